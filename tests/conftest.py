@@ -42,6 +42,9 @@ settings.load_profile("default")
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
 
+# Of the tests beside delta-spark, a plain run takes a third.
+COMPARISONS_IN_TURN = 3
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Hold files of tests to their budgets: each process of tests measures, the one that reports adds up."""
@@ -57,25 +60,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what a plain run leaves out as `soak`, unless tests were asked for by name.
 
     A test that says `in_turn(n)` repeats one rule for many inputs, at a price: a run takes every n-th of its cases, others at each
-    commit.
+    commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all.
     """
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
     if config.option.keyword or any("::" in each for each in config.args):
         return
-    cases: dict[str, list[pytest.Item]] = {}
+    families: dict[tuple[str, int], list[pytest.Item]] = {}
     for item in items:
-        if not isinstance(item, pytest.Function) or not hasattr(item, "callspec") or item.get_closest_marker("soak"):
-            continue
-        if _repeats_another(item) and not item.get_closest_marker("every_way"):
-            item.add_marker("soak")
-        elif item.get_closest_marker("in_turn"):
-            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for same in cases.values():
-        (count,) = same[0].get_closest_marker("in_turn").args
-        for number, item in enumerate(sorted(same, key=lambda each: each.nodeid)):
+        if isinstance(item, pytest.Function) and not item.get_closest_marker("soak"):
+            _sort_out(item, families)
+    for (_, count), family in families.items():
+        for number, item in enumerate(sorted(family, key=lambda each: each.nodeid)):
             if number % count != _turn() % count:
                 item.add_marker("soak")
+
+
+def _sort_out(item: pytest.Function, families: dict[tuple[str, int], list[pytest.Item]]) -> None:
+    """Mark a test that repeats another one, or put it to the family of which a run takes every n-th test."""
+    if hasattr(item, "callspec") and _repeats_another(item) and not item.get_closest_marker("every_way"):
+        item.add_marker("soak")
+    elif "delta_spark" in item.fixturenames:
+        families.setdefault(("delta-spark", COMPARISONS_IN_TURN), []).append(item)
+    elif marker := item.get_closest_marker("in_turn"):
+        families.setdefault((item.nodeid.partition("[")[0], *marker.args), []).append(item)
 
 
 def _mark_what_draws(items: list[pytest.Item]) -> None:

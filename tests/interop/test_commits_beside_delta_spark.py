@@ -16,6 +16,7 @@ from tests.interop.sampled import sampled
 import bayou
 from bayou.errors import (
     ConcurrentAppendException,
+    ConcurrentDeleteDeleteException,
     ConcurrentDeleteReadException,
     MetadataChangedException,
 )

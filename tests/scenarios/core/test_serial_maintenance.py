@@ -15,6 +15,7 @@ from bayou.log.operations import clone, restore, vacuum, vacuum_files
 from bayou.storage import memory
 from bayou.storage.trees import Deletions
 
+_AS_RESTORED = restore._as_restored
 _DIFFERENCE = restore._difference
 
 TABLES = {
@@ -68,7 +69,7 @@ BROKEN_RULES = {
         "_difference",
         lambda latest, target: (_DIFFERENCE(latest, target)[0], latest.files()[:0]),
     ),
-    "RESTORE gives new row ids": (restore, "_as_restored", lambda add, _: replace(add, base_row_id=None, data_change=True)),
+    "RESTORE gives new row ids": (restore, "_as_restored", lambda files, _: _AS_RESTORED(files, -1)),
     "a clone leaves the deletion vector out": (
         clone,
         "_committed",

@@ -8,10 +8,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.protocol.actions.paths import canonical
+from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 
 # Paths that can differ in spelling from another path to the same file: encoded, absolute, or not normalised.
 _SPECIAL: Final = r"[%:]|^\.{0,2}/|/\.{0,2}/|/\.{0,2}$"
+
+# Relative paths that are the same in every spelling.
+_PLAIN: Final = r"^[A-Za-z0-9._=-][A-Za-z0-9._=/-]*$"
 
 
 def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
@@ -48,6 +51,25 @@ def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
     if not pc.any(special).as_py():
         return paths
     return pa.chunked_array([_canonical_chunk(chunk, mask, table_uri) for chunk, mask in _aligned(paths, special)], pa.string())
+
+
+def hadoop_uris(paths: pa.ChunkedArray, table_uri: str) -> pa.Array | pa.ChunkedArray:
+    """The absolute URIs of files, as `hadoop_uri` writes them.
+
+    Args:
+        paths: the actions' paths, as in the log.
+        table_uri: the table's URI, not percent-encoded.
+    """
+    found = pc.binary_join_element_wise(hadoop_uri(to_uri("", table_uri)), paths, "")
+    odd = pc.invert(pc.match_substring_regex(paths, _PLAIN))
+    if not pc.any(odd).as_py():
+        return found
+    uris = [hadoop_uri(to_uri(path, table_uri)) for path in paths.filter(odd).to_pylist()]
+    return pc.replace_with_mask(_one(found), _one(odd), pa.array(uris, pa.string()))
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
 
 
 def _aligned(paths: pa.ChunkedArray, special: pa.ChunkedArray) -> list[tuple[pa.Array, pa.Array]]:

@@ -51,10 +51,23 @@ class FileNumbers:
     @classmethod
     def of(cls, snapshot: Snapshot) -> FileNumbers:
         """The numbers of the live files."""
-        files = snapshot.files(["size", "deletion_vector"])
+        found = cls.of_columns(snapshot.files(["size", "deletion_vector"]))
+        return cls(pc.fill_null(found.sizes, 0), found.cardinalities, found.num_vectors)
+
+    @classmethod
+    def of_columns(cls, files: pa.Table) -> FileNumbers:
+        """The numbers of files with the columns `size` and `deletion_vector`. A size that is not known is null."""
         vectors = files["deletion_vector"]
         cardinalities = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
-        return cls(pc.fill_null(files["size"], 0), cardinalities, len(vectors) - vectors.null_count)
+        return cls(files["size"], cardinalities, len(vectors) - vectors.null_count)
+
+    def plus(self, other: FileNumbers) -> FileNumbers:
+        """The numbers of these files and of others."""
+        sizes, cardinalities = (
+            pa.chunked_array([*_chunks(mine), *_chunks(more)], pa.int64())
+            for mine, more in ((self.sizes, other.sizes), (self.cardinalities, other.cardinalities))
+        )
+        return FileNumbers(sizes, cardinalities, self.num_vectors + other.num_vectors)
 
     @property
     def size_bytes(self) -> int:
@@ -247,6 +260,10 @@ def _comparable(protocol: Protocol) -> tuple[int, int, frozenset[str], frozenset
         frozenset(protocol.reader_features or ()),
         frozenset(protocol.writer_features or ()),
     )
+
+
+def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
 def _sum(column: pa.Array | pa.ChunkedArray) -> int:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError, StorageError
 from bayou.log.actions.commit_info import MAY_DO_ANYTHING
@@ -70,6 +71,8 @@ def next_checksum(
     in_commit_timestamp: int | None,
     table: str,
     countable: bool = True,
+    more_added: pa.Table | None = None,
+    more_removed: pa.Table | None = None,
 ) -> dict[str, Any] | None:
     """The checksum of a version, from that of the version before it and the commit in between.
 
@@ -85,6 +88,9 @@ def next_checksum(
         in_commit_timestamp: the commit's own timestamp in ms, or None where the table has none.
         table: the table's URI, not percent-encoded.
         countable: whether it is known of the commit that its adds are new and its removes of live files.
+        more_added: further files that the commit adds, with the columns `size` and `deletion_vector`. There are more of them than
+            a checksum lists; likewise `more_removed`, if there is any of these.
+        more_removed: further files that it removes.
 
     Returns:
         The JSON object of the file; None where it cannot be known: there is no previous one or it says too little, a
@@ -93,7 +99,8 @@ def next_checksum(
     """
     try:
         base = _NO_FILES if version == 0 else parse_checksum(previous or {}, checksum_path(version - 1))
-        state = _after(base, _Commit.of(actions), table, countable=countable)
+        commit = _Commit.of(actions).with_more(more_added, more_removed)
+        state = _after(base, commit, table, countable=countable)
     except (_UnknownError, CorruptLogError, ValueError):
         return None
     return state.document(txn_id=txn_id, in_commit_timestamp=in_commit_timestamp)
@@ -143,7 +150,7 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """A commit's actions by kind; `files` holds adds and removes in their order."""
+    """A commit's actions by kind; `files` holds adds and removes in their order, but for those of which only numbers are known."""
 
     protocol: Protocol | None
     metadata: Metadata | None
@@ -154,6 +161,7 @@ class _Commit:
     removed: FileNumbers
     adds_count: bool
     removes_count: bool
+    kinds_without_objects: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, actions: Iterable[Mapping[str, Any]]) -> _Commit:
@@ -180,6 +188,29 @@ class _Commit:
             removes_count,
         )
 
+    def with_more(self, added: pa.Table | None, removed: pa.Table | None) -> _Commit:
+        """The commit with further files, as columns."""
+        kinds = {kind for kind, files in (("add", added), ("remove", removed)) if files is not None}
+        return replace(
+            self,
+            added=self.added if added is None or not self.adds_count else self.added.plus(_numbers_of(added)),
+            removed=self.removed if removed is None or not self.removes_count else self.removed.plus(_numbers_of(removed)),
+            kinds_without_objects=frozenset(kinds),
+        )
+
+    @property
+    def kinds(self) -> set[str]:
+        """Which of `add` and `remove` the commit has."""
+        return {*self.kinds_without_objects, *(name for name, _ in self.files)}
+
+
+def _numbers_of(files: pa.Table) -> FileNumbers:
+    found = FileNumbers.of_columns(files)
+    for column in (found.sizes, found.cardinalities):
+        if column.null_count or (pc.min(column).as_py() or 0) < 0:
+            raise _UnknownError
+    return found
+
 
 def _numbers(values: Sequence[Mapping[str, Any]]) -> FileNumbers:
     sizes = [value.get("size") for value in values]
@@ -197,7 +228,7 @@ def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: boo
     num_files = _changed(base.num_files, len(commit.added.sizes) - len(commit.removed.sizes))
     size_bytes = _changed(base.size_bytes, commit.added.size_bytes - commit.removed.size_bytes)
     live = _listed_files(base, commit, table)
-    if live is None and commit.files and not countable:
+    if live is None and commit.kinds and not countable:
         raise _UnknownError
     files = _files_after(live, base, commit, num_files, table)
     if files is not None and (len(files), sum(file.size for file in files)) != (num_files, size_bytes):
@@ -259,10 +290,11 @@ def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tu
     if not isinstance(known, list):
         return None
     if not known:  # no file is live: no object is needed for each of the commit's
-        names = {name for name, _ in commit.files}
-        if ("add" in names and not commit.adds_count) or ("remove" in names and commit.removes_count):
+        if ("add" in commit.kinds and not commit.adds_count) or ("remove" in commit.kinds and commit.removes_count):
             raise _UnknownError
         return {}
+    if commit.kinds_without_objects:
+        return None
     live = {file_key(file, table): file for file in map(AddFile.from_json, known)}
     for name, value in commit.files:
         action = AddFile.from_json(value) if name == "add" else RemoveFile.from_json(value)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidCommitError
+from bayou.log.actions.columns import JSON_NAMES
 from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit.vector_checks import check_vector_statistics
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 # What no data file's canonical path begins with.
 _NO_FOLDERS: Final = ("", ".", "..", LOG_FOLDER)
+# The same for many paths at once. An absolute path may name any place.
+_ODD_PATH: Final = rf"^$|^(?:\.{{1,2}}|{LOG_FOLDER})(?:/|$)"
 # The first numbers that the columns of checkpoints cannot hold.
 _INT32: Final = 1 << 31
 _INT64: Final = 1 << 63
@@ -82,7 +85,7 @@ def check_staged(
     _check_numbers(staged, table)
     _check_unique(staged, table)
     check_features(staged, protocol, metadata, table, version)
-    _check_partitions([*staged.adds, *staged.changes], metadata, table)
+    _check_partitions(staged, metadata, table)
     _check_changes(staged.changes, table)
     for add in staged.adds:
         check_vector_statistics(add, table, may_be_tight=counts_live_rows)
@@ -113,6 +116,9 @@ def _numbers(staged: StagedActions) -> Iterator[tuple[str, str, object, int, int
         yield "deletionTimestamp", remove.path, remove.deletion_timestamp, -_INT64, _INT64
     for change in staged.changes:
         yield "size", change.path, change.size, 0, _INT64
+    if staged.added_files is not None:
+        for name in ("size", "base_row_id", "default_row_commit_version"):
+            yield f"the lowest {JSON_NAMES[name]}", "the files", pc.min(staged.added_files.files[name]).as_py(), 0, _INT64
     for file in chain[AddFile | RemoveFile](staged.adds, staged.removes):
         yield "size", file.path, file.size, 0, _INT64
         yield "baseRowId", file.path, file.base_row_id, 0, _INT64
@@ -130,7 +136,6 @@ def _check_unique(staged: StagedActions, table: str) -> None:
     _check_paths(staged, added, removed, table)
     added_keys = [_key(path, each) for path, each in zip(added, staged.adds, strict=True)]
     removed_keys = [_key(path, each) for path, each in zip(removed, staged.removes, strict=True)]
-    _check_many(staged, added_keys, removed, table)
     for name, values in (
         ("txn", [each.app_id for each in staged.transactions]),
         ("domainMetadata", [each.domain for each in staged.domains]),
@@ -141,16 +146,33 @@ def _check_unique(staged: StagedActions, table: str) -> None:
     ):
         if len(set(values)) < len(values):
             raise _twice(name, next(value for value, count in Counter(values).items() if count > 1), table)
+    paths = keys = None
+    if staged.removed_files is not None:
+        paths, keys = staged.removed_files.paths(table), staged.removed_files.keys(table)
+        _check_many("remove", paths, removed, table)
+        _check_many("add and remove", keys, added_keys, table)
+    if staged.added_files is not None:
+        # These have no deletion vectors: their paths are their keys.
+        new = staged.added_files.paths(table)
+        _check_many("add", new, added, table)
+        _check_many("add and remove", new, removed_keys, table)
+        if keys is not None:
+            _check_many("add and remove", pa.chunked_array([*new.chunks, *keys.chunks], pa.string()), (), table)
 
 
 def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[str], table: str) -> None:
     """Where a file lies that gets another vector, or a row id, is no choice of this commit: the log names it already."""
-    odd = {path: add for path, add in zip(added, staged.adds, strict=True) if path.partition("/")[0] in _NO_FOLDERS}
+    odd = {path: add.data_change for path, add in zip(added, staged.adds, strict=True) if path.partition("/")[0] in _NO_FOLDERS}
+    if staged.added_files is not None:
+        paths = staged.added_files.paths(table)
+        mask = pc.match_substring_regex(paths, _ODD_PATH)
+        changes = staged.added_files.files["data_change"].filter(mask)
+        odd |= dict(zip(paths.filter(mask).to_pylist(), changes.to_pylist(), strict=True))
     if not odd:
         return
     there = {*removed, *([] if staged.removed_files is None else staged.removed_files.paths(table).to_pylist())}
-    for path, add in odd.items():
-        keeps_rows = not add.data_change and path.startswith("../")
+    for path, data_change in odd.items():
+        keeps_rows = not data_change and path.startswith("../")
         if not path.startswith("/") and path not in there and not keeps_rows:
             raise InvalidCommitError(
                 f"{path!r} is no path of a data file: it is not under the table, or in its log",
@@ -174,22 +196,16 @@ def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
             )
 
 
-def _check_many(staged: StagedActions, added_keys: Sequence[str], removed: Sequence[str], table: str) -> None:
-    many = staged.removed_files
-    if many is None:
+def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: str) -> None:
+    """Refuse a key that comes twice, or that is among others."""
+    if pc.count_distinct(keys).as_py() < len(keys):
+        counted = pc.value_counts(keys)
+        raise _twice(name, counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)
+    if not others:
         return
-    paths = many.paths(table)
-    if pc.count_distinct(paths).as_py() < len(paths):
-        counted = pc.value_counts(paths)
-        raise _twice("remove", counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)
-    for name, others, among in (("remove", removed, paths), ("add and remove", added_keys, many.keys(table))):
-        shared = (
-            pc.is_in(pa.array(others, pa.string()), value_set=pa.concat_arrays([pa.array([], pa.string()), *among.chunks]))
-            if others
-            else None
-        )
-        if shared is not None and pc.any(shared).as_py():
-            raise _twice(name, others[pc.index(shared, True).as_py()], table)
+    shared = pc.is_in(pa.array(others, pa.string()), value_set=pa.concat_arrays([pa.array([], pa.string()), *keys.chunks]))
+    if pc.any(shared).as_py():
+        raise _twice(name, others[pc.index(shared, True).as_py()], table)
 
 
 def _twice(name: str, key: str, table: str) -> InvalidCommitError:
@@ -200,17 +216,22 @@ def _twice(name: str, key: str, table: str) -> InvalidCommitError:
     )
 
 
-def _check_partitions(adds: Sequence[AddFile | AddCDCFile], metadata: Metadata, table: str) -> None:
+def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> None:
     schema = parse_schema(metadata.schema_string) if metadata.partition_columns else None
     wanted = set()
     for name in metadata.partition_columns:
         found = schema.field(name) if schema is not None else None
         wanted.add(name if found is None else found.physical_name)
-    for add in adds:
-        if add.partition_values.keys() != wanted:
+    many = [] if staged.added_files is None else staged.added_files.partition_values
+    given = chain[tuple[str, Collection[str]]](
+        ((f"the file {each.path} has", each.partition_values) for each in staged.adds),
+        ((f"the file {each.path} has", each.partition_values) for each in staged.changes),
+        (("files have", each) for each in many),
+    )
+    for files, values in given:
+        if set(values) != wanted:
             raise InvalidCommitError(
-                f"the file {add.path} has partition values for {sorted(add.partition_values)}, "
-                f"and the table is partitioned by {sorted(wanted)}",
+                f"{files} partition values for {sorted(values)}, and the table is partitioned by {sorted(wanted)}",
                 table=table,
                 error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
                 sql_state="XXKDS",

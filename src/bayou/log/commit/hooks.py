@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bayou.errors import InvalidOptionError, StorageError, reason
@@ -66,17 +66,24 @@ def write_version_checksum(committed: CommittedVersion) -> None:
 
     Where a checkpoint is due, the state is loaded anyway, and the checksum is made from that.
     """
-    from bayou.log.checksum.writer import next_checksum, write_checksum  # noqa: PLC0415  (readers of a log need none)
+    from bayou.log.checksum.state import MOST_FILES  # noqa: PLC0415  (readers of a log need none)
+    from bayou.log.checksum.writer import next_checksum, write_checksum  # noqa: PLC0415
 
     if committed.is_checkpoint_due:
         return
-    log, document = committed.log, None
+    log, document, staged = committed.log, None, committed.staged
+    added, removed = (None if each is None else each.files for each in (staged.added_files, staged.removed_files))
+    if max(0 if each is None else each.num_rows for each in (added, removed)) > MOST_FILES:
+        # The checksum lists no files, so that these need no objects.
+        staged = replace(staged, added_files=None, removed_files=None)
+    else:
+        added = removed = None
     if committed.commit_info.get("operation") not in MAY_DO_ANYTHING:
-        for version, actions in _since_last_checksum(committed):
+        for version, actions in _since_last_checksum(committed, staged):
             if actions is None:
                 document = json.loads(log.store.read(checksum_path(version)))
                 continue
-            info = actions[0].get("commitInfo", {})
+            info, is_own = actions[0].get("commitInfo", {}), version == committed.version
             document = next_checksum(
                 document,
                 actions,
@@ -85,6 +92,8 @@ def write_version_checksum(committed: CommittedVersion) -> None:
                 in_commit_timestamp=info.get("inCommitTimestamp"),
                 table=log.table_uri,
                 countable=_is_countable(info),
+                more_added=added if is_own else None,
+                more_removed=removed if is_own else None,
             )
     if document is None:
         log.note_end_of_checksums(committed.version)
@@ -97,7 +106,7 @@ def _is_countable(info: Mapping[str, Any]) -> bool:
     return isinstance(tags, dict) and tags.get(COUNTABLE_TAG) == "true"
 
 
-def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[dict[str, Any]] | None]]:
+def _since_last_checksum(committed: CommittedVersion, staged: StagedActions) -> list[tuple[int, list[dict[str, Any]] | None]]:
     """The last version with a checksum, without actions, then the commits up to this one; empty where there is no way.
 
     Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
@@ -105,7 +114,7 @@ def _since_last_checksum(committed: CommittedVersion) -> list[tuple[int, list[di
     commits after that do not look for them again.
     """
     log = committed.log
-    own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *committed.staged.documents()]
+    own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *staged.documents()]
     found: list[tuple[int, list[dict[str, Any]] | None]] = [(committed.version, own)]
     for version in range(committed.version - 1, committed.version - _MOST_STEPS, -1):
         if version < 0:

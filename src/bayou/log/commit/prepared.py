@@ -124,7 +124,7 @@ class PreparedCommit:
         )
         self.intent = self._made_intent()
         # Files that remove_files takes are live ones, and no winner has removed them; so are those that rows are deleted of.
-        self._countable = (new_files or not self._beside_rows.adds) and not self._beside_rows.removes
+        self._countable = (new_files or not self._beside_rows.has_adds) and not self._beside_rows.removes
         self._file_lines = staged.file_lines()
 
     @property
@@ -203,7 +203,7 @@ class PreparedCommit:
 
     def _tags(self) -> dict[str, str]:
         staged, before = self._staged, self.base.metadata
-        tags = {COUNTABLE_TAG: "true"} if (staged.adds or staged.removed_files) and self._countable else {}
+        tags = {COUNTABLE_TAG: "true"} if (staged.has_adds or staged.removed_files) and self._countable else {}
         if before is None:
             return tags
         after = staged.metadata or before

@@ -25,6 +25,7 @@ from bayou.log.maintenance.manifests import check_commit
 from bayou.log.rows.deleted_rows import DeletedRows
 from bayou.log.snapshot.data_skipping import to_predicate
 from bayou.log.snapshot.snapshot import Snapshot
+from bayou.log.staging.added_files import AddedFiles
 from bayou.log.staging.data_files import describe_files, metadata_for_files
 from bayou.log.staging.read_set import ReadSet
 from bayou.log.staging.removed_files import RemovedFiles
@@ -124,6 +125,7 @@ class Transaction:
         self._on_commit = on_commit
         self._staged: list[Action] = []
         self._removed: RemovedFiles | None = None
+        self._added: AddedFiles | None = None
         self._rows: DeletedRows | None = None
         self._described: set[str] = set()
         self._state = _State.OPEN
@@ -221,6 +223,15 @@ class Transaction:
             raise InvalidCommitError("remove_files was called twice", table=self.log.table_uri, next_step="Give all files at once.")
         self._removed = RemovedFiles.of(files, int(self._clock() * 1000), data_change=data_change, table=self.log.table_uri)
         return self._removed
+
+    def add_again(self, files: AddedFiles) -> None:
+        """Add many files of a log at once, without an object for each.
+
+        Args:
+            files: the files, which have rows and no deletion vectors.
+        """
+        self._check_open()
+        self._added = files
 
     def delete_rows(self, rows: DeletedRows) -> None:
         """Delete rows by deletion vectors (see `bayou.log.rows.deleted_rows.delete_rows`).
@@ -369,7 +380,8 @@ class Transaction:
     ) -> PreparedCommit | None:
         """What is to be committed; None where there is nothing."""
         rows = self._rows
-        staged = StagedActions.of([*self._own_transaction(), *self._staged, *actions], self.log.table_uri, self._removed)
+        given = [*self._own_transaction(), *self._staged, *actions]
+        staged = StagedActions.of(given, self.log.table_uri, self._removed, self._added)
         if staged.is_empty and (rows is None or rows.is_empty) and not may_be_empty:
             return None
         commit = PreparedCommit(

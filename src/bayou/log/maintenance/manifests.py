@@ -213,9 +213,10 @@ def _touched(staged: StagedActions, columns: Sequence[str]) -> set[str] | None:
         return None
     values = [*(each.partition_values or {} for each in staged.removes), *(each.partition_values for each in staged.adds)]
     found = {_path(partition_folder((name, each.get(name) or None) for name in columns)) for each in values}
-    if staged.removed_files is not None:
-        texts = partition_texts(staged.removed_files.files["partition_values"], {name: name for name in columns})
-        found.update(path for path, _ in _by_manifest(texts, len(staged.removed_files)))
+    for files in (staged.removed_files, staged.added_files):
+        if files is not None:
+            texts = partition_texts(files.files["partition_values"], {name: name for name in columns})
+            found.update(path for path, _ in _by_manifest(texts, len(files)))
     return found
 
 

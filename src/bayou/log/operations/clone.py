@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import (
@@ -25,6 +26,8 @@ from bayou.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from bayou.log.actions.columns import ADD_SCHEMA
+from bayou.log.actions.keys import hadoop_uris
 from bayou.log.operations.create import FirstActions, asked_protocol, refuse_constraints, refuse_other_files
 from bayou.log.operations.create_like import OF_ONE_TABLE
 from bayou.log.operations.maintained import plain_transactions, writable_snapshot
@@ -33,6 +36,7 @@ from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import FEATURE as ROW_TRACKING
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
+from bayou.log.staging.added_files import AddedFiles
 from bayou.protocol.actions.paths import canonical, hadoop_text, hadoop_uri, to_uri
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
 from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, validated
@@ -139,9 +143,9 @@ def clone(
     target = _target(source, latest, log, request)
     files = _files(source, counted=ROW_TRACKING in writer_features(target.protocol))
     if request.shallow:
-        copies = CopyPlan(adds=[_absolute(each, source.table_uri) for each in files])
+        copies = _references(files, source.table_uri)
     else:
-        copies = plan_copies(files, source_log, log, latest, storage_options)
+        copies = plan_copies(live_files(files), source_log, log, latest, storage_options)
     result = replace(
         result,
         num_removed_files=copies.removed.num_rows if copies.removed is not None else 0,
@@ -159,6 +163,8 @@ def clone(
         transaction.read_whole_table()
         if copies.removed is not None and copies.removed.num_rows:
             transaction.remove_files(copies.removed)
+        if copies.added_files:
+            transaction.add_again(copies.added_files)
         transaction.stage(*header)
         _copy(log, copies, source)
         try:
@@ -304,8 +310,8 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
         )
 
 
-def _files(source: Snapshot, *, counted: bool) -> list[AddFile]:
-    """The source's files with rows: no commit adds a file without.
+def _files(source: Snapshot, *, counted: bool) -> pa.Table:
+    """The source's files with rows, ADD_SCHEMA: no commit adds a file without.
 
     Args:
         source: the source.
@@ -327,7 +333,22 @@ def _files(source: Snapshot, *, counted: bool) -> list[AddFile]:
             next_step="Compute the source's statistics first, with computeStatistics().",
             file=path,
         )
-    return live_files(files.filter(pc.fill_null(pc.not_equal(counts, 0), True)))
+    return files.filter(pc.fill_null(pc.not_equal(counts, 0), True)).select(ADD_SCHEMA.names)
+
+
+def _references(files: pa.Table, table_uri: str) -> CopyPlan:
+    """What a shallow clone has instead of copies."""
+    marked = pc.is_valid(files["deletion_vector"])
+    adds = [_absolute(each, table_uri) for each in live_files(files.filter(marked))]
+    plain = files.filter(pc.invert(marked))
+    columns = {
+        "path": hadoop_uris(plain["path"], table_uri),
+        "data_change": pa.repeat(pa.scalar(value=True), plain.num_rows),
+        "base_row_id": pa.nulls(plain.num_rows, pa.int64()),
+        "default_row_commit_version": pa.nulls(plain.num_rows, pa.int64()),
+    }
+    added = pa.Table.from_arrays([columns.get(name, plain[name]) for name in ADD_SCHEMA.names], schema=ADD_SCHEMA)
+    return CopyPlan(adds=adds, added_files=AddedFiles.of(added))
 
 
 def _absolute(add: AddFile, table_uri: str) -> AddFile:

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+import pyarrow.compute as pc
+
 from bayou.errors import UnsupportedFeatureError
+from bayou.log.actions.columns import to_objects
+from bayou.log.actions.keys import canonical_paths
 from bayou.log.commit.transaction import Transaction
 from bayou.protocol.actions.paths import canonical, is_absolute, to_uri
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
@@ -18,9 +22,10 @@ from bayou.storage.trees import EVERY_NAME, TreeStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import pyarrow as pa
+
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.actions.actions import AddFile
     from bayou.storage.store import LogStore
 
 Begin: TypeAlias = "Callable[..., Transaction]"
@@ -51,28 +56,33 @@ def plain_transactions(log: LogReader) -> Begin:
     return lambda *arguments, **options: Transaction(log, *arguments, **options)
 
 
-def missing_files(log: LogReader, adds: Iterable[AddFile], storage_options: Mapping[str, str] | None = None) -> list[AddFile]:
-    """Those of some files that are not there, or whose deletion vector is not.
+def missing_files(log: LogReader, files: pa.Table, storage_options: Mapping[str, str] | None = None) -> set[str]:
+    """The paths, as in the log, of those files that are not there, or whose deletion vector is not.
 
     Each folder is listed once, many of them at a time.
 
     Args:
         log: the table's log.
-        adds: the files.
+        files: the files, with the columns `path` and `deletion_vector`.
         storage_options: credentials and settings of the stores of files elsewhere.
     """
-    files = list(adds)
-    places: dict[str, set[str]] = {}
-    needed: list[list[tuple[str, str]]] = []
-    for add in files:
-        paths = [place_in_store(add.path, log.table_uri)]
-        if add.deletion_vector is not None and not add.deletion_vector.is_inline:
-            paths.append(vector_place(add.deletion_vector, log.table_uri))
-        needed.append(paths)
-        for root, path in paths:
-            places.setdefault(root, set()).add(path)
-    there = {root: those_there(store_of(log, root, storage_options), paths) for root, paths in places.items()}
-    return [add for add, paths in zip(files, needed, strict=True) if any(path not in there[root] for root, path in paths)]
+    paths: list[str] = files["path"].to_pylist()
+    relative: list[str] = canonical_paths(files["path"], log.table_uri).to_pylist()
+    # Places outside the table are looked up one by one.
+    needed = [
+        ("", inside) if not is_absolute(inside) else place_in_store(path, log.table_uri)
+        for path, inside in zip(paths, relative, strict=True)
+    ]
+    marked = pc.is_valid(files["deletion_vector"])
+    vectors = [DeletionVectorDescriptor(**each) for each in to_objects(files["deletion_vector"].filter(marked))]
+    owners = [*paths, *files["path"].filter(marked).to_pylist()]
+    places = [*needed, *(("", "") if each.is_inline else vector_place(each, log.table_uri) for each in vectors)]
+    wanted: dict[str, set[str]] = {}
+    for root, path in places:
+        if path:
+            wanted.setdefault(root, set()).add(path)
+    there = {root: those_there(store_of(log, root, storage_options), some) for root, some in wanted.items()}
+    return {owner for owner, (root, path) in zip(owners, places, strict=True) if path and path not in there[root]}
 
 
 def place_in_store(path: str, table_uri: str) -> tuple[str, str]:

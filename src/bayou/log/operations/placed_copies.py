@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.operations.maintained import place_in_store, store_of, those_there, vector_place
@@ -26,6 +27,7 @@ from bayou.storage.copies import FileCopy
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.log.staging.added_files import AddedFiles
     from bayou.protocol.actions.actions import AddFile
     from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
     from bayou.storage.store import LogStore
@@ -40,6 +42,7 @@ class CopyPlan:
 
     Attributes:
         adds: the files to add to the clone's log.
+        added_files: further ones, which have no deletion vectors; None for none.
         copies: the data files and deletion vectors to copy.
         removed: the files that a replaced table loses, as rows of its snapshot; None if no table is replaced.
         num_data_files: how many of the copies are data files.
@@ -47,6 +50,7 @@ class CopyPlan:
     """
 
     adds: Sequence[AddFile] = ()
+    added_files: AddedFiles | None = None
     copies: Sequence[FileCopy] = ()
     removed: pa.Table | None = None
     num_data_files: int = 0
@@ -55,12 +59,12 @@ class CopyPlan:
     @property
     def removed_bytes(self) -> int:
         """The size of the files that leave."""
-        return 0 if self.removed is None else sum(self.removed["size"].to_pylist())
+        return 0 if self.removed is None else pc.sum(self.removed["size"]).as_py() or 0
 
     @property
     def is_empty(self) -> bool:
         """Whether no file is added or removed."""
-        return not self.adds and (self.removed is None or not self.removed.num_rows)
+        return not (self.adds or self.added_files) and (self.removed is None or not self.removed.num_rows)
 
 
 def plan_copies(
@@ -91,8 +95,8 @@ def plan_copies(
         files_before = latest.files()
         gone = [canonical(each.path, target.table_uri) for key, each in live.items() if key not in kept]
         paths = canonical_paths(files_before["path"], target.table_uri)
-        removed = files_before.filter(pa.compute.is_in(paths, value_set=pa.array(gone, pa.string())))
-    return CopyPlan(copied.adds, copied.copies, removed, copied.num_data_files, copied.copied_bytes)
+        removed = files_before.filter(pc.is_in(paths, value_set=pa.array(gone, pa.string())))
+    return CopyPlan(copied.adds, None, copied.copies, removed, copied.num_data_files, copied.copied_bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,17 +30,17 @@ from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import high_water_mark
 from bayou.log.segment.time_travel import format_timestamp, to_milliseconds
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
+from bayou.log.staging.added_files import AddedFiles
 from bayou.protocol.columns.identity_columns import high_water_marks, with_high_water_marks
 from bayou.protocol.features.protocol_rules import merged, supported_features
 from bayou.protocol.properties import COLUMN_MAPPING_MODE, ENABLE_ROW_TRACKING, MAX_COLUMN_ID
-from bayou.protocol.stats.wide_stats import num_records
 from bayou.protocol.types.schema import schema_to_json
 
 if TYPE_CHECKING:
     from bayou.log.segment.time_travel import Timestamp
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
+    from bayou.protocol.actions.actions import Metadata, Protocol
 
 _MOST_VACUUMS: Final = 10
 """How often a RESTORE begins again because of VACUUMs that run meanwhile."""
@@ -129,14 +129,15 @@ def _restore_once(
     if target.version == latest.version:
         return RestoreResult(None, latest.version, latest.size_bytes, latest.num_files)
     _check_mapping(latest, target)
-    restored, removed = _difference(latest, target)
-    highest_row_id = high_water_mark(latest.domain_metadata)
+    then, removed = _difference(latest, target)
     # No commit adds a file without rows.
-    adds = [_as_restored(add, highest_row_id) for add in live_files(restored) if num_records(add.stats) != 0]
-    missing = {add.path for add in missing_files(log, adds, storage_options)}
+    restored = then.filter(pc.fill_null(pc.not_equal(then["num_records"], 0), True)).select(ADD_SCHEMA.names)
+    highest_row_id = high_water_mark(latest.domain_metadata)
+    missing = missing_files(log, restored, storage_options)
     if missing and not request.ignore_missing_files:
         raise _missing(log, target, sorted(missing))
-    adds = [add for add in adds if add.path not in missing]
+    found = restored.filter(pc.invert(pc.is_in(restored["path"], value_set=pa.array(sorted(missing), pa.string()))))
+    found = _as_restored(found, highest_row_id)
     metadata = _metadata(latest, target)
     if latest.files(["base_row_id"])["base_row_id"].null_count > removed["base_row_id"].null_count:
         # Row tracking was dropped since, and files that stay have no row ids; it can be enabled again, which gives them some.
@@ -146,14 +147,14 @@ def _restore_once(
         "version": request.version,
         "timestamp": None if request.timestamp is None else str(request.timestamp),
     }
-    restored_bytes = sum(add.size for add in adds)
+    restored_bytes = _bytes(found)
     result = RestoreResult(
         None,
         target.version,
-        target.size_bytes - (_bytes(restored) - restored_bytes),
-        target.num_files - (restored.num_rows - len(adds)),
+        target.size_bytes - (_bytes(then) - restored_bytes),
+        target.num_files - (then.num_rows - found.num_rows),
         removed.num_rows,
-        len(adds),
+        found.num_rows,
         _bytes(removed),
         restored_bytes,
         sorted(missing),
@@ -164,10 +165,13 @@ def _restore_once(
     dropped = supported_features(latest.protocol) - supported_features(protocol)  # none unless a downgrade is allowed
     with (begin or plain_transactions(log))(latest, "RESTORE", parameters, dropped_features=dropped) as transaction:
         transaction.read_whole_table()
-        transaction.reads.unneeded_files = bool(adds)
+        transaction.reads.unneeded_files = bool(found.num_rows)
         transaction.remove_files(removed)
         transaction.stage(*_header(latest, metadata, protocol))
         transaction.stage(*replaced_clustering(latest, metadata, logical_clustering(target)))
+        marked = pc.is_valid(found["deletion_vector"])
+        transaction.add_again(AddedFiles.of(found.filter(pc.invert(marked))))
+        adds = [added_again(each) for each in live_files(found.filter(marked))]
         committed = transaction.commit(adds, metrics=result.metrics, may_be_empty=True)
     return replace(result, version=committed.version)
 
@@ -233,13 +237,14 @@ def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zon
 
 
 def _difference(latest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """The files that the target has and the latest version has not, and the other way round."""
+    """The files that the target has and the latest version has not, with a column `num_records`, and the other way round."""
     now, then = latest.files(), target.files()
     keys_now = action_keys(now["path"], now["deletion_vector"], latest.table_uri)
     keys_then = action_keys(then["path"], then["deletion_vector"], latest.table_uri)
-    restored = then.filter(pc.invert(pc.is_in(keys_then, value_set=keys_now.combine_chunks())))
+    counted = then.append_column("num_records", target.statistics({}).num_records)
+    restored = counted.filter(pc.invert(pc.is_in(keys_then, value_set=keys_now.combine_chunks())))
     removed = now.filter(pc.invert(pc.is_in(keys_now, value_set=keys_then.combine_chunks())))
-    return restored.select(ADD_SCHEMA.names), removed
+    return restored, removed
 
 
 def _without_row_tracking(configuration: Mapping[str, str]) -> dict[str, str]:
@@ -248,12 +253,16 @@ def _without_row_tracking(configuration: Mapping[str, str]) -> dict[str, str]:
     return {**configuration, ENABLE_ROW_TRACKING.key: "false"}
 
 
-def _as_restored(add: AddFile, highest_row_id: int) -> AddFile:
-    """A file as it is committed again."""
-    if add.base_row_id is not None and add.base_row_id > highest_row_id:
-        # Row tracking was dropped since: nobody knows any more which ids were given, and the rows get new ones.
-        add = replace(add, base_row_id=None, default_row_commit_version=None)
-    return replace(added_again(add), data_change=True)
+def _as_restored(files: pa.Table, highest_row_id: int) -> pa.Table:
+    """Files as they are committed again, ADD_SCHEMA."""
+    # Row tracking was dropped since: nobody knows any more which ids were given, and the rows get new ones.
+    known = pc.fill_null(pc.less_equal(files["base_row_id"], highest_row_id), True)
+    columns = {
+        "data_change": pa.repeat(pa.scalar(value=True), files.num_rows),
+        "base_row_id": pc.if_else(known, files["base_row_id"], None),
+        "default_row_commit_version": pc.if_else(known, files["default_row_commit_version"], None),
+    }
+    return pa.Table.from_arrays([columns.get(name, files[name]) for name in ADD_SCHEMA.names], schema=ADD_SCHEMA)
 
 
 def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:

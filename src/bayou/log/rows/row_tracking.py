@@ -106,8 +106,13 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
             f"the domain {DOMAIN} is set by the commit itself: its highest row id cannot be staged", table=table
         )
     adds, highest = assigned_files(staged.adds, mark, version, table)
+    added_files = staged.added_files
+    if added_files is not None:
+        # A file with ids of its own is checked against the mark before this commit: none of them are the ids given here.
+        files, highest = assigned_columns(added_files.files, mark, version, table, first=highest + 1)
+        added_files = added_files.with_files(files)
     domains = staged.domains if highest == mark else (*staged.domains, domain_of(highest))
-    return replace(staged, adds=adds, domains=domains)
+    return replace(staged, adds=adds, added_files=added_files, domains=domains)
 
 
 def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str) -> tuple[list[AddFile], int]:
@@ -126,7 +131,7 @@ def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str)
     return found, highest
 
 
-def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tuple[pa.Table, int]:
+def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, first: int | None = None) -> tuple[pa.Table, int]:
     """The same for files as columns (ADD_SCHEMA), without an object for each.
 
     Args:
@@ -134,6 +139,7 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tup
         mark: the highest id that the commits before it gave.
         version: the version that the attempt is for.
         table: the table's URI, for errors.
+        first: the first id that is free; the one after `mark` if None.
 
     Returns:
         The files in the same order, and the highest id afterwards.
@@ -141,14 +147,15 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str) -> tup
     Raises:
         InvalidCommitError: as `with_row_ids`.
     """
+    given = mark if first is None else first - 1
     if not adds.num_rows:
-        return adds, mark
+        return adds, given
     bases = _one(adds["base_row_id"], pa.int64())
     for odd in adds.filter(pc.greater(bases, mark)).select(["path", "stats", "base_row_id"]).to_pylist():
         _check_given(odd["path"], odd["stats"], odd["base_row_id"], mark, version, table)
     fresh = pc.is_null(bases)
     counts = pc.if_else(fresh, _counts(adds, fresh, version, table), pa.scalar(0, pa.int64()))
-    ends = pc.add(pc.cumulative_sum(counts), mark)
+    ends = pc.add(pc.cumulative_sum(counts), given)
     starts = pc.add(pc.subtract(ends, counts), 1)
     versions = pc.fill_null(_one(adds["default_row_commit_version"], pa.int64()), version)
     found = _with_column(adds, "base_row_id", pc.if_else(fresh, starts, bases))

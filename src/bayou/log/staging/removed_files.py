@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many files that leave a table at once, as columns: an overwrite of a million files makes no object for each.
-
-A file action that only repeats what the log says of a live file is put together by Arrow, as text.
-"""
+"""Many files that leave a table at once, as columns: an overwrite of a million files makes no object for each."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.actions.columns import VECTOR_JSON_NAMES, to_objects
 from bayou.log.actions.keys import action_keys, canonical_paths
+from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, quoted, vector_texts
 from bayou.protocol import arguments
 
 COLUMNS: Final = (
@@ -28,10 +25,6 @@ COLUMNS: Final = (
     "default_row_commit_version",
 )
 """The columns of a live file that its tombstone repeats."""
-
-_BATCH: Final = 100_000
-# Characters that JSON does not take as they are.
-_ODD: Final = r'["\\\x00-\x1f]'
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +79,7 @@ class RemovedFiles:
 
     def lines(self) -> Iterator[bytes]:
         """The `remove` actions as they stand in the log, some thousands in each piece; lines are ended, but for the last."""
-        for start in range(0, len(self), _BATCH):
-            part = self.files.slice(start, _BATCH)
-            yield "\n".join(self._texts(part).to_pylist()).encode("utf-8")
+        return joined_lines(self.files, self._texts)
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The `remove` actions as JSON objects."""
@@ -100,57 +91,14 @@ class RemovedFiles:
         head = f'"deletionTimestamp":{self.deletion_timestamp},"dataChange":{json.dumps(self.data_change)}'
         pieces: list[Any] = [
             pa.scalar('{"remove":{"path":'),
-            _quoted(part["path"]),
+            quoted(part["path"]),
             pa.scalar(f',{head},"extendedFileMetadata":true,"partitionValues":'),
-            pc.fill_null(_map_texts(part["partition_values"]), "{}"),
-            _member("size", _number(part["size"])),
-            _member("tags", _map_texts(part["tags"])),
-            _member("deletionVector", _vector_texts(part["deletion_vector"])),
-            _member("baseRowId", _number(part["base_row_id"])),
-            _member("defaultRowCommitVersion", _number(part["default_row_commit_version"])),
+            pc.fill_null(map_texts(part["partition_values"]), "{}"),
+            member("size", number(part["size"])),
+            member("tags", map_texts(part["tags"])),
+            member("deletionVector", vector_texts(part["deletion_vector"])),
+            member("baseRowId", number(part["base_row_id"])),
+            member("defaultRowCommitVersion", number(part["default_row_commit_version"])),
             pa.scalar("}}"),
         ]
         return pc.binary_join_element_wise(*pieces, "")
-
-
-def _number(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(pa.string())
-
-
-def _member(name: str, texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A field with its comma; nothing where the value is null, as the log leaves nulls out."""
-    return pc.fill_null(pc.binary_join_element_wise(f',"{name}":', texts, ""), "")
-
-
-def _quoted(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pc.any(pc.match_substring_regex(column, _ODD)).as_py():
-        return pc.binary_join_element_wise('"', column, '"', "")
-    texts = [None if value is None else json.dumps(value, ensure_ascii=False) for value in column.to_pylist()]
-    return pa.chunked_array([pa.array(texts, pa.string())])
-
-
-def _map_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Maps of texts as JSON objects; null where the map is."""
-    return pa.chunked_array([_map_chunk(chunk) for chunk in column.chunks], pa.string())
-
-
-def _map_chunk(chunk: pa.Array) -> pa.Array:
-    if chunk.null_count == len(chunk):
-        return pa.nulls(len(chunk), pa.string())
-    items = pc.fill_null(_quoted(pa.chunked_array([chunk.items])), "null")
-    members = pc.binary_join_element_wise(_quoted(pa.chunked_array([chunk.keys])), items, ":")
-    # `keys` and `items` hold the whole child arrays, which the offsets of a slice point into.
-    lists = pa.ListArray.from_arrays(chunk.offsets, pa.concat_arrays([*members.chunks, pa.array([], pa.string())]))
-    objects = pc.binary_join_element_wise("{", pc.binary_join(lists, ","), "}", "")
-    return pc.if_else(pc.is_valid(chunk), objects, pa.scalar(None, pa.string()))
-
-
-def _vector_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Deletion vector descriptors as JSON objects; null where there is none."""
-    if column.null_count == len(column):
-        return pa.chunked_array([pa.nulls(len(column), pa.string())])
-    texts = []
-    for value in to_objects(column):
-        present = None if value is None else {VECTOR_JSON_NAMES[name]: item for name, item in value.items() if item is not None}
-        texts.append(None if present is None else json.dumps(present, separators=(",", ":"), ensure_ascii=False))
-    return pa.chunked_array([pa.array(texts, pa.string())])

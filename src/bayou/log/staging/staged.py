@@ -13,6 +13,7 @@ import pyarrow as pa
 from bayou.errors import InvalidCommitError, reason
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.segment.commit_times import ict_keys
+from bayou.log.staging.added_files import AddedFiles
 from bayou.log.staging.removed_files import RemovedFiles
 from bayou.protocol.actions.action_checks import check_action
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
@@ -44,6 +45,7 @@ class StagedActions:
         removes: the files that it removes.
         adds: the files that it adds; those without rows are left out.
         removed_files: further files that it removes, as columns.
+        added_files: further files that it adds, as columns.
         changes: the files of changed rows, for the change data feed.
     """
 
@@ -54,10 +56,17 @@ class StagedActions:
     removes: Sequence[RemoveFile] = field(default=())
     adds: Sequence[AddFile] = field(default=())
     removed_files: RemovedFiles | None = None
+    added_files: AddedFiles | None = None
     changes: Sequence[AddCDCFile] = field(default=())
 
     @classmethod
-    def of(cls, actions: Iterable[Action], table: str, removed_files: RemovedFiles | None = None) -> StagedActions:
+    def of(
+        cls,
+        actions: Iterable[Action],
+        table: str,
+        removed_files: RemovedFiles | None = None,
+        added_files: AddedFiles | None = None,
+    ) -> StagedActions:
         """Sort actions by kind.
 
         Raises:
@@ -79,6 +88,7 @@ class StagedActions:
             kinds[RemoveFile],
             [add for add in kinds[AddFile] if not _has_no_rows(add)],
             removed_files or None,
+            added_files or None,
             kinds[AddCDCFile],
         )
 
@@ -86,7 +96,7 @@ class StagedActions:
     def is_empty(self) -> bool:
         """Whether there is nothing to commit."""
         header = self.protocol or self.metadata or self.domains or self.transactions
-        return not (header or self.removes or self.adds or self.removed_files or self.changes)
+        return not (header or self.touches_files)
 
     @property
     def only_adds(self) -> bool:
@@ -96,19 +106,26 @@ class StagedActions:
     @property
     def touches_files(self) -> bool:
         """Whether a file is added or removed."""
-        return bool(self.removes or self.adds or self.removed_files or self.changes)
+        return bool(self.removes or self.has_adds or self.removed_files or self.changes)
+
+    @property
+    def has_adds(self) -> bool:
+        """Whether a file is added."""
+        return bool(self.adds or self.added_files)
 
     @property
     def changes_no_data(self) -> bool:
         """Whether only files are moved about: no row is added or removed, and nothing else is set."""
         if self.protocol or self.metadata or self.domains or self.transactions:
             return False
-        return not (self.removes_data or any(each.data_change for each in self.adds))
+        many = self.added_files is not None and self.added_files.changes_data
+        return not (self.removes_data or many or any(each.data_change for each in self.adds))
 
     @property
     def moves_rows_without_ids(self) -> bool:
         """Whether rows come in new files that do not say which ids they had; whether the files hold them is not in the log."""
-        return any(not each.data_change and each.base_row_id is None for each in self.adds)
+        many = self.added_files is not None and self.added_files.moves_rows_without_ids
+        return many or any(not each.data_change and each.base_row_id is None for each in self.adds)
 
     @property
     def removes_data(self) -> bool:
@@ -125,15 +142,19 @@ class StagedActions:
 
     def added_paths(self, table: str) -> pa.ChunkedArray:
         """The canonical paths of the files that are added."""
-        return canonical_paths(pa.chunked_array([[each.path for each in self.adds]], pa.string()), table)
+        paths = pa.chunked_array([[each.path for each in self.adds]], pa.string())
+        if self.added_files is not None:
+            paths = pa.chunked_array([*paths.chunks, *self.added_files.files["path"].chunks], pa.string())
+        return canonical_paths(paths, table)
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The actions as JSON objects, in the order of the commit."""
         for group in (self._header(), self.removes, self.adds, self.changes):
             for action in group:
                 yield {_NAMES[type(action)]: action.to_json()}
-        if self.removed_files is not None:
-            yield from self.removed_files.documents()
+        for files in (self.removed_files, self.added_files):
+            if files is not None:
+                yield from files.documents()
 
     def header_lines(self) -> list[bytes]:
         """The lines of the actions that are not about files."""
@@ -141,8 +162,9 @@ class StagedActions:
 
     def file_lines(self) -> list[bytes]:
         """The lines of the file actions; a piece may hold several."""
-        many = () if self.removed_files is None else self.removed_files.lines()
-        return [*map(_line, self.removes), *many, *map(_line, self.adds), *map(_line, self.changes)]
+        removed = () if self.removed_files is None else self.removed_files.lines()
+        added = () if self.added_files is None else self.added_files.lines()
+        return [*map(_line, self.removes), *removed, *map(_line, self.adds), *added, *map(_line, self.changes)]
 
     def _header(self) -> list[Action]:
         found: list[Action] = [each for each in (self.protocol, self.metadata) if each is not None]
