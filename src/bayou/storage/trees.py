@@ -233,11 +233,15 @@ class LocalTree:
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
         """See TreeStore."""
-        inside = {folder: self._is_inside(folder) for folder in {path.rpartition("/")[0] for path in paths}}
-        parts = [paths[start::_THREADS] for start in range(min(_THREADS, len(paths)))]
+        if not paths:
+            return Deletions(0, {})
+        folders = {path.rpartition("/")[0] for path in paths}
+        checksums = {folder: self._checksums(folder) for folder in folders if self._is_inside(folder)}
+        size = max(-(-len(paths) // _THREADS), 1)
+        parts = [paths[start : start + size] for start in range(0, len(paths), size)]
         deleted, failed = 0, dict[str, StorageError]()
-        with ThreadPoolExecutor(max(len(parts), 1), thread_name_prefix="bayou-delete") as pool:
-            for found in pool.map(lambda part: self._deleted(part, inside), parts):
+        with ThreadPoolExecutor(len(parts), thread_name_prefix="bayou-delete") as pool:
+            for found in pool.map(lambda part: self._deleted(part, checksums), parts):
                 deleted += found.deleted
                 failed |= found.failed
         return Deletions(deleted, failed)
@@ -266,15 +270,23 @@ class LocalTree:
             raise self._failed(path, error) from error
         return found.build()
 
-    def _deleted(self, paths: Iterable[str], inside: Mapping[str, bool]) -> Deletions:
+    def _checksums(self, folder: str) -> frozenset[str]:
+        """The names of the checksum files in a folder: to try each file's is a call of the system for each."""
+        with contextlib.suppress(OSError), os.scandir(self._at(folder)) as entries:
+            return frozenset(entry.name for entry in entries if entry.name[0] == "." and entry.name.endswith(".crc"))
+        return frozenset()
+
+    def _deleted(self, paths: Iterable[str], checksums: Mapping[str, frozenset[str]]) -> Deletions:
         deleted, failed = 0, dict[str, StorageError]()
         for path in paths:
             folder, _, name = path.rpartition("/")
-            if not inside[folder] or name in {"", ".", ".."}:
+            if folder not in checksums or name in {"", ".", ".."}:
                 failed[path] = StorageError("the file lies outside the table, or behind a link", table=self._root, file=path)
                 continue
             try:
                 self._delete(path)
+                if f".{name}.crc" in checksums[folder]:
+                    os.unlink(self._at(f"{folder}/.{name}.crc" if folder else f".{name}.crc"))  # noqa: PTH108  (as below)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
@@ -286,13 +298,12 @@ class LocalTree:
 
     def _delete(self, path: str) -> None:
         target = self._at(path)
-        if stat.S_ISDIR(os.lstat(target).st_mode):
-            os.rmdir(target)  # noqa: PTH106  (a text is all there is, as below)
-            return
-        os.unlink(target)  # noqa: PTH108
-        folder, slash, name = path.rpartition("/")
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._at(f"{folder}{slash}.{name}.crc"))  # noqa: PTH108
+        try:
+            os.unlink(target)  # noqa: PTH108  (a text is all there is, as below)
+        except (IsADirectoryError, PermissionError):  # the latter on macOS
+            if not stat.S_ISDIR(os.lstat(target).st_mode):
+                raise
+            os.rmdir(target)  # noqa: PTH106
 
     def _is_inside(self, folder: str) -> bool:
         """Whether a folder lies below the root, and no link leads to it: its files would have two paths."""

@@ -127,16 +127,19 @@ def _column(actions: Sequence[Mapping[str, Any]], wanted: pa.Field) -> pa.Array:
     return _typed(values, wanted.type)
 
 
+_PLAIN_INTEGERS: Final = frozenset({int, type(None)})
+
+
 def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
     # Arrow takes true for 1, and 1.5 for 1; an action that holds such a value is broken.
-    if pa.types.is_integer(wanted) and any(_is_odd_integer(value) for value in values):
+    if pa.types.is_integer(wanted) and not _PLAIN_INTEGERS.issuperset(map(type, values)) and any(map(_is_odd_integer, values)):
         msg = "a number is no integer"
         raise TypeError(msg)
     return pa.array(values, wanted)
 
 
 def _is_odd_integer(value: object) -> bool:
-    return type(value) is not int and (isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()))
+    return isinstance(value, bool) or (isinstance(value, float) and not value.is_integer())
 
 
 def _text_map(values: list[Any]) -> pa.Array:

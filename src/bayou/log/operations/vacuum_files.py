@@ -165,7 +165,7 @@ def needed_paths(
     if retention.exceeds_default:
         versions = _versions_since(log, retention.cutoff, listing, times)
         for file in _commits(log, versions):
-            _, removes = _file_actions(file)
+            _, removes = _file_actions(file.without_adds())
             found.add(removes["path"], removes["deletion_vector"])
     return found.values()
 
@@ -202,7 +202,7 @@ def removed_by_commits(log: LogReader, versions: Sequence[int]) -> pa.Table:
     found = Paths(log.table_uri)
     sizes: dict[str, int] = {}
     for file in _commits(log, versions):
-        _, removes = _file_actions(file)
+        _, removes = _file_actions(file.without_adds())
         found.add(removes["path"], removes["deletion_vector"])
         paths = canonical_paths(removes["path"], log.table_uri).to_pylist()
         sizes.update(zip(paths, (size or 0 for size in removes["size"].to_pylist()), strict=True))
