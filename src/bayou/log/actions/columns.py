@@ -143,9 +143,6 @@ def _is_odd_integer(value: object) -> bool:
 
 
 def _text_map(values: list[Any]) -> pa.Array:
-    present = [value for value in values if value]
-    if not present:
-        return _empty_maps(values)
     keys: list[str] = []
     items: list[str | None] = []
     offsets: list[int | None] = []
@@ -174,10 +171,6 @@ def _as_text(item: object) -> str | None:
         msg = "a map value is no text"
         raise TypeError(msg)
     return str(item).lower() if isinstance(item, bool) else str(item)
-
-
-def _empty_maps(values: list[Any]) -> pa.Array:
-    return pa.array([None if value is None else [] for value in values], TEXT_MAP)
 
 
 def _vectors(values: list[Any]) -> pa.Array:
