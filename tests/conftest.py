@@ -42,8 +42,9 @@ settings.load_profile("default")
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
 
-# Of the tests beside delta-spark, a plain run takes a third.
+# Of the tests beside delta-spark, a plain run takes a third, and of the cases of each test on Spark the half.
 COMPARISONS_IN_TURN = 3
+CASES_ON_SPARK_IN_TURN = 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,7 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark what a plain run leaves out as `soak`, unless tests were asked for by name.
 
     A test that says `in_turn(n)` repeats one rule for many inputs, at a price: a run takes every n-th of its cases, others at each
-    commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all.
+    commit. Tests beside delta-spark are one such family, because each takes seconds; `make soak-oracle` takes all. On Spark every
+    test with several cases is one.
     """
     if config.getoption("hypothesis_profile", None) == "soak":
         _mark_what_draws(items)
@@ -82,8 +84,10 @@ def _sort_out(item: pytest.Function, families: dict[tuple[str, int], list[pytest
         item.add_marker("soak")
     elif "delta_spark" in item.fixturenames:
         families.setdefault(("delta-spark", COMPARISONS_IN_TURN), []).append(item)
-    elif marker := item.get_closest_marker("in_turn"):
-        families.setdefault((item.nodeid.partition("[")[0], *marker.args), []).append(item)
+    elif hasattr(item, "callspec"):
+        marker = item.get_closest_marker("in_turn")
+        count = marker.args[0] if marker else CASES_ON_SPARK_IN_TURN if item.nodeid.startswith("tests/spark/") else 1
+        families.setdefault((item.nodeid.partition("[")[0], count), []).append(item)
 
 
 def _mark_what_draws(items: list[pytest.Item]) -> None:
