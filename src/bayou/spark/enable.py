@@ -23,6 +23,7 @@ from bayou.spark.jvm.core.transaction_ids import tell_transactions
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
+from bayou.spark.session.object_stores import register_object_stores
 from bayou.spark.session.settings import compacts_by_itself
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     callbacks.start(jvm)
     if jvm not in _told:
         register_hadoop_stores()  # bayou.open reaches them from here on, too
+        register_object_stores()
         tell_transactions(jvm)
         follow_writes(_compact_after)
         _told.add(jvm)

@@ -16,21 +16,11 @@ SCHEMES_OF_A_SESSION: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 
 OBJECT_STORES: Final[Mapping[str, str]] = {
     "adl": "Azure Data Lake Storage Gen1",
-    "az": "Azure Blob Storage",
-    "azure": "Azure Blob Storage",
     "cos": "IBM Cloud Object Storage",
     "cosn": "Tencent Cloud Object Storage",
-    "gcs": "Google Cloud Storage",
-    "gs": "Google Cloud Storage",
     "obs": "Huawei Cloud Object Storage",
     "oci": "Oracle Cloud Object Storage",
     "oss": "Alibaba Cloud Object Storage",
-    "r2": "Cloudflare R2",
-    "s3": "Amazon S3",
-    "s3a": "Amazon S3",
-    "s3n": "Amazon S3",
-    "wasb": "Azure Blob Storage",
-    "wasbs": "Azure Blob Storage",
 }
 
 

@@ -22,6 +22,12 @@ StoreFactory: TypeAlias = Callable[[QualifiedPath, Mapping[str, str]], LogStore]
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.\-]+", re.ASCII)
 _FACTORY_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
+_OBJECT_STORE: Final = "bayou.storage.object_stores.object_store:open_object_store"
+# Served unless somebody registers another factory.
+_BUILT_IN: Final[Mapping[str, str]] = dict.fromkeys(
+    ("abfs", "abfss", "az", "azure", "gcs", "gs", "https", "r2", "s3", "s3a", "s3n", "wasb", "wasbs"), _OBJECT_STORE
+)
+
 _lock: Final = threading.Lock()
 _registered: Final[dict[str, StoreFactory | str]] = {}
 
@@ -65,7 +71,7 @@ def unregister(scheme: str) -> None:
 def registered_schemes() -> tuple[str, ...]:
     """The schemes that a log store serves, in order."""
     with _lock:
-        return tuple(sorted({"file", *_registered}))
+        return tuple(sorted({"file", *_BUILT_IN, *_registered}))
 
 
 def registered_name(scheme: str) -> str | None:
@@ -82,7 +88,7 @@ def make_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogS
         StorageError: the factory cannot be imported, or what it made is no log store.
     """
     with _lock:
-        found = _registered.get(place.scheme, _local_store if place.scheme == "file" else None)
+        found = _registered.get(place.scheme, _local_store if place.scheme == "file" else _BUILT_IN.get(place.scheme))
     if found is None:
         return None
     store: Any = _load(found, place)(place, storage_options)

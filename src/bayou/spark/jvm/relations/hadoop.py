@@ -324,6 +324,23 @@ def _listed(text: str) -> list[Listed]:
     return [Listed(name, int(size), int(time)) for name, size, time in rows]
 
 
+def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, str]:
+    """Settings of the active session's Hadoop configuration, without Hadoop's own defaults.
+
+    Args:
+        jvm: the JVM.
+        prefix: what their names begin with.
+        secrets: the names of settings that the configuration's credential providers may know, too.
+
+    Raises:
+        SessionError: this JVM cannot compile the adapters.
+        HadoopError: a credential provider cannot be read.
+    """
+    settings = Adapters.of(jvm).new("bayou.HadoopSettings", _configuration(jvm))
+    parts = str(_guarded(lambda: settings.text(prefix, "\n".join(secrets)))).split("\0")
+    return dict(zip(parts[::2], parts[1::2], strict=False))
+
+
 def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:
     adapters = Adapters.of(jvm)
     configuration = _configuration(jvm)

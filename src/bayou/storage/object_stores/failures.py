@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a failed request means: obstore gives few classes of errors, and the rest stands in their texts."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bayou.errors import StorageError, redact_uri
+
+_STATUS: Final = re.compile(r"status code: (\d{3})")
+_CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>")
+_MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
+_URL: Final = re.compile(r"https?://[^\s\"'<>]+")
+# What a server's answer and an error of obstore may say of credentials.
+_SECRET: Final = re.compile(
+    r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes|AuthenticationErrorDetail|Token-0)>.*?</\1>"
+)
+
+
+_ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
+
+
+class Meaning(enum.Enum):
+    """What a failure means for the request."""
+
+    ABSENT = "absent"
+    """There is no such object."""
+    EXISTS = "exists"
+    """The object is there already."""
+    LOOK_AGAIN = "look again"
+    """Another request for the same object is under way, or came just before. This one did nothing."""
+    EXPIRED = "expired"
+    """The credentials are no longer valid. The request did nothing."""
+    BUSY = "busy"
+    """The server or the network failed. The request may have been carried out all the same."""
+    REFUSED = "refused"
+    """The request did nothing, and would not the next time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed request.
+
+    Attributes:
+        meaning: what it means for the request.
+        status: the HTTP status; None if there was no answer.
+        code: the server's code, as `NoSuchBucket`.
+        text: what the server or the network said, in a line, without credentials.
+    """
+
+    meaning: Meaning
+    status: int | None
+    code: str | None
+    text: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """Read an error of obstore."""
+        raw = str(error)
+        status_text, code_text = _STATUS.search(raw), _CODE.search(raw)
+        status = int(status_text[1]) if status_text else None
+        code = code_text[1] if code_text else None
+        return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
+
+    def error(self, doing: str, table: str, path: str | None) -> StorageError:
+        """The error to raise.
+
+        Args:
+            doing: what was to be done, as `read`.
+            table: the table's URI.
+            path: the object, relative to the table; None for the whole table.
+        """
+        return StorageError(
+            f"The object store did not {doing}: {self.text}",
+            table=redact_uri(table),
+            file=path,
+            next_step=_next_step(self),
+            status=self.status,
+            code=self.code,
+        )
+
+
+_CODES: Final[Mapping[str, Meaning]] = {
+    **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"), Meaning.EXPIRED),
+    **dict.fromkeys(("NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "FilesystemNotFound"), Meaning.REFUSED),
+    **dict.fromkeys(("ConditionalRequestConflict", "OperationAborted"), Meaning.LOOK_AGAIN),
+    **dict.fromkeys(("NotImplemented", "UnsupportedHeader"), Meaning.REFUSED),
+}
+_CLASSES: Final[Mapping[str, Meaning]] = {
+    "FileNotFoundError": Meaning.ABSENT,
+    "AlreadyExistsError": Meaning.EXISTS,
+    "PreconditionError": Meaning.EXISTS,
+}
+_NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
+_TOO_MANY: Final = 429
+_SERVER: Final = 500
+
+
+def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meaning:
+    if code is not None and code in _CODES:
+        return _CODES[code]
+    if status == _TOO_MANY:
+        return Meaning.LOOK_AGAIN
+    if name in _CLASSES:
+        return _CLASSES[name]
+    if status is not None:
+        return Meaning.REFUSED if status < _SERVER else Meaning.BUSY
+    is_network = _NOT_HTTPS not in raw and ("HTTP error" in raw or "timed out" in raw)
+    return Meaning.BUSY if is_network else Meaning.REFUSED
+
+
+def _line(raw: str, status: int | None, code: str | None) -> str:
+    """The text of an error in one line. obstore adds a dump of Rust's structures, and servers quote what was signed."""
+    message = _MESSAGE.search(raw)
+    if status is not None and (code or message):
+        said = [f"status {status}", *([code] if code else []), *([message[1].strip()] if message else [])]
+        return ", ".join(said)
+    if _NOT_HTTPS in raw:
+        return _ONLY_HTTPS
+    text = _SECRET.sub("", raw.split("\n\nDebug source", 1)[0])
+    text = _URL.sub(lambda found: redact_uri(found[0].partition("?")[0]), text)
+    return " ".join(text.split())[:500]
+
+
+_BUCKET_STEP: Final = "Correct the bucket's name in the path, or create the bucket."
+_REGION_STEP: Final = "Set AWS_REGION (fs.s3a.endpoint.region) to the region of the bucket."
+_WRONG_STEP: Final = "Correct the credentials, and check that the clock of this machine is right."
+_STEPS: Final[Mapping[str | int | None, str]] = {
+    **dict.fromkeys(("NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "FilesystemNotFound"), _BUCKET_STEP),
+    **dict.fromkeys(("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"), _REGION_STEP),
+    **dict.fromkeys(
+        ("InvalidAccessKeyId", "SignatureDoesNotMatch", "AuthenticationFailed", "InvalidAuthenticationInfo"), _WRONG_STEP
+    ),
+    "RequestTimeTooSkewed": "Set the clock of this machine.",
+    301: _REGION_STEP,
+    401: _WRONG_STEP,
+    403: "Ask for the permissions to list the bucket, and to read, write and delete objects below the table's path.",
+    None: "Check the endpoint, its port, the proxy and the network.",
+}
+"""What to do, by the server's code, else by the status."""
+
+
+def _next_step(failure: Failure) -> str:
+    if failure.text == _ONLY_HTTPS:
+        return "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false)."
+    if failure.meaning is Meaning.EXPIRED:
+        return "Renew the credentials: a session token or a SAS is over."
+    if "incorrectly configured region" in failure.text:
+        return _REGION_STEP
+    return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "See what the server says."

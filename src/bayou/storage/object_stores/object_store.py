@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log store for tables in S3, Google Cloud Storage and Azure."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+
+from bayou.errors import InvalidOptionError, MissingPackageError, StorageError, redact_uri
+from bayou.storage.object_stores.failures import Failure, Meaning
+from bayou.storage.object_stores.options import ObjectOptions, unknown_option
+from bayou.storage.object_stores.places import NAMES, ObjectPlace, place_of
+from bayou.storage.object_stores.ranged_file import open_ranged
+from bayou.storage.store import FileStatus
+from bayou.storage.trees import Deletions, Folder, FolderBuilder
+
+if TYPE_CHECKING:
+    from bayou.storage.paths import QualifiedPath
+
+T = TypeVar("T")
+
+_THREADS: Final = 32
+_PAGE: Final = 1000
+# Above every other character, so that it is behind every key of a folder.
+_LAST: Final = "\U0010ffff"
+# One PUT takes 5 GiB on S3 and GCS, and 5,000 MiB on Azure; object_store splits nothing that is put with a condition.
+_MOST_BYTES: Final = 5_000 << 20
+_SPLIT_FROM: Final = 64 << 20
+_NO_SUCH_RANGE: Final = 416
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 5.0
+
+
+def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
+    """The store of a table, as `bayou.storage.register` takes it."""
+    found = place_of(place)
+    return ObjectStore(place.uri, found, ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
+
+
+class ObjectStore:
+    """See `bayou.storage.LogStore` and `bayou.storage.TreeStore`.
+
+    A conditional PUT excludes writers. It is sent once and not tried again by the library, because an answer that was lost would
+    turn into "the object exists": this class tries again, and compares what is there with what it sent.
+    """
+
+    def __init__(self, uri: str, place: ObjectPlace, options: ObjectOptions) -> None:
+        """Make the store; no request is sent.
+
+        Args:
+            uri: the table's URI.
+            place: where the table is.
+            options: credentials and settings.
+
+        Raises:
+            MissingPackageError: obstore is not installed.
+            InvalidOptionError: an option is unknown, or has a value that cannot be read.
+        """
+        self._uri = uri
+        self._place = place
+        self._options = options
+        self._obstore = _imported(place)
+        self._client = self._made(options.max_retries)
+        self._once = self._made(0)
+        self._sleep: Callable[[float], None] = time.sleep
+
+    def __repr__(self) -> str:
+        return f"ObjectStore({redact_uri(self._uri)!r})"
+
+    def list_from(self, path: str) -> Iterator[FileStatus]:
+        """See LogStore."""
+        folder, _, name = path.rpartition("/")
+        prefix = self._key(folder)
+        start = f"{prefix}/" if prefix else ""
+        # Listing begins behind the offset, and the name itself belongs to it.
+        offset = _before(start + name) if name else None
+        while True:
+            passed = None
+            for key, entry in self._listed(prefix, offset):
+                rest = key[len(start) :]
+                inner, slash, _ = rest.partition("/")
+                if slash:
+                    passed = f"{start}{inner}/{_LAST}"
+                    break
+                if rest and rest >= name:
+                    relative = f"{folder}/{rest}" if folder else rest
+                    yield FileStatus(relative, entry["size"], _milliseconds(entry), _etag(entry))
+            if passed is None:
+                return
+            # What lies in a folder inside this one is not listed, however much it is.
+            offset = passed
+
+    def read(self, path: str) -> bytes:
+        """See LogStore."""
+        found: bytes = self._done(
+            "read the file", path, lambda: self._obstore.get(self._client, self._key(path)).bytes().to_bytes()
+        )
+        return found
+
+    def open(self, path: str) -> BinaryIO:
+        """See LogStore."""
+        key = self._key(path)
+        has_suffix_ranges = self._place.kind != "azure"  # object_store 0.14 refuses them there
+
+        def get(start: int | None, length: int) -> tuple[bytes, int]:
+            wanted = {"suffix": length} if start is None else (start, start + length)
+            try:
+                found = self._obstore.get(self._client, key, options={"range": wanted})
+            except Exception as error:
+                if start is None and Failure.of(error).status == _NO_SUCH_RANGE:  # an empty file has no last bytes
+                    return b"", 0
+                if start is None and "non-partial response" in str(error):  # moto 5.2 answers so for an empty file
+                    whole = self._obstore.get(self._client, key).bytes().to_bytes()
+                    return whole, len(whole)
+                raise
+            return found.bytes().to_bytes(), found.meta["size"]
+
+        return open_ranged(
+            lambda start, length: self._done("read a part of the file", path, lambda: get(start, length)),
+            lambda: self.size(path),
+            has_suffix_ranges=has_suffix_ranges,
+        )
+
+    def size(self, path: str) -> int:
+        """See LogStore."""
+        return int(self._done("look for the file", path, lambda: self._obstore.head(self._client, self._key(path))["size"]))
+
+    def put_if_absent(self, path: str, data: bytes) -> bool:
+        """See LogStore.
+
+        Raises:
+            StorageError: the store failed until the time for retries was over. The file may be there.
+        """
+        if len(data) > _MOST_BYTES:
+            raise StorageError(
+                f"A commit of {len(data):,} bytes cannot be put at once, and parts cannot be put without replacing a file.",
+                table=redact_uri(self._uri),
+                file=path,
+                next_step="Make several smaller commits.",
+            )
+        key, may_be_ours = self._key(path), False
+        pauses = self._pauses()
+        while True:
+            try:
+                self._obstore.put(self._once, key, data, mode="create", use_multipart=False)
+            except Exception as error:
+                failure = Failure.of(error)
+                if failure.meaning is Meaning.EXISTS:
+                    return may_be_ours and self._has(path, data)
+                if failure.meaning not in {Meaning.BUSY, Meaning.LOOK_AGAIN, Meaning.EXPIRED}:
+                    raise failure.error("create the file", self._uri, path) from error
+                may_be_ours |= failure.meaning is Meaning.BUSY
+                if not pauses.wait():
+                    raise pauses.over(failure, "create the file", self._uri, path) from error
+            else:
+                return True
+
+    def put(self, path: str, data: bytes) -> None:
+        """See LogStore."""
+        split = len(data) >= _SPLIT_FROM
+        self._done("write the file", path, lambda: self._obstore.put(self._client, self._key(path), data, use_multipart=split))
+
+    def delete(self, path: str) -> None:
+        """See LogStore."""
+        try:
+            self._done("delete the file", path, lambda: self._obstore.delete(self._client, self._key(path)))
+        except FileNotFoundError:
+            return
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """See LogStore: an object is durable as soon as it is there."""
+
+    def local_path(self, path: str) -> str | None:  # noqa: ARG002
+        """See LogStore."""
+        return None
+
+    def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
+        """See TreeStore. One LIST for each folder of up to a thousand entries."""
+        if len(folders) == 1:
+            return [self._folder(folders[0], shown)]
+        with ThreadPoolExecutor(min(_THREADS, len(folders)), thread_name_prefix="bayou-list") as pool:
+            return list(pool.map(lambda folder: self._folder(folder, shown), folders))
+
+    def delete_many(self, paths: Sequence[str]) -> Deletions:
+        """See TreeStore. One request for up to a thousand files, where the store has such a request."""
+        wanted, failed = [], dict[str, StorageError]()
+        for path in paths:
+            if any(part in {"", ".", ".."} for part in path.split("/")):
+                failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._uri), file=path)
+            else:
+                wanted.append(path)
+        parts = [wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE)]
+        for part in parts:
+            failed |= self._deleted(part)
+        return Deletions(len(paths) - len(failed), failed)
+
+    def _deleted(self, paths: Sequence[str]) -> dict[str, StorageError]:
+        keys = [self._key(path) for path in paths]
+        try:
+            self._done("delete files", None, lambda: self._obstore.delete(self._client, keys))
+        except FileNotFoundError:
+            pass
+        except StorageError as error:
+            # The library names the first file that failed only.
+            if len(paths) == 1:
+                return {paths[0]: error}
+            half = len(paths) // 2
+            return self._deleted(paths[:half]) | self._deleted(paths[half:])
+        return {}
+
+    def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
+        prefix = self._key(path)
+        found = self._done("list the folder", path, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        start = len(prefix) + 1 if prefix else 0
+        folder = FolderBuilder(path, shown)
+        # Folders have no time of their own here. As young ones they are left alone: an empty one is not there at all.
+        now = int(time.time() * 1000)
+        for each in found["common_prefixes"]:
+            folder.add(each[start:].rstrip("/"), 0, now, is_folder=True)
+        for entry in found["objects"]:
+            name = entry["path"][start:]
+            if name:  # the mark that some programs leave for the folder itself
+                folder.add(name, entry["size"], _milliseconds(entry), is_folder=False)
+        return folder.build()
+
+    def _listed(self, prefix: str, offset: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The objects below a prefix behind a key, in the order of their keys; pages are asked for as they are needed."""
+        pages = iter(self._obstore.list(self._client, prefix or None, offset=offset, chunk_size=_PAGE))
+        while True:
+            page = self._done("list the folder", None, lambda: next(pages, None))
+            if page is None:
+                return
+            for entry in page:
+                yield entry["path"], entry
+
+    def _has(self, path: str, data: bytes) -> bool:
+        """Whether a file is the one that was sent; a commit's own id makes it unlike any other."""
+        try:
+            return self.read(path) == data
+        except FileNotFoundError:  # somebody deleted it, which nobody does to a commit
+            return False
+
+    def _done(self, doing: str, path: str | None, request: Callable[[], T]) -> T:
+        """Send a request that may be sent again.
+
+        Raises:
+            FileNotFoundError: the object is not there.
+            StorageError: the request failed.
+        """
+        pauses = self._pauses()
+        while True:
+            try:
+                return request()
+            except Exception as error:
+                failure = Failure.of(error)
+                if failure.meaning is Meaning.ABSENT:
+                    raise FileNotFoundError(2, "There is no such object", path) from error
+                if failure.meaning is Meaning.EXPIRED or failure.meaning is Meaning.LOOK_AGAIN:
+                    if pauses.wait():
+                        continue
+                    raise pauses.over(failure, doing, self._uri, path) from error
+                raise failure.error(doing, self._uri, path) from error
+
+    def _pauses(self) -> _Pauses:
+        return _Pauses(self._options.retry_timeout.total_seconds(), self._options.max_retries, self._sleep)
+
+    def _key(self, path: str) -> str:
+        prefix = self._place.prefix
+        return f"{prefix}/{path}" if prefix and path else prefix or path
+
+    def _made(self, max_retries: int | None) -> Any:
+        """A client of obstore that tries a failed request again so many times."""
+        retries: dict[str, Any] = {"retry_timeout": self._options.retry_timeout}
+        if max_retries is not None:
+            retries["max_retries"] = max_retries
+        return _client(self._obstore, self._place, self._options, retries, redact_uri(self._uri))
+
+
+class _Pauses:
+    """The pauses between the attempts of one operation: random, and longer each time."""
+
+    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None]) -> None:
+        self._start = time.monotonic()
+        self._seconds = seconds
+        self._most = most
+        self._sleep = sleep
+        self._count = 0
+
+    def wait(self) -> bool:
+        """Pause; False, without a pause, if the time or the number of attempts is used up."""
+        if self._most is not None and self._count >= self._most:
+            return False
+        longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
+        pause = random.uniform(0, longest)  # noqa: S311  (no secret)
+        if time.monotonic() - self._start + pause > self._seconds:
+            return False
+        self._count += 1
+        self._sleep(pause)
+        return True
+
+    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
+        error = failure.error(doing, table, path)
+        tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
+        return StorageError(
+            f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts
+        )
+
+
+def _before(key: str) -> str:
+    """The greatest text that is easily found below a key, so that a listing behind it begins with the key."""
+    # Not a slash, which would end a folder, and none of the surrogates, which are no characters.
+    lower = {"0": ".", "\ue000": "\ud7ff"}.get(key[-1], chr(ord(key[-1]) - 1))
+    return key[:-1] if lower < " " else key[:-1] + lower + _LAST
+
+
+def _milliseconds(entry: Mapping[str, Any]) -> int:
+    return int(entry["last_modified"].timestamp() * 1000)
+
+
+def _etag(entry: Mapping[str, Any]) -> str | None:
+    found = entry.get("e_tag")
+    return None if found is None else str(found)
+
+
+def _imported(place: ObjectPlace) -> Any:
+    try:
+        import obstore  # noqa: PLC0415  (an extra)
+        import obstore.store  # noqa: PLC0415
+    except ImportError as error:
+        extra = {"s3": "s3", "gcs": "gcs", "azure": "azure"}[place.kind]
+        raise MissingPackageError(
+            f"Tables in {NAMES[place.kind]} need the package obstore, which is not installed.",
+            next_step=f"pip install 'bayou[{extra}]'",
+            package="obstore",
+        ) from error
+    return obstore
+
+
+def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: Mapping[str, Any], table: str) -> Any:
+    classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
+    config = dict(options.store)
+    if place.account is not None and not any("account_name" in name for name in config):
+        config["azure_storage_account_name"] = place.account
+    if place.is_onelake:
+        config.setdefault("azure_use_fabric_endpoint", "true")
+    try:
+        return classes[place.kind](place.bucket, config=config, client_options=dict(options.client), retry_config=dict(retries))
+    except Exception as error:  # noqa: BLE001  (obstore's classes have no common one but this)
+        for name in config:
+            if f"'{name}'" in str(error) or f'"{name}"' in str(error):
+                raise unknown_option(name, place.kind, table) from None
+        text = Failure.of(error).text
+        for value in sorted(config.values(), key=len, reverse=True):  # the library quotes what it cannot read
+            text = text.replace(value, "...") if value else text
+        raise InvalidOptionError(
+            f"The storage options for {NAMES[place.kind]} make no client: {text}.",
+            table=table,
+            next_step="Correct them. docs/object_stores.md has the names and values.",
+        ) from None

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Storage options: who asks for access, how the store is reached, and how long requests are tried again.
+
+The names are those that users of delta-rs know, in any case: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AZURE_STORAGE_ACCOUNT_KEY`,
+`GOOGLE_SERVICE_ACCOUNT`. What is not given comes from the environment. Source: object_store 0.14, `AmazonS3ConfigKey` and others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from bayou.errors import InvalidOptionError
+from bayou.storage.object_stores.places import NAMES, Kind
+
+SINGLE_WRITER: Final = "single_writer"
+"""Whether a store that cannot exclude writers is taken all the same."""
+
+# Prefixes that delta-rs and object_store take before any name.
+_PREFIXES: Final[Mapping[Kind, str]] = {"s3": "aws_", "gcs": "google_", "azure": "azure_"}
+
+_CLIENT: Final = frozenset(
+    {
+        "allow_http",
+        "allow_invalid_certificates",
+        "connect_timeout",
+        "http1_only",
+        "http2_only",
+        "pool_idle_timeout",
+        "pool_max_idle_per_host",
+        "proxy_ca_certificate",
+        "proxy_excludes",
+        "proxy_url",
+        "read_timeout",
+        "root_certificate",
+        "timeout",
+        "user_agent",
+    }
+)
+_MAX_RETRIES: Final = "max_retries"
+_RETRY_TIMEOUT: Final = "retry_timeout"
+_DEFAULT_RETRY_TIMEOUT: Final = timedelta(seconds=60)
+
+# Of delta-rs: how to write without conditional requests, which bayou always uses.
+_WITHOUT_MEANING: Final = frozenset({"aws_s3_allow_unsafe_rename", "allow_unsafe_rename", "aws_conditional_put", "conditional_put"})
+_LOCK_TABLES: Final = frozenset({"aws_s3_locking_provider", "delta_dynamo_table_name", "dynamo_lock_table_name"})
+
+# Names that object_store has otherwise.
+_OTHER_NAMES: Final[Mapping[str, str]] = {
+    "aws_endpoint_url_s3": "aws_endpoint_url",
+    "azure_storage_account_name": "azure_storage_account_name",
+    "google_application_credentials": "google_application_credentials",
+}
+
+_DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h)?\s*", re.ASCII)
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOptions:
+    """The storage options of a table, sorted by who obeys them. Most of them are secrets.
+
+    Attributes:
+        store: credentials and settings of the store, by obstore's names.
+        client: how HTTP requests are made, by obstore's names.
+        retry_timeout: how long a request is tried again.
+        max_retries: how often it is tried again; None for any number.
+        single_writer: whether a store that cannot exclude writers is taken all the same.
+    """
+
+    store: Mapping[str, str] = field(repr=False)
+    client: Mapping[str, object] = field(repr=False)
+    retry_timeout: timedelta = _DEFAULT_RETRY_TIMEOUT
+    max_retries: int | None = None
+    single_writer: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, str], kind: Kind, table: str) -> ObjectOptions:
+        """Sort storage options.
+
+        Args:
+            given: the options by name, in any case.
+            kind: the kind of store.
+            table: the table's URI, for errors.
+
+        Raises:
+            InvalidOptionError: an option's value cannot be read, or it asks for a lock table.
+        """
+        store: dict[str, str] = {}
+        client: dict[str, object] = {}
+        others: dict[str, str] = {}
+        for name, value in given.items():
+            lower = _OTHER_NAMES.get(name.lower(), name.lower())
+            short = lower.removeprefix(_PREFIXES[kind])
+            if lower in _LOCK_TABLES:
+                raise _lock_table(name, table)
+            if lower in _WITHOUT_MEANING or lower.startswith("fs."):
+                continue
+            if short in _CLIENT:
+                client[short] = _client_value(short, value, name, table)
+            elif lower in {_MAX_RETRIES, _RETRY_TIMEOUT, SINGLE_WRITER}:
+                others[lower] = value
+            else:
+                store[lower] = value
+        return cls(
+            store,
+            client,
+            _duration(others[_RETRY_TIMEOUT], _RETRY_TIMEOUT, table) if _RETRY_TIMEOUT in others else _DEFAULT_RETRY_TIMEOUT,
+            _count(others[_MAX_RETRIES], _MAX_RETRIES, table) if _MAX_RETRIES in others else None,
+            _flag(others.get(SINGLE_WRITER, "false"), SINGLE_WRITER, table),
+        )
+
+
+def unknown_option(name: str, kind: Kind, table: str) -> InvalidOptionError:
+    """The error for an option that no part of the store knows."""
+    return InvalidOptionError(
+        f"{name!r} is no storage option for {NAMES[kind]}.",
+        table=table,
+        option=name,
+        next_step="Correct the name, or leave the option out. docs/object_stores.md has the names.",
+    )
+
+
+def _client_value(short: str, value: str, name: str, table: str) -> object:
+    if short in {"allow_http", "allow_invalid_certificates", "http1_only", "http2_only"}:
+        return _flag(value, name, table)
+    if short in {"connect_timeout", "pool_idle_timeout", "read_timeout", "timeout"}:
+        return _duration(value, name, table)
+    return value
+
+
+def _flag(value: str, name: str, table: str) -> bool:
+    text = value.strip().lower()
+    if text not in {"true", "false", "1", "0"}:
+        raise InvalidOptionError(f"{name} is neither true nor false.", table=table, option=name, next_step="Give true or false.")
+    return text in {"true", "1"}
+
+
+def _duration(value: str, name: str, table: str) -> timedelta:
+    found = _DURATION.fullmatch(value.lower())
+    if found is None:
+        raise InvalidOptionError(f"{name} is no length of time.", table=table, option=name, next_step="Give seconds, as `30s`.")
+    return timedelta(seconds=float(found[1]) * _UNITS[found[2] or "s"])
+
+
+def _count(value: str, name: str, table: str) -> int:
+    if not re.fullmatch(r"\d{1,6}", value.strip(), re.ASCII):
+        raise InvalidOptionError(f"{name} is no number.", table=table, option=name, next_step="Give a number, as `10`.")
+    return int(value)
+
+
+def _lock_table(name: str, table: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"{name} asks for a lock table, and bayou has none: writers exclude each other by conditional requests.",
+        table=table,
+        option=name,
+        next_step="Leave the option out once every writer of the table uses conditional requests, as delta-rs does by default.",
+    )

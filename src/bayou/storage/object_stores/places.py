@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which object store a URI names: its kind, the bucket or container, and the keys of a table in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from bayou.errors import InvalidOptionError, redact_uri
+
+if TYPE_CHECKING:
+    from bayou.storage.paths import QualifiedPath
+
+Kind: TypeAlias = Literal["s3", "gcs", "azure"]
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "s3": "s3",
+    "s3a": "s3",
+    "s3n": "s3",
+    "r2": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "az": "azure",
+    "azure": "azure",
+    "abfs": "azure",
+    "abfss": "azure",
+    "wasb": "azure",
+    "wasbs": "azure",
+    "https": "azure",
+}
+"""The kind of store by the scheme of a URI."""
+
+NAMES: Final[Mapping[Kind, str]] = {"s3": "S3", "gcs": "Google Cloud Storage", "azure": "Azure"}
+
+# `account.dfs.core.windows.net`, and the same in other clouds and in OneLake.
+_AZURE_HOST: Final = re.compile(r"(?P<account>[^.]+)\.(?:dfs|blob)\.(?P<suffix>(?:core|fabric|storage)\..+)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPlace:
+    """Where a table is in an object store.
+
+    Attributes:
+        kind: the kind of store.
+        bucket: the bucket, or the container.
+        prefix: what the keys of the table's files begin with, without a slash at the end; empty for a whole bucket.
+        account: the storage account that the URI names, on Azure.
+        is_onelake: whether the account belongs to Microsoft Fabric.
+    """
+
+    kind: Kind
+    bucket: str
+    prefix: str
+    account: str | None = None
+    is_onelake: bool = False
+
+
+def place_of(path: QualifiedPath) -> ObjectPlace:
+    """Where a table is.
+
+    Raises:
+        InvalidOptionError: the URI names no bucket, or no key can begin with its path.
+    """
+    kind = KINDS[path.scheme]
+    authority, _, key = path.uri.partition("://")[2].partition("/")
+    account = None
+    host = None
+    if kind == "azure":
+        container, at, host_name = authority.rpartition("@")
+        host = _AZURE_HOST.fullmatch(host_name)
+        if path.scheme == "https":
+            if host is None:
+                raise _wrong(path, "it is no URL of an Azure storage account", "Give https://ACCOUNT.blob.core.windows.net/...")
+            container, _, key = key.partition("/")
+        elif not at:
+            container = authority
+        elif host is None:
+            raise _wrong(
+                path, f"{host_name!r} is no host of an Azure storage account", "Give CONTAINER@ACCOUNT.dfs.core.windows.net."
+            )
+        authority = container
+        account = None if host is None else host["account"]
+    if not authority:
+        raise _wrong(path, "it names no bucket", f"Give {path.scheme}://BUCKET/PATH.")
+    _check_key(path, key)
+    return ObjectPlace(kind, authority, key, account, is_onelake=host is not None and host["suffix"].startswith("fabric."))
+
+
+def _check_key(path: QualifiedPath, key: str) -> None:
+    # object_store 0.14 takes no such key, and Hadoop's `Path` folds some of them into others.
+    if any(part in {"", ".", ".."} for part in key.split("/")) and key:
+        raise _wrong(path, "a part of its path is empty, or is `.` or `..`", "Give the path without these parts.")
+
+
+def _wrong(path: QualifiedPath, why: str, next_step: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"{redact_uri(path.uri)} is no place in an object store: {why}",
+        table=redact_uri(path.uri),
+        option="path",
+        next_step=next_step,
+    )

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An S3 server with a bucket, and a proxy before it."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from tests.support.object_servers import ACCESS, make_bucket, moto, proxy
+
+from bayou.storage import open_store, qualify
+
+
+@pytest.fixture(scope="session")
+def s3():
+    pytest.importorskip("moto", reason="moto is the server of these tests")
+    with moto() as url:
+        make_bucket(url, "bucket")
+        yield url
+
+
+@pytest.fixture(scope="session")
+def running_proxy(s3):
+    with proxy(s3) as found:
+        yield found
+
+
+@pytest.fixture
+def server(running_proxy):
+    running_proxy.requests.clear()
+    yield running_proxy
+    running_proxy.fault = lambda _: None
+
+
+@pytest.fixture
+def place():
+    return f"s3://bucket/{uuid.uuid4().hex}/t"
+
+
+@pytest.fixture
+def options(server):
+    return {**ACCESS, "AWS_ENDPOINT_URL": server.url, "retry_timeout": "5s"}
+
+
+@pytest.fixture
+def store(place, options):
+    return open_store(qualify(place), options)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever the network loses: the outcome of a conditional PUT that is reported is the true one."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.support.object_servers import Fault
+
+from bayou.errors import StorageError
+from bayou.storage import open_store, qualify
+
+PATH = "_delta_log/00000000000000000000.json"
+
+
+def first_put(fault, count=1):
+    """The first PUTs fail so."""
+    seen = []
+
+    def decide(request):
+        if request.method != "PUT" or len(seen) >= count:
+            return None
+        seen.append(request)
+        return fault
+
+    return decide
+
+
+@pytest.fixture(autouse=True)
+def quick(store, monkeypatch):
+    monkeypatch.setattr(store, "_sleep", lambda _: None)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(0, acts=True),
+        Fault(500, "InternalError", acts=True),
+        Fault(503, acts=True),
+        Fault(0),
+        Fault(503),
+        Fault(409, "ConditionalRequestConflict"),
+        Fault(409, "OperationAborted"),
+        Fault(429, "TooManyRequests"),
+        Fault(400, "ExpiredToken"),
+    ],
+    ids=str,
+)
+def test_a_failed_attempt_is_made_again_and_won_once(store, server, fault):
+    server.fault = first_put(fault, 2)
+    assert store.put_if_absent(PATH, b"mine")
+    assert store.read(PATH) == b"mine"
+    assert not store.put_if_absent(PATH, b"other")
+
+
+@pytest.mark.parametrize("fault", [Fault(0), Fault(503), Fault(409, "ConditionalRequestConflict")], ids=str)
+def test_who_lost_meanwhile_has_lost(store, server, fault):
+    assert store.put_if_absent(PATH, b"other")
+    server.fault = first_put(fault)
+    assert not store.put_if_absent(PATH, b"mine")
+    assert store.read(PATH) == b"other"
+
+
+def test_a_conflict_was_no_success_even_with_the_same_bytes(store, server):
+    """After an answer that says that nothing was done, equal bytes are another writer's."""
+    assert store.put_if_absent(PATH, b"same")
+    server.fault = first_put(Fault(409, "ConditionalRequestConflict"))
+    assert not store.put_if_absent(PATH, b"same")
+
+
+@pytest.mark.parametrize("fault", [Fault(403, "AccessDenied"), Fault(501, "NotImplemented"), Fault(404, "NoSuchBucket")], ids=str)
+def test_what_will_not_be_done_is_not_tried_again(store, server, fault):
+    server.fault = first_put(fault, 99)
+    with pytest.raises(StorageError) as caught:
+        store.put_if_absent(PATH, b"mine")
+    assert len(server.requests) == 1
+    assert caught.value.facts["code"] == fault.code
+
+
+def test_the_error_says_how_long_it_was_tried(place, options, server, monkeypatch):
+    store = open_store(qualify(place), {**options, "max_retries": "3"})
+    monkeypatch.setattr(store, "_sleep", lambda _: None)
+    server.fault = first_put(Fault(503), 99)
+    with pytest.raises(StorageError, match=r"after 4 attempts in \d+\.\d s"):
+        store.put_if_absent(PATH, b"mine")
+    assert server.counts() == {"PUT": 4}
+
+
+def test_of_writers_behind_a_faulty_network_each_knows_its_outcome(store, server):
+    """A third of the requests fail, before or after the server acted."""
+    chance, faults = random.Random(7), [Fault(0), Fault(0, acts=True), Fault(503), Fault(503, acts=True)]
+    server.fault = lambda _: chance.choice(faults) if chance.random() < 0.33 else None
+    outcomes = {}
+
+    def write(writer):
+        for version in range(10):
+            path = f"_delta_log/{version:020d}.json"
+            outcomes[version, writer] = store.put_if_absent(path, b"%d of %d" % (version, writer))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    server.fault = lambda _: None
+    for version in range(10):
+        winners = [writer for writer in range(8) if outcomes[version, writer]]
+        assert [store.read(f"_delta_log/{version:020d}.json")] == [b"%d of %d" % (version, writer) for writer in winners]

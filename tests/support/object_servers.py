@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers of object stores on 127.0.0.1, and a proxy before them that counts requests and makes them fail."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
+
+ACCESS = {"AWS_ACCESS_KEY_ID": "access", "AWS_SECRET_ACCESS_KEY": "not-a-secret", "AWS_REGION": "us-east-1", "allow_http": "true"}
+
+
+@contextlib.contextmanager
+def moto() -> Iterator[str]:
+    """Run moto's S3 in this process; gives its URL."""
+    from moto.server import ThreadedMotoServer
+
+    # moto signs nothing, and looks for credentials all the same.
+    os.environ.setdefault("MOTO_ALLOW_NONEXISTENT_REGION", "true")
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def make_bucket(url: str, name: str) -> None:
+    """Create a bucket by the bare request, without a library for it."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port)
+    authorization = "AWS4-HMAC-SHA256 Credential=access/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=x"
+    connection.request("PUT", f"/{name}", headers={"Authorization": authorization})
+    answer = connection.getresponse()
+    assert answer.status in {200, 409}, answer.read()
+    connection.close()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that came by.
+
+    Attributes:
+        method: its method.
+        path: its path and query.
+        number: how many came before it.
+    """
+
+    method: str
+    path: str
+    number: int
+
+    @property
+    def kind(self) -> str:
+        """LIST, or the method."""
+        return "LIST" if self.method == "GET" and "list-type=2" in self.path else self.method
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What becomes of a request.
+
+    Attributes:
+        status: answer with this status instead of the server's answer; 0 for none, the connection ends.
+        code: the code in the answer.
+        acts: whether the server gets the request all the same.
+        keep: send so much of the answer's body only; None for all of it.
+    """
+
+    status: int | None = None
+    code: str = "SlowDown"
+    acts: bool = False
+    keep: int | None = None
+
+
+@dataclass
+class Proxy:
+    """A proxy that runs.
+
+    Attributes:
+        url: where it is.
+        requests: what came by.
+        fault: says what becomes of a request; None lets it pass.
+    """
+
+    url: str
+    requests: list[Request] = field(default_factory=list)
+    fault: Callable[[Request], Fault | None] = field(default=lambda _: None)
+
+    def counts(self) -> dict[str, int]:
+        """How many requests of each kind came since the last time."""
+        found: dict[str, int] = {}
+        for each in self.requests:
+            found[each.kind] = found.get(each.kind, 0) + 1
+        self.requests.clear()
+        return found
+
+
+@contextlib.contextmanager
+def proxy(target: str) -> Iterator[Proxy]:
+    """Run a proxy before a server."""
+    place = urlsplit(target)
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+        def handle_any(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            with lock:
+                request = Request(self.command, self.path, len(found.requests))
+                found.requests.append(request)
+            fault = found.fault(request)
+            if fault is not None and fault.status is not None and not fault.acts:
+                self._answer_fault(fault)
+                return
+            connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+            connection.request(self.command, self.path, body, dict(self.headers.items()))
+            answer = connection.getresponse()
+            data = answer.read()
+            connection.close()
+            if fault is not None and fault.status is not None:
+                self._answer_fault(fault)
+                return
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in {"transfer-encoding", "connection", "content-length", "server", "date"}:
+                    self.send_header(name, value)
+            length = answer.getheader("Content-Length") if self.command == "HEAD" else str(len(data))
+            self.send_header("Content-Length", length or "0")
+            self.end_headers()
+            if fault is not None and fault.keep is not None:
+                self.wfile.write(data[: fault.keep])
+                self.close_connection = True
+                return
+            self.wfile.write(data)
+
+        def _answer_fault(self, fault: Fault) -> None:
+            if not fault.status:
+                self.close_connection = True
+                return
+            text = f"<?xml version='1.0'?><Error><Code>{escape(fault.code)}</Code><Message>as asked</Message></Error>".encode()
+            self.send_response(fault.status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_any  # noqa: N815
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    found = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        server.server_close()
