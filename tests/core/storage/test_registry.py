@@ -34,7 +34,7 @@ class FromPlace:
 def test_the_store_of_a_local_path_is_the_local_one(tmp_path):
     assert isinstance(open_store(qualify(tmp_path)), LocalStore)
     assert isinstance(open_store(qualify(f"FILE://{tmp_path}")), LocalStore)
-    assert registered_schemes() == ("file",)
+    assert {"file", "s3", "s3a", "gs", "abfss"} <= set(registered_schemes())
 
 
 def test_a_registered_store_serves_its_scheme_in_any_case():
@@ -42,7 +42,7 @@ def test_a_registered_store_serves_its_scheme_in_any_case():
     store = open_store(qualify("MEM://bucket/t/"), {"token": "x"})
     assert (store.place.uri, store.options) == ("mem://bucket/t", {"token": "x"})
     assert open_store(qualify("mem://bucket/t")).options == {}
-    assert registered_schemes() == ("file", "mem")
+    assert "mem" in registered_schemes()
 
 
 def test_a_table_is_opened_through_a_registered_store():
@@ -119,8 +119,8 @@ def test_what_is_no_log_store_is_refused_by_what_it_lacks():
         open_store(qualify("mem://x/y"))
 
 
-@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "gs", "wasb", "wasbs", "az", "adl", "oss"])
-def test_object_stores_are_refused_by_name(scheme):
+@pytest.mark.parametrize("scheme", ["adl", "oss"])
+def test_object_stores_without_a_store_are_refused_by_name(scheme):
     with pytest.raises(StorageError) as caught:
         open_store(qualify(f"{scheme.upper()}://key:secret@bucket/t"))
     text = str(caught.value)
@@ -130,7 +130,16 @@ def test_object_stores_are_refused_by_name(scheme):
     assert "secret" not in text
 
 
-@pytest.mark.parametrize("scheme", ["abfs", "abfss", "hdfs", "viewfs"])
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n", "gs", "wasb", "wasbs", "az"])
+def test_credentials_in_the_uri_of_an_object_store_are_refused_and_not_shown(scheme):
+    with pytest.raises(InvalidOptionError) as caught:
+        open_store(qualify(f"{scheme.upper()}://key:secret@bucket/t"))
+    assert "secret" not in str(caught.value)
+    register(scheme, in_memory)  # a program may bring a store of its own
+    assert isinstance(open_store(qualify(f"{scheme}://name/t")), MemoryStore)
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "viewfs"])
 def test_schemes_of_hadoop_ask_for_a_session(scheme):
     with pytest.raises(StorageError, match=r"bayou\.enable\(spark\)") as caught:
         open_store(qualify(f"{scheme}://name/t"))

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,6 +37,9 @@ _BATCH_BYTES = 512 << 20
 STATS_PARSED = "stats_parsed"
 """The column that `ParquetActions.batches` adds to those of ADD_SCHEMA where the file has it."""
 
+# A remote file of up to this size came with its footer, in one request.
+_SMALL_BYTES: Final = 64 << 10
+
 
 class ParquetActions:
     """One Parquet file of actions. Only its footer is kept in memory; columns are read at each call."""
@@ -45,8 +48,12 @@ class ParquetActions:
         self.path = path
         self._store = store
         self._lock = threading.Lock()
+        self._whole: pa.Buffer | None = None
         with self._open() as source, pq.ParquetFile(source) as file:
             self._metadata = file.metadata
+            if store.local_path(path) is None and source.size() <= _SMALL_BYTES:
+                source.seek(0)
+                self._whole = source.read_buffer()
         schema = self._metadata.schema
         self._leaves = {schema.column(place).path: place for place in range(len(schema))}
 
@@ -195,11 +202,14 @@ class ParquetActions:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
         # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
-        options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us"}
+        is_remote = self._store.local_path(self.path) is None
+        options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us", "pre_buffer": is_remote}
         with self._open() as source, pq.ParquetFile(source, **options) as file:
             yield file
 
     def _open(self) -> Any:
+        if self._whole is not None:
+            return pa.BufferReader(self._whole)
         local = self._store.local_path(self.path)
         return pa.OSFile(local) if local is not None else pa.PythonFile(self._store.open(self.path), mode="r")
 

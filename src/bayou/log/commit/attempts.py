@@ -112,7 +112,7 @@ class CommitLoop:
             return self._unknown(version, error, attempt)
         ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
         if won or ours is not None:
-            return self._landed(version if ours is None else ours, attempt, data)
+            return self._landed(version if ours is None else ours, attempt, data, won=won)
         self._is_unanswered = False
         return winners
 
@@ -155,12 +155,12 @@ class CommitLoop:
             )
         return winners
 
-    def _landed(self, version: int, attempt: int, data: bytes) -> CommitOutcome:
+    def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
         """What a commit is worth whose file is in the log."""
         size = (data.count(b"\n") - 1, len(data))
         worth, latest, listed = Standing.HELD, version, True
         try:
-            found = self._log.update()
+            found = self._log.update({commit_path(version): data} if won else None)
             latest, listed = found.version, found.version >= version
             worth = standing(self._log, found, version)
         except TableNotFoundError:

@@ -81,7 +81,7 @@ def write_version_checksum(committed: CommittedVersion) -> None:
     if committed.commit_info.get("operation") not in MAY_DO_ANYTHING:
         for version, actions in _since_last_checksum(committed, staged):
             if actions is None:
-                document = json.loads(log.store.read(checksum_path(version)))
+                document = log.last_checksum(version) or json.loads(log.store.read(checksum_path(version)))
                 continue
             info, is_own = actions[0].get("commitInfo", {}), version == committed.version
             document = next_checksum(
@@ -121,7 +121,7 @@ def _since_last_checksum(committed: CommittedVersion, staged: StagedActions) -> 
             return found[::-1]
         if version <= log.end_of_checksums:
             return []
-        if _exists(log, checksum_path(version)):
+        if log.last_checksum(version) is not None or _exists(log, checksum_path(version)):
             return [(version, None), *found[::-1]]
         actions = _own_commit(log, version)
         if actions is None:
@@ -295,5 +295,6 @@ def _put_checksum(
 ) -> None:
     started = time.monotonic()
     if write(log.store, log.table_uri, version, document):
+        log.note_checksum(version, document)
         seconds = time.monotonic() - started
         events.emit(events.ChecksumEvent(table=log.table_uri, version=version, duration_seconds=seconds))

@@ -28,16 +28,19 @@ from bayou.log.snapshot.source import SnapshotSource
 from bayou.protocol.actions.file_names import parse_log_file_name, version_prefix
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bayou.storage import LogStore
 
 
-def load(store: LogStore, table_uri: str, version: int | None = None) -> Snapshot:
+def load(store: LogStore, table_uri: str, version: int | None = None, *, written: Mapping[str, bytes] | None = None) -> Snapshot:
     """A table at a version, of which nothing is known yet.
 
     Args:
         store: where the table is kept.
         table_uri: the table.
         version: the version; the latest where None.
+        written: what this process has just written itself, by path.
 
     Raises:
         TableNotFoundError: there is no table.
@@ -56,7 +59,7 @@ def load(store: LogStore, table_uri: str, version: int | None = None) -> Snapsho
                 raise failed from error
             raise
         try:
-            return Snapshot(SnapshotSource.open(segment, store, table_uri, unreadable=unreadable))
+            return Snapshot(SnapshotSource.open(segment, store, table_uri, unreadable=unreadable, written=written))
         except DerivedFileError as error:
             if error.file is None or error.file in unreadable:
                 raise
@@ -64,11 +67,12 @@ def load(store: LogStore, table_uri: str, version: int | None = None) -> Snapsho
             unreadable |= {error.file}
 
 
-def advance(known: Snapshot) -> Snapshot:
+def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snapshot:
     """The latest version of a table, by one that was read before: only what was committed since is read.
 
     Args:
         known: the table as it was read before; it is returned where it is the latest still.
+        written: as for `load`.
 
     Raises:
         TableNotFoundError: there is no table any more.
@@ -77,11 +81,11 @@ def advance(known: Snapshot) -> Snapshot:
     store, table_uri = known.source.store, known.source.table_uri
     segment = extend_segment(known.segment, sort_listing(list_log(store, version_prefix(known.version))))
     if segment is None:
-        return load(store, table_uri)
+        return load(store, table_uri, written=written)
     if segment is known.segment:
         return known
     try:
-        return Snapshot(known.source.extend(segment))
+        return Snapshot(known.source.extend(segment, known.protocol, known.metadata, written))
     except DerivedFileError:
         return load(store, table_uri)
 

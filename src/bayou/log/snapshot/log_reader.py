@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import (
     CorruptLogError,
@@ -39,6 +39,7 @@ class LogReader:
         self._lock = threading.RLock()
         self._latest: Snapshot | None = None
         self._end_of_checksums = -1
+        self._last_checksum: tuple[int, str, Mapping[str, Any]] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({redact_uri(self._table_uri)!r})"
@@ -67,6 +68,18 @@ class LogReader:
     def note_end_of_checksums(self, version: int) -> None:
         """Remember that a version has no checksum, so that later commits do not look for one of it, or of those before."""
         self._end_of_checksums = max(version, self._end_of_checksums)
+
+    def last_checksum(self, version: int) -> Mapping[str, Any] | None:
+        """The checksum that this process wrote of a version, unless another table has taken the place of that one since."""
+        found, latest = self._last_checksum, self._latest
+        if found is None or latest is None or found[:2] != (version, latest.metadata.id):
+            return None
+        return found[2]
+
+    def note_checksum(self, version: int, document: Mapping[str, Any]) -> None:
+        """Remember the checksum that was written of a version, so that the next commit need not read it."""
+        if self._latest is not None:
+            self._last_checksum = version, self._latest.metadata.id, document
 
     @property
     def known(self) -> Snapshot | None:
@@ -111,10 +124,13 @@ class LogReader:
                     return latest
         return load(self._store, self._table_uri, version)
 
-    def update(self) -> Snapshot:
+    def update(self, written: Mapping[str, bytes] | None = None) -> Snapshot:
         """The latest snapshot.
 
         Costs one listing; only commits that are new since the last call are read and replayed.
+
+        Args:
+            written: what the caller has just put into the log itself, by path; it is not read again.
 
         Raises:
             TableNotFoundError: there is no table; what was known of one that was there is forgotten.
@@ -122,9 +138,12 @@ class LogReader:
         with self._lock:
             try:
                 known = self._latest
-                self._latest = load(self._store, self._table_uri) if known is None else advance(known)
+                if known is None:
+                    self._latest = load(self._store, self._table_uri, written=written)
+                else:
+                    self._latest = advance(known, written)
             except TableNotFoundError:
-                self._latest = None
+                self._latest = self._last_checksum = None
                 self._end_of_checksums = -1
                 raise
             return self._latest

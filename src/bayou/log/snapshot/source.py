@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
+from typing import Final
 
 from bayou.errors import CorruptLogError, StorageError, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, Header, file_actions
@@ -18,6 +21,9 @@ from bayou.log.snapshot.replay import FileState
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.features.features import check_readable
 from bayou.storage.store import FileStatus, LogStore
+
+_FEW: Final = 2
+_READERS: Final = 32
 
 
 class SnapshotSource:
@@ -47,9 +53,22 @@ class SnapshotSource:
 
     @classmethod
     def open(
-        cls, segment: LogSegment, store: LogStore, table_uri: str, *, unreadable: frozenset[str] = frozenset()
+        cls,
+        segment: LogSegment,
+        store: LogStore,
+        table_uri: str,
+        *,
+        unreadable: frozenset[str] = frozenset(),
+        written: Mapping[str, bytes] | None = None,
     ) -> SnapshotSource:
         """Read the commits of a segment; its checkpoint is opened when something in it is needed.
+
+        Args:
+            segment: the files.
+            store: where they are.
+            table_uri: the table.
+            unreadable: checkpoints and compacted files that are of no use.
+            written: what this process has just written itself, by path.
 
         Raises:
             CorruptLogError: a commit cannot be read.
@@ -58,7 +77,7 @@ class SnapshotSource:
         if segment.checkpoint is not None:
             found = segment.checkpoint
             checkpoint = Checkpoint(found.files, found.version, store, table_uri)
-        commits = [_read(store, version, status, table_uri) for version, status in segment.deltas]
+        commits = _read_all(store, segment.deltas, table_uri, written or {})
         return cls(
             segment,
             store,
@@ -70,21 +89,26 @@ class SnapshotSource:
             unreadable=unreadable,
         )
 
-    def extend(self, segment: LogSegment) -> SnapshotSource:
+    def extend(
+        self, segment: LogSegment, protocol: Protocol, metadata: Metadata, written: Mapping[str, bytes] | None = None
+    ) -> SnapshotSource:
         """The source of a later version: reads the new commits only, and shares everything else.
 
         Args:
             segment: one that `extend_segment` made from this source's.
+            protocol: the protocol of this source's version.
+            metadata: its metadata.
+            written: as for `open`.
         """
         new = segment.deltas[len(self.segment.deltas) :]
-        commits = [_read(self.store, version, status, self.table_uri) for version, status in new]
+        commits = _read_all(self.store, new, self.table_uri, written or {})
         with self._lock:
             return SnapshotSource(
                 segment,
                 self.store,
                 self.table_uri,
                 checkpoint=self._checkpoint,
-                header=_fold(self._header, commits),
+                header=_fold(replace(self._header, protocol=protocol, metadata=metadata), commits),
                 pending=(*self._pending, *commits),
                 base=self._state,
                 unreadable=self._unreadable,
@@ -109,9 +133,11 @@ class SnapshotSource:
             CorruptLogError: the log sets no protocol, or no metadata.
             UnsupportedFeatureError: the table needs what bayou cannot read.
         """
-        header, known = self._header, self.checksum
-        protocol = header.protocol or (known.protocol if known else None)
-        metadata = header.metadata or (known.metadata if known else None)
+        protocol, metadata = self._header.protocol, self._header.metadata
+        if protocol is None or metadata is None:
+            known = self.checksum
+            protocol = protocol or (known.protocol if known else None)
+            metadata = metadata or (known.metadata if known else None)
         if protocol is None or metadata is None:
             protocol, metadata = self.replayed_header()
         if protocol is not None:
@@ -205,6 +231,23 @@ class SnapshotSource:
     def nbytes(self) -> int:
         """The memory that the source pins."""
         return self._state.nbytes + sum(commit.nbytes for commit in self._pending)
+
+
+def _read_all(
+    store: LogStore, files: Sequence[tuple[int, FileStatus]], table_uri: str, written: Mapping[str, bytes]
+) -> list[ActionFile]:
+    """Commits and compacted files, in their order. Those on other machines are read many at a time."""
+
+    def read(version: int, status: FileStatus) -> ActionFile:
+        known = written.get(status.path)
+        if known is not None and len(known) == status.size:
+            return ActionFile(known, table=table_uri, path=status.path, version=version)
+        return _read(store, version, status, table_uri)
+
+    if len(files) < _FEW or store.local_path("") is not None:
+        return [read(*each) for each in files]
+    with ThreadPoolExecutor(min(_READERS, len(files)), thread_name_prefix="bayou-read") as pool:
+        return list(pool.map(lambda each: read(*each), files))
 
 
 def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> ActionFile:

@@ -67,6 +67,8 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
     authority, _, key = path.uri.partition("://")[2].partition("/")
     account = None
     host = None
+    if kind != "azure" and "@" in authority:
+        raise _wrong(path, "it holds credentials, which every error and log would show", "Give them as storage options.")
     if kind == "azure":
         container, at, host_name = authority.rpartition("@")
         host = _AZURE_HOST.fullmatch(host_name)
