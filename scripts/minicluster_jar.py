@@ -30,20 +30,20 @@ def main() -> None:
 
 def provide(folder: Path) -> Path:
     """The JAR in the folder of what is fetched, after fetching it when it is not there yet."""
-    name = f"{ARTIFACT}-{_version()}.jar"
+    name = f"{ARTIFACT}-{hadoop_version()}.jar"
     jar = folder / "jars" / name
     if not jar.exists():
         print(f"\n== fetching {name} with Maven", file=sys.stderr, flush=True)
         jar.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=jar.parent) as work:
-            artifact = f"-Dartifact={GROUP}:{ARTIFACT}:{_version()}"
+            artifact = f"-Dartifact={GROUP}:{ARTIFACT}:{hadoop_version()}"
             command = [oracle_jars.maven(), "-B", "-q", COPY, artifact, f"-DoutputDirectory={work}"]
             subprocess.run(command, cwd=work, check=True, stdout=sys.stderr, timeout=TIMEOUT)
             (Path(work) / name).rename(jar)
     return jar
 
 
-def _version() -> str:
+def hadoop_version() -> str:
     """The version of Hadoop's client that PySpark brings."""
     found = importlib.util.find_spec("pyspark")
     jars = Path(*(found.submodule_search_locations if found else ()), "jars").glob("hadoop-client-api-*.jar")

@@ -137,7 +137,11 @@ def plain_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSessi
     warehouse = str(tmp_path_factory.mktemp("warehouse"))
     # Spark checks every plan after each rule of the optimizer: one process of a run does, and the order of tests is random.
     validates = str(os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0").lower()
-    session = local_session({"spark.sql.warehouse.dir": warehouse, "spark.sql.planChangeValidation": validates})
+    settings = {"spark.sql.warehouse.dir": warehouse, "spark.sql.planChangeValidation": validates}
+    # For the tests on S3, where `make` provides them. No other test loads a class from them.
+    if jars := os.environ.get("BAYOU_S3_JARS"):
+        settings["spark.jars"] = ",".join(map(str, sorted(Path(jars).glob("*.jar"))))
+    session = local_session(settings)
     yield session
     session.stop()
 

@@ -72,12 +72,14 @@ class Fault:
         code: the code in the answer.
         acts: whether the server gets the request all the same.
         keep: send so much of the answer's body only; None for all of it.
+        without: the server gets the request without this header.
     """
 
     status: int | None = None
     code: str = "SlowDown"
     acts: bool = False
     keep: int | None = None
+    without: str = ""
 
 
 @dataclass
@@ -125,7 +127,9 @@ def proxy(target: str) -> Iterator[Proxy]:
                 self._answer_fault(fault)
                 return
             connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
-            connection.request(self.command, self.path, body, dict(self.headers.items()))
+            without = "" if fault is None else fault.without
+            headers = {name: value for name, value in self.headers.items() if name.lower() != without}
+            connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
             data = answer.read()
             connection.close()

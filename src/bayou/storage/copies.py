@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from bayou.errors import StorageError
 from bayou.storage.durable_files import make_folders, publish
@@ -35,6 +35,28 @@ class FileCopy:
     source: LogStore
     source_path: str
     target_path: str
+
+
+@runtime_checkable
+class CopyingStore(Protocol):
+    """A log store that copies files without their bytes passing through this process."""
+
+    def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
+        """Copy a file of another store, or of this one. No file is replaced.
+
+        Args:
+            source: the store that has the file.
+            source_path: its path in that store.
+            path: the path of the copy in this one.
+
+        Returns:
+            True if the copy was made, False if a file of this name is there; None if this store cannot copy from that one.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            StorageError: a store failed.
+        """
+        ...
 
 
 def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
@@ -84,6 +106,10 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
 
 
 def _copied(target: LogStore, copy: FileCopy) -> bool:
+    if isinstance(target, CopyingStore):
+        made = target.copy_if_absent(copy.source, copy.source_path, copy.target_path)
+        if made is not None:
+            return made
     source, place = copy.source.local_path(copy.source_path), target.local_path(copy.target_path)
     if source is None or place is None:
         return target.put_if_absent(copy.target_path, copy.source.read(copy.source_path))

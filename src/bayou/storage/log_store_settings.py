@@ -15,6 +15,7 @@ from bayou.storage.registry import registered_name
 
 _PREFIXES: Final = ("spark.delta.logStore.", "delta.logStore.")
 _CLASS: Final = "class"
+_OWN: Final = "bayou."
 _IMPL: Final = ".impl"
 
 # The default of `delta.logStore.class`: it chooses by scheme.
@@ -24,13 +25,13 @@ _BY_SCHEME: Final = "DelegatingLogStore"
 _HONORED: Final[Mapping[str, Mapping[str, str]]] = {
     "HDFSLogStore": {"file": "LocalStore", "hdfs": "HadoopStore", "viewfs": "HadoopStore"},
     "LocalLogStore": {"file": "LocalStore"},
-    "AzureLogStore": {"abfs": "HadoopStore", "abfss": "HadoopStore"},
+    "AzureLogStore": {"abfs": "HadoopStore", "abfss": "HadoopStore", "wasb": "ObjectStore", "wasbs": "ObjectStore"},
+    "GCSLogStore": {"gs": "ObjectStore", "gcs": "ObjectStore"},
 }
 _REFUSED: Final[Mapping[str, str]] = {
     "S3SingleDriverLogStore": "it keeps writers apart inside one JVM only, so that no other program may write beside it",
     "S3DynamoDBLogStore": "its writers agree through a table in DynamoDB, which bayou does not use",
-    "S3LogStore": "bayou has no store for Amazon S3 yet",
-    "GCSLogStore": "bayou has no store for Google Cloud Storage yet",
+    "S3LogStore": "it keeps writers apart inside one JVM only, so that no other program may write beside it",
     "IBMCOSLogStore": "bayou has no store for IBM Cloud Object Storage yet",
     "OracleCloudLogStore": "bayou has no store for Oracle Cloud Object Storage yet",
 }
@@ -47,8 +48,8 @@ def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = 
         scheme: the one scheme that matters, so that settings for other schemes are not refused; None for all of them.
 
     Returns:
-        The store in bayou for each scheme that a setting names and that is honored: `LocalStore`, `HadoopStore`, or the
-        `package.module:Name` that was registered. Empty where nothing is set.
+        The store in bayou for each scheme that a setting names and that is honored: `LocalStore`, `HadoopStore`, `ObjectStore`,
+        or the `package.module:Name` that was registered. Empty where nothing is set.
 
     Raises:
         StorageError: with DELTA_INVALID_LOGSTORE_CONF where a class for all schemes and one for some are both set, with
@@ -110,7 +111,7 @@ def _store(scheme: str, class_name: str) -> str:
     if honored is not None:
         return honored
     registered = None if scheme in _served_schemes() else registered_name(scheme)
-    if registered is None:
+    if registered is None or registered.startswith(_OWN):
         raise _refused(class_name, scheme)
     return registered
 

@@ -41,6 +41,8 @@ def test_nothing_set_is_nothing_honored():
         ("viewfs", "HDFSLogStore", "HadoopStore"),
         ("abfs", "AzureLogStore", "HadoopStore"),
         ("ABFSS", "AzureLogStore", "HadoopStore"),
+        ("wasbs", "AzureLogStore", "ObjectStore"),
+        ("gs", "GCSLogStore", "ObjectStore"),
     ],
 )
 def test_a_class_whose_writers_our_store_excludes_is_honored(package, scheme, name, store):
@@ -54,14 +56,13 @@ def test_a_class_whose_writers_our_store_excludes_is_honored(package, scheme, na
         ("s3a", f"{JAVA}S3SingleDriverLogStore", "inside one JVM"),
         ("s3", f"{SCALA}S3SingleDriverLogStore", "inside one JVM"),
         ("s3", f"{JAVA}S3DynamoDBLogStore", "DynamoDB"),
-        ("s3a", f"{JAVA}S3LogStore", "Amazon S3 yet"),
-        ("gs", f"{JAVA}GCSLogStore", "Google Cloud Storage yet"),
+        ("s3a", f"{JAVA}S3LogStore", "inside one JVM"),
+        ("s3a", f"{JAVA}GCSLogStore", "gcs, gs"),
         ("oci", f"{JAVA}OracleCloudLogStore", "Oracle"),
         ("cos", f"{JAVA}IBMCOSLogStore", "IBM"),
         ("hdfs", f"{JAVA}S3SingleDriverLogStore", "inside one JVM"),
         ("hdfs", f"{JAVA}AzureLogStore", "abfs, abfss"),
         ("s3a", f"{JAVA}HDFSLogStore", "file, hdfs, viewfs"),
-        ("wasbs", f"{JAVA}AzureLogStore", "abfs, abfss"),
         ("hdfs", "com.acme.HDFSLogStore", "JVM"),
         ("hdfs", "com.acme.delta.storage.HDFSLogStore", "JVM"),
         ("hdfs", "HDFSLogStore", "JVM"),
@@ -76,11 +77,11 @@ def test_every_other_class_is_refused_by_name(scheme, class_name, why):
 
 
 def test_only_the_scheme_that_matters_is_refused():
-    conf = {**impl("gs", f"{JAVA}GCSLogStore"), **impl("hdfs", f"{JAVA}HDFSLogStore")}
+    conf = {**impl("gs", f"{JAVA}S3LogStore"), **impl("hdfs", f"{JAVA}HDFSLogStore")}
     assert check_spark_log_store_conf(conf, scheme="HDFS") == {"hdfs": "HadoopStore"}
     assert check_spark_log_store_conf(conf, scheme="file") == {}
-    assert "GCSLogStore" in str(refused(conf, scheme="gs"))
-    assert "GCSLogStore" in str(refused(conf))
+    assert "S3LogStore" in str(refused(conf, scheme="gs"))
+    assert "S3LogStore" in str(refused(conf))
 
 
 def test_a_class_for_all_schemes_counts_for_those_that_it_is_for():

@@ -18,6 +18,8 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
 _FILE = re.compile(r"file:(?://localhost(?=/|$))?(?=/|$)", re.ASCII | re.IGNORECASE)
 # Elsewhere the authority is a host, for which case makes no difference.
 _BUCKETS = frozenset({"s3", "s3a", "s3n"})
+# Several schemes name the same objects: Hadoop has its own, and each of its generations another one.
+_SAME_STORE = {"s3": "s3a", "s3n": "s3a", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
 
 
 def decode(path: str) -> str:
@@ -132,6 +134,7 @@ def _absolute(path: str) -> str:
     if found is None:
         return "/" + _normalise(inner or path).lstrip("/")
     scheme, rest = found[1].lower(), path[found.end() :]
+    scheme = _SAME_STORE.get(scheme, scheme)
     if not rest.startswith("//"):
         return f"{scheme}://{_normalise(rest).lstrip('/')}"
     authority, slash, inside = rest[2:].partition("/")

@@ -23,6 +23,7 @@ from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.spark.session.log_jobs import SparkLogJobs
+from bayou.spark.session.object_stores import check_file_system
 from bayou.storage import qualify
 from bayou.version import __version__
 
@@ -126,7 +127,7 @@ class Application:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
-        self.logs = LogCache(check=lambda scheme: check_log_store_settings(jvm, scheme))
+        self.logs = LogCache(check=self._check_scheme)
         register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
         self.native = True
@@ -139,6 +140,10 @@ class Application:
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
+
+    def _check_scheme(self, scheme: str) -> None:
+        check_log_store_settings(self.jvm, scheme)
+        check_file_system(self.jvm, scheme)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError, redact_uri
@@ -17,8 +18,6 @@ from bayou.storage.open_store import SCHEMES_OF_A_SESSION
 from bayou.storage.registry import registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bayou.storage import QualifiedPath
 
 
@@ -49,6 +48,59 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
     settings |= {name: value for name, value in given.items() if name.startswith("fs.")}
     own = {name: value for name, value in given.items() if not name.startswith("fs.")}
     return open_object_store(place, {**storage_options(settings, found, place.uri), **own})
+
+
+def check_file_system(jvm: Jvm, scheme: str) -> None:
+    """Sees to it that Spark can read and write the data files of a table in an object store.
+
+    Where Spark knows S3A and nothing for `s3://`, S3A serves that spelling too.
+
+    Args:
+        jvm: the session's JVM.
+        scheme: the scheme of the table's URI; those of other stores pass.
+
+    Raises:
+        StorageError: the session has no file system for it.
+    """
+    kind, context = KINDS.get(scheme), jvm.context
+    if kind is None or context is None:
+        return
+    configuration, name = context.hadoopConfiguration(), f"fs.{scheme}.impl"
+    wanted, package, spelling = _FILE_SYSTEMS[kind]
+    if scheme not in _SPARKS_SCHEMES[kind] and configuration.get(name) is None:
+        raise StorageError(
+            f"Spark has no file system for {scheme}: URIs.", table=f"{scheme}:", next_step=f"Write the table's path as {spelling}."
+        )
+    known = str(configuration.get(name) or wanted)
+    if not jvm.has_class(known):
+        raise StorageError(
+            f"Spark cannot read the data files: its file system for {scheme}: URIs, {known}, is not there.",
+            table=f"{scheme}:",
+            next_step=f"Start the session with spark.jars.packages={package}, in the version of its Hadoop.",
+        )
+    if configuration.get(name) is None:
+        configuration.set(name, wanted)
+
+
+_FILE_SYSTEMS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "s3": ("org.apache.hadoop.fs.s3a.S3AFileSystem", "org.apache.hadoop:hadoop-aws", "s3a://BUCKET/PATH"),
+    "gcs": (
+        "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
+        "com.google.cloud.bigdataoss:gcs-connector",
+        "gs://BUCKET/PATH",
+    ),
+    "azure": (
+        "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
+        "org.apache.hadoop:hadoop-azure",
+        "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
+    ),
+}
+"""By kind of store: Hadoop's file system, where it comes from, and the URI that Spark takes."""
+_SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
+    "s3": frozenset({"s3", "s3a", "s3n", "r2"}),
+    "gcs": frozenset({"gs", "gcs"}),
+    "azure": frozenset({"abfs", "abfss"}),
+}
 
 
 def register_object_stores() -> None:

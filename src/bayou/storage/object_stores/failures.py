@@ -37,6 +37,8 @@ class Meaning(enum.Enum):
     """The credentials are no longer valid. The request did nothing."""
     BUSY = "busy"
     """The server or the network failed. The request may have been carried out all the same."""
+    UNSUPPORTED = "unsupported"
+    """The store does not have such a request, or the library does not for this store."""
     REFUSED = "refused"
     """The request did nothing, and would not the next time."""
 
@@ -81,6 +83,8 @@ class Failure:
             next_step=_next_step(self),
             status=self.status,
             code=self.code,
+            is_there=self.meaning is Meaning.EXISTS,
+            is_unsupported=self.meaning is Meaning.UNSUPPORTED,
         )
 
 
@@ -88,12 +92,13 @@ _CODES: Final[Mapping[str, Meaning]] = {
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"), Meaning.EXPIRED),
     **dict.fromkeys(("NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "FilesystemNotFound"), Meaning.REFUSED),
     **dict.fromkeys(("ConditionalRequestConflict", "OperationAborted"), Meaning.LOOK_AGAIN),
-    **dict.fromkeys(("NotImplemented", "UnsupportedHeader"), Meaning.REFUSED),
+    **dict.fromkeys(("NotImplemented", "UnsupportedHeader"), Meaning.UNSUPPORTED),
 }
 _CLASSES: Final[Mapping[str, Meaning]] = {
     "FileNotFoundError": Meaning.ABSENT,
     "AlreadyExistsError": Meaning.EXISTS,
     "PreconditionError": Meaning.EXISTS,
+    "NotSupportedError": Meaning.UNSUPPORTED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
 _TOO_MANY: Final = 429

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import random
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
 from bayou.errors import InvalidOptionError, MissingPackageError, StorageError, redact_uri
+from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, ObjectPlace, place_of
@@ -19,6 +21,7 @@ from bayou.storage.trees import Deletions, Folder, FolderBuilder
 
 if TYPE_CHECKING:
     from bayou.storage.paths import QualifiedPath
+    from bayou.storage.store import LogStore
 
 T = TypeVar("T")
 
@@ -66,6 +69,13 @@ class ObjectStore:
         self._client = self._made(options.max_retries)
         self._once = self._made(0)
         self._sleep: Callable[[float], None] = time.sleep
+        self._probed = endpoint_to_probe(place, options.store)
+        if options.single_writer:
+            warnings.warn(
+                f"{redact_uri(uri)} is written without conditional requests, as single_writer asks: a second program that "
+                "writes it would overwrite commits of this one.",
+                stacklevel=2,
+            )
 
     def __repr__(self) -> str:
         return f"ObjectStore({redact_uri(self._uri)!r})"
@@ -141,6 +151,23 @@ class ObjectStore:
                 file=path,
                 next_step="Make several smaller commits.",
             )
+        if self._options.single_writer:
+            return self._put_alone(path, data)
+        if self._probed is not None:
+            check_obeys(self._probed, self._place.bucket, self._uri, self._created, self.read, self.delete)
+            self._probed = None
+        return self._created(path, data)
+
+    def _put_alone(self, path: str, data: bytes) -> bool:
+        """Create a file where no other program writes: the server is asked first, and not bound by the answer."""
+        try:
+            self.size(path)
+        except FileNotFoundError:
+            self.put(path, data)
+            return True
+        return False
+
+    def _created(self, path: str, data: bytes) -> bool:
         key, may_be_ours = self._key(path), False
         pauses = self._pauses()
         while True:
@@ -196,6 +223,26 @@ class ObjectStore:
         for part in parts:
             failed |= self._deleted(part)
         return Deletions(len(paths) - len(failed), failed)
+
+    def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
+        """See CopyingStore. The server copies within a bucket."""
+        if not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
+            return None
+        keys = source._key(source_path), self._key(path)  # noqa: SLF001  (of this class)
+        try:
+            self._done("copy the file", path, lambda: self._obstore.copy(self._client, *keys, overwrite=False))
+        except StorageError as error:
+            if error.facts.get("is_there"):
+                return False
+            if error.facts.get("is_unsupported"):
+                return None
+            raise
+        return True
+
+    def _shares_bucket(self, other: ObjectStore) -> bool:
+        mine, its = self._place, other._place
+        same_place = (mine.kind, mine.bucket, mine.account) == (its.kind, its.bucket, its.account)
+        return same_place and self._options == other._options
 
     def _deleted(self, paths: Sequence[str]) -> dict[str, StorageError]:
         keys = [self._key(path) for path in paths]
@@ -342,6 +389,8 @@ def _imported(place: ObjectPlace) -> Any:
 def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: Mapping[str, Any], table: str) -> Any:
     classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
     config = dict(options.store)
+    if place.kind == "s3":
+        config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
     if place.account is not None and not any("account_name" in name for name in config):
         config["azure_storage_account_name"] = place.account
     if place.is_onelake:

@@ -11,6 +11,9 @@ from tests.support.object_servers import Fault
 
 from bayou.errors import StorageError
 from bayou.storage import open_store, qualify
+from bayou.storage.object_stores import conditional_puts
+from bayou.storage.object_stores.conditional_puts import endpoint_to_probe
+from bayou.storage.object_stores.places import place_of
 
 PATH = "_delta_log/00000000000000000000.json"
 
@@ -105,3 +108,56 @@ def test_of_writers_behind_a_faulty_network_each_knows_its_outcome(store, server
     for version in range(10):
         winners = [writer for writer in range(8) if outcomes[version, writer]]
         assert [store.read(f"_delta_log/{version:020d}.json")] == [b"%d of %d" % (version, writer) for writer in winners]
+
+
+@pytest.fixture
+def unknown(monkeypatch):
+    """No server is known yet."""
+    monkeypatch.setattr(conditional_puts, "_answers", {})
+
+
+def names(store):
+    return [each.name for each in store.list_from("_delta_log/")]
+
+
+@pytest.mark.parametrize("fault", [Fault(without="if-none-match"), Fault(501, "NotImplemented")], ids=["replaces", "refuses"])
+def test_a_server_that_does_not_obey_is_refused_before_anything_is_written(place, options, server, unknown, fault):
+    server.fault = lambda request: fault if request.method == "PUT" else None
+    for _ in range(2):
+        store = open_store(qualify(place), options)
+        with pytest.raises(StorageError, match="does not obey conditional PUTs"):
+            store.put_if_absent(PATH, b"mine")
+        assert names(store) == []
+    assert server.counts()["PUT"] <= 2  # the answer is remembered
+
+
+def test_a_server_that_obeys_is_asked_once_and_keeps_nothing_of_it(place, options, server, unknown):
+    for version in range(3):
+        assert open_store(qualify(place), options).put_if_absent(f"_delta_log/{version}", b"mine")
+    assert server.counts() == {"PUT": 5, "GET": 1, "POST": 1}
+    assert names(open_store(qualify(place), options)) == ["0", "1", "2"]
+
+
+def test_a_single_writer_is_warned_and_sends_no_condition(place, options, server, unknown):
+    server.fault = lambda request: Fault(without="if-none-match") if request.method == "PUT" else None
+    with pytest.warns(UserWarning, match="would overwrite commits"):
+        store = open_store(qualify(place), {**options, "single_writer": "true"})
+    assert store.put_if_absent(PATH, b"mine")
+    assert not store.put_if_absent(PATH, b"other")
+    assert store.read(PATH) == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("uri", "given", "probed"),
+    [
+        ("s3://b/t", {}, False),
+        ("s3://b/t", {"AWS_ENDPOINT_URL": "https://s3.eu-west-1.amazonaws.com"}, False),
+        ("s3://b/t", {"AWS_ENDPOINT_URL": "https://x.r2.cloudflarestorage.com"}, False),
+        ("s3://b/t", {"AWS_ENDPOINT_URL": "https://minio.amazonaws.com.example:9000"}, True),
+        ("s3://b/t", {"endpoint": "http://minio:9000"}, True),
+        ("gs://b/t", {"google_base_url": "http://gcs"}, False),
+    ],
+)
+def test_which_servers_are_asked(uri, given, probed):
+    found = endpoint_to_probe(place_of(qualify(uri)), {name.lower(): value for name, value in given.items()})
+    assert (found is not None) is probed

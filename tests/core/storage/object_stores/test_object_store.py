@@ -14,6 +14,7 @@ from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
+from bayou.storage.copies import FileCopy, copy_files
 
 
 def names(store, path):
@@ -175,3 +176,23 @@ def test_a_table_has_one_log_under_all_spellings(place, options):
     log.transaction("WRITE").commit([AddFile("a", {}, 1, 1)])
     other = bayou.open(place.replace("s3:", "s3a:"), storage_options=options)
     assert (other.snapshot().version, len(list(other.history()))) == (1, 2)
+
+
+def test_the_server_copies_within_a_bucket(store, place, options, server):
+    source = open_store(qualify(f"{place}.source"), options)
+    source.put("a b/é", b"x" * 100)
+    server.counts()
+    copy_files(store, [FileCopy(source, "a b/é", "c%20d")])
+    assert "GET" not in server.counts()
+    assert store.read("c%20d") == b"x" * 100
+    with pytest.raises(StorageError, match="another program made a file of this name"):
+        copy_files(store, [FileCopy(source, "a b/é", "c%20d")])
+    with pytest.raises(FileNotFoundError):
+        copy_files(store, [FileCopy(source, "missing", "e")])
+    assert not [each.name for each in store.list_from("") if each.name == "e"]
+
+
+def test_files_of_other_stores_are_copied_through_this_process(store, tmp_path):
+    (tmp_path / "a").write_bytes(b"local")
+    copy_files(store, [FileCopy(open_store(qualify(tmp_path)), "a", "b")])
+    assert store.read("b") == b"local"

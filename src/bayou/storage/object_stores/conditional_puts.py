@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a server obeys a conditional PUT. Some take the condition and replace the object all the same.
+
+Known to do so: MinIO before 2024-09, Ceph before Squid, lakeFS (treeverse/lakeFS#8380). AWS, Cloudflare, Google and Azure obey.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import StorageError, redact_uri
+from bayou.protocol.actions.file_names import LOG_FOLDER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.storage.object_stores.places import ObjectPlace
+
+_KNOWN: Final = re.compile(r"(?:^|\.)(?:amazonaws\.com(?:\.cn)?|r2\.cloudflarestorage\.com)(?::\d+)?$", re.ASCII)
+_ENDPOINTS: Final = ("aws_endpoint_url", "aws_endpoint", "endpoint_url", "endpoint")
+
+_lock: Final = threading.Lock()
+_answers: Final[dict[tuple[str, str], bool]] = {}
+
+
+def endpoint_to_probe(place: ObjectPlace, options: Mapping[str, str]) -> str | None:
+    """The endpoint of a server of which it is not known whether it obeys; None where it is known.
+
+    Args:
+        place: where the table is.
+        options: obstore's options, with names in lower case.
+    """
+    if place.kind != "s3":
+        return None
+    given = next((options[name] for name in _ENDPOINTS if options.get(name)), None)
+    host = (given or "").partition("://")[2].partition("/")[0] or given
+    return None if host is None or _KNOWN.search(host) else given
+
+
+def check_obeys(
+    endpoint: str,
+    bucket: str,
+    table: str,
+    create: Callable[[str, bytes], bool],
+    read: Callable[[str], bytes],
+    delete: Callable[[str], None],
+) -> None:
+    """Find out whether a server obeys, once in a process for each bucket. Only a name that nobody else has is written.
+
+    Args:
+        endpoint: the server.
+        bucket: the bucket.
+        table: the table's URI, for errors.
+        create: sends a conditional PUT.
+        read: reads an object.
+        delete: deletes it.
+
+    Raises:
+        StorageError: it does not obey, or it failed.
+    """
+    with _lock:
+        known = _answers.get((endpoint, bucket))
+    if known is None:
+        path = f"{LOG_FOLDER}/.bayou-probe-{uuid.uuid4().hex}"
+        try:
+            known = create(path, b"first") and not create(path, b"second") and read(path) == b"first"
+        except StorageError as error:
+            if not error.facts.get("is_unsupported"):
+                raise
+            known = False
+        finally:
+            delete(path)
+        with _lock:
+            _answers[endpoint, bucket] = known
+    if not known:
+        raise StorageError(
+            "The server does not obey conditional PUTs (If-None-Match), so that two writers would overwrite each other's commits.",
+            table=redact_uri(table),
+            next_step="Update the server. If one program only ever writes the table, set the storage option single_writer=true.",
+        )

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What works on the local disk works on S3, and asks for no more than it needs."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.object_servers import ACCESS, Fault
+
+import bayou
+
+
+def rows(spark, path):
+    return sorted(row[0] for row in spark.read.format("delta").load(path).collect())
+
+
+def write(spark, path, start, end, mode="append", **options):
+    spark.range(start, end).coalesce(1).write.format("delta").mode(mode).options(**options).save(path)
+
+
+def on_log(server):
+    """The requests for the log since the last time, by kind."""
+    found = {}
+    for each in server.requests:
+        if "_delta_log" in each.path:
+            found[each.kind] = found.get(each.kind, 0) + 1
+    server.requests.clear()
+    return found
+
+
+@pytest.mark.parametrize("vectors", ["false", "true"])
+def test_a_table_is_written_changed_and_maintained(spark, path, vectors):
+    spark.sql(f"create table delta.`{path}` (id long) using delta tblproperties ('delta.enableDeletionVectors' = '{vectors}')")
+    write(spark, path, 0, 50)
+    write(spark, path, 50, 100)
+    table = bayou.DeltaTable.forPath(spark, path)
+    table.delete("id < 10")
+    table.update("id = 10", {"id": "-1"})
+    source = spark.range(95, 105)
+    table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedDelete().whenNotMatchedInsertAll().execute()
+    expected = sorted([-1, *range(11, 95), *range(100, 105)])
+    assert rows(spark, path) == expected
+    table.optimize().executeCompaction()
+    assert rows(spark, path) == expected
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    try:
+        table.vacuum(0)
+    finally:
+        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    assert rows(spark, path) == expected
+    assert len(bayou.open(path).history()) >= 7
+    for shallow in (True, False):
+        clone = table.clone(f"{path}.{shallow}", isShallow=shallow)
+        assert sorted(row[0] for row in clone.toDF().collect()) == expected
+
+
+def test_a_stream_reads_and_writes_tables(spark, path, tmp_path):
+    write(spark, path, 0, 20)
+    for end in (20, 40):
+        if end == 40:
+            write(spark, path, 20, 40)
+        reading = spark.readStream.format("delta").load(path)
+        writing = reading.writeStream.format("delta").option("checkpointLocation", f"{path}.checkpoint").trigger(availableNow=True)
+        writing.start(f"{path}.out").awaitTermination()
+        assert rows(spark, f"{path}.out") == list(range(end))
+
+
+def test_every_spelling_is_the_same_table(spark, path):
+    write(spark, path, 0, 5)
+    other = path.replace("s3a:", "s3:")
+    write(spark, other, 5, 10)
+    assert rows(spark, other) == rows(spark, path) == list(range(10))
+    assert spark.sql(f"select count(*) from delta.`{other}`").first()[0] == 10
+
+
+def test_a_checkpoint_and_time_travel(spark, path):
+    for version in range(12):
+        write(spark, path, version, version + 1)
+    assert rows(spark, path) == list(range(12))
+    old = spark.read.format("delta").option("versionAsOf", 4).load(path)
+    assert sorted(row[0] for row in old.collect()) == list(range(5))
+
+
+def test_what_an_append_asks_of_the_log(spark, path, server):
+    write(spark, path, 0, 5)
+    write(spark, path, 5, 10)
+    on_log(server)
+    write(spark, path, 10, 15)
+    # LIST to see the latest version, to bind the write, and to see what was committed; nothing that was written is read.
+    assert on_log(server) == {"LIST": 3, "PUT": 2}
+    assert spark.read.format("delta").load(path).count() == 15
+    assert on_log(server) == {"LIST": 2}
+
+
+def test_options_of_a_read_reach_log_and_files(spark, path):
+    write(spark, path, 0, 5)
+    options = {f"fs.s3a.{name}": value for name, value in (("access.key", "another"), ("secret.key", "key"))}
+    assert spark.read.format("delta").options(**options).load(path).count() == 5
+    with pytest.raises(Exception, match="bayou cannot ask for credentials that way"):
+        spark.read.format("delta").option("fs.s3a.aws.credentials.provider", "com.acme.Provider").load(path).count()
+
+
+def test_a_refused_request_is_an_error_that_says_what_to_do(spark, path, server):
+    write(spark, path, 0, 5)
+    server.fault = lambda request: Fault(403, "AccessDenied") if "_delta_log" in request.path else None
+    with pytest.raises(Exception, match="permissions to list the bucket"):
+        spark.read.format("delta").load(path.replace("ü", "u")).count()
+
+
+def test_a_commit_that_cannot_be_put_leaves_no_file(spark, path, server):
+    write(spark, path, 0, 5)
+    server.fault = lambda request: Fault(403, "AccessDenied") if request.method == "PUT" and ".json" in request.path else None
+    with pytest.raises(Exception, match="AccessDenied"):
+        write(spark, path, 5, 10)
+    server.fault = lambda _: None
+    assert rows(spark, path) == list(range(5))
+    store = bayou.open(path).store
+    assert len([each for each in store.list_from("") if each.name.endswith(".parquet")]) == 1
+
+
+def test_a_session_without_the_file_system_is_told_what_it_lacks(spark):
+    with pytest.raises(Exception, match=r"spark\.jars\.packages=com\.google\.cloud\.bigdataoss:gcs-connector"):
+        spark.read.format("delta").load("gs://bucket/t").count()
+    with pytest.raises(Exception, match="abfss://CONTAINER@ACCOUNT"):
+        spark.read.format("delta").load("az://container/t").count()
+
+
+def test_a_table_of_a_session_is_opened_without_one(spark, path, server):
+    write(spark, path, 0, 5)
+    log = bayou.open(path, storage_options={**ACCESS, "AWS_ENDPOINT_URL": server.url})
+    assert log.snapshot().num_files == 1
+    assert [each.version for each in log.history()] == [0]
