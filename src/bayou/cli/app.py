@@ -12,8 +12,9 @@ import click
 from bayou.cli import facts, maintenance, segment
 from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
 from bayou.cli.process import INTERRUPTED, flushed
+from bayou.cli.tables import open_table, table_argument
 from bayou.errors import DeltaError, TableNotFoundError
-from bayou.log.delta_log import DeltaLog, open_log
+from bayou.log.delta_log import DeltaLog
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.actions import exact_json
 from bayou.protocol.types.partition_values import NULL_FOLDER
@@ -91,7 +92,6 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-_table = click.argument("table")
 _as_of = _options(
     click.option("--version", type=click.IntRange(min=0), metavar="N", help="The table as of this version."),
     click.option("--timestamp", metavar="TIME", help="The table as of this time; UTC unless it names an offset."),
@@ -112,7 +112,7 @@ def commands() -> None:
 
 
 @commands.command()
-@_table
+@table_argument
 @_as_of
 @_limit
 @_json
@@ -148,7 +148,7 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
 
 
 @commands.command()
-@_table
+@table_argument
 @_as_of
 @_json
 def detail(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
@@ -159,7 +159,7 @@ def detail(table: str, version: int | None, timestamp: str | None, *, as_json: b
 
 
 @commands.command()
-@_table
+@table_argument
 @_as_of
 @_json
 def schema(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
@@ -176,7 +176,7 @@ def schema(table: str, version: int | None, timestamp: str | None, *, as_json: b
 
 
 @commands.command()
-@_table
+@table_argument
 @_as_of
 @_limit
 @_json
@@ -211,7 +211,7 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
 
 
 @commands.command()
-@_table
+@table_argument
 @_as_of
 @_json
 def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
@@ -256,12 +256,12 @@ def _open(
     table: str, version: int | None, timestamp: str | None, *, latest: Callable[[DeltaLog], Snapshot] = lambda log: log.update()
 ) -> tuple[DeltaLog, Snapshot]:
     """The table's log and the snapshot asked for; where nothing is called `path@v12` literally, that is version 12."""
-    delta_log = open_log(table)
+    delta_log = open_table(table)
     try:
         return delta_log, latest(delta_log) if version is None and timestamp is None else delta_log.snapshot(version, timestamp)
     except TableNotFoundError:
         travel = split_path(table) if version is None and timestamp is None else None
         if travel is None:
             raise
-        delta_log = open_log(travel.path)
+        delta_log = open_table(travel.path)
         return delta_log, delta_log.snapshot(travel.version, travel.timestamp)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayou.cli.output import Column, print_facts, print_json, print_rows, size
-from bayou.log.delta_log import open_log
+from bayou.cli.tables import open_table, pair, storage_options, table_argument
 from bayou.log.segment.time_travel import format_timestamp
 
 if TYPE_CHECKING:
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 _PLAN_ONLY = "Nothing was changed. Add --yes to do it."
 
-_table = click.argument("table")
 _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
 _yes = click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
 
 
 @click.command()
-@_table
+@table_argument
 @click.option("--hours", type=float, metavar="H", help="Keep files this long after they left the table; fractions count.")
 @click.option("--lite", is_flag=True, help="Look at the log only, and list no folder.")
 @click.option("--keep-version", "keep", type=click.IntRange(min=0), multiple=True, metavar="N", help="Keep this version's files.")
@@ -31,7 +30,7 @@ _yes = click.option("--yes", is_flag=True, help="Do it. Without this option the 
 @_json
 def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool, force: bool, yes: bool, as_json: bool) -> None:
     """Delete the files that neither the table nor its recent versions need."""
-    log = open_log(table)
+    log = open_table(table)
     result = log.vacuum(
         hours, kind="lite" if lite else "full", dry_run=not yes, keep_versions=list(keep), check_retention=not force
     )
@@ -54,7 +53,7 @@ def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool
 
 
 @click.command()
-@_table
+@table_argument
 @click.option("--version", type=click.IntRange(min=0), metavar="N", help="Go back to this version.")
 @click.option("--timestamp", metavar="TIME", help="Go back to the latest version at this time; UTC unless it names an offset.")
 @click.option("--ignore-missing-files", is_flag=True, help="Restore what is left if files of that version are gone.")
@@ -64,7 +63,7 @@ def restore(
     table: str, version: int | None, timestamp: str | None, *, ignore_missing_files: bool, yes: bool, as_json: bool
 ) -> None:
     """Make the table what it was at an earlier version, by a commit on top of the latest one."""
-    log = open_log(table)
+    log = open_table(table)
     result = log.restore(version, timestamp, ignore_missing_files=ignore_missing_files, dry_run=not yes)
     facts: dict[str, Any] = {
         "table": log.table_uri,
@@ -82,7 +81,7 @@ def restore(
 
 
 @click.command()
-@_table
+@table_argument
 @click.argument("target")
 @click.option("--shallow", is_flag=True, help="Refer to the table's files instead of copying them.")
 @click.option("--version", type=click.IntRange(min=0), metavar="N", help="Clone this version.")
@@ -104,14 +103,15 @@ def clone(
     as_json: bool,
 ) -> None:
     """Make a table of its own at TARGET from the files of this one."""
-    result = open_log(table).clone(
+    result = open_table(table).clone(
         target,
         shallow=shallow,
         replace=replace,
-        properties=dict(_pair(each) for each in properties),
+        properties=dict(pair(each, "--property") for each in properties),
         version=version,
         timestamp=timestamp,
         dry_run=not yes,
+        storage_options=storage_options(),
     )
     facts: dict[str, Any] = {
         "table": result.table_uri,
@@ -126,42 +126,35 @@ def clone(
     _print_plan_only(yes)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    key, separator, value = text.partition("=")
-    if not separator:
-        raise click.BadParameter(f"{text!r} is not KEY=VALUE", param_hint="--property")
-    return key, value
-
-
 @click.command()
-@_table
+@table_argument
 @_json
 def checkpoint(table: str, *, as_json: bool) -> None:
     """Write a checkpoint of the latest version, so that the table opens fast. No file is deleted, and nothing is committed."""
-    log = open_log(table)
+    log = open_table(table)
     written = log.checkpoint()
     facts = {"table": log.table_uri, "version": written.version}
     (print_json if as_json else print_facts)(facts)
 
 
 @click.command()
-@_table
+@table_argument
 @click.argument("start", type=click.IntRange(min=0))
 @click.argument("end", type=click.IntRange(min=0))
 @_json
 def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
     """Write the commits of the versions START to END as one more file, for readers between checkpoints."""
-    log = open_log(table)
+    log = open_table(table)
     facts = {"table": log.table_uri, "path": log.compact(start, end)}
     (print_json if as_json else print_facts)(facts)
 
 
 @click.command()
-@_table
+@table_argument
 @_json
 def manifest(table: str, *, as_json: bool) -> None:
     """Write manifests that name the table's files, for engines that read no log."""
-    log = open_log(table)
+    log = open_table(table)
     found = log.generate_manifests()
     facts = {"table": log.table_uri, "version": found.version, "written": list(found.written), "deleted": list(found.deleted)}
     (print_json if as_json else print_facts)(facts)

@@ -84,10 +84,11 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
             "secret.key": "aws_secret_access_key",
             "session.token": "aws_session_token",
             "endpoint.region": "aws_region",
-            "connection.timeout": "timeout",
-            "connection.establish.timeout": "connect_timeout",
         },
     )
+    for name, option in (("connection.timeout", "timeout"), ("connection.establish.timeout", "connect_timeout")):
+        if found.get(name):
+            options[option] = f"{found[name]}ms" if found[name].isdecimal() else found[name]
     options |= _s3_endpoint(found, place)
     if _is_true(found, "requester.pays.enabled"):
         options["aws_request_payer"] = "true"

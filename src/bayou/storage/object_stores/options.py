@@ -7,6 +7,7 @@ The names are those that users of delta-rs know, in any case: `AWS_ACCESS_KEY_ID
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -90,7 +91,7 @@ class ObjectOptions:
             InvalidOptionError: an option's value cannot be read, or it asks for a lock table.
         """
         store: dict[str, str] = {}
-        client: dict[str, object] = {}
+        client = _client_of_environment(kind, table)
         others: dict[str, str] = {}
         for name, value in given.items():
             lower = _OTHER_NAMES.get(name.lower(), name.lower())
@@ -122,6 +123,15 @@ def unknown_option(name: str, kind: Kind, table: str) -> InvalidOptionError:
         option=name,
         next_step="Correct the name, or leave the option out. docs/object_stores.md has the names.",
     )
+
+
+def _client_of_environment(kind: Kind, table: str) -> dict[str, object]:
+    """What the environment says of requests, as `AWS_ALLOW_HTTP`: obstore itself reads the variables of the store only."""
+    prefix = _PREFIXES[kind].upper()
+    given = {short: os.environ.get(f"{prefix}{short.upper()}") for short in sorted(_CLIENT)}
+    return {
+        short: _client_value(short, value, f"{prefix}{short.upper()}", table) for short, value in given.items() if value is not None
+    }
 
 
 def _client_value(short: str, value: str, name: str, table: str) -> object:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page on object stores names options that there are, and Hadoop's settings that mean the same."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bayou.errors import InvalidOptionError
+from bayou.storage import open_store, qualify
+from bayou.storage.object_stores.hadoop_settings import storage_options
+from bayou.storage.object_stores.places import place_of
+
+PAGE = Path(__file__).parents[4] / "docs" / "object_stores.md"
+PLACES = {
+    "AWS_": "s3a://bucket/t",
+    "GOOGLE_": "gs://bucket/t",
+    "AZURE_": "abfss://container@account.dfs.core.windows.net/t",
+}
+VALUES = {
+    "AWS_ENDPOINT_URL": "https://server",
+    "AWS_SKIP_SIGNATURE": "true",
+    "AWS_REQUEST_PAYER": "true",
+    "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "true",
+    "AWS_SERVER_SIDE_ENCRYPTION": "aws:kms",
+    "AZURE_STORAGE_ACCOUNT_KEY": "c2VjcmV0",
+    "AZURE_STORAGE_SAS_KEY": "sv=2021-10-04&ss=b&sig=x",
+    "allow_http": "true",
+    "timeout": "30s",
+    "connect_timeout": "5 s",
+    "proxy_url": "http://proxy:3128",
+    "retry_timeout": "1m",
+    "max_retries": "3",
+}
+
+
+def documented():
+    table = PAGE.read_text(encoding="utf-8").split("| Storage option |")[1].split("\n\n")[0]
+    return [re.findall(r"`([\w.:-]+)`", row.split("|")[1]) for row in table.splitlines()[2:]]
+
+
+BESIDE = {
+    "AWS_": {"AWS_REGION": "x", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"},
+    "GOOGLE_": {},
+    "AZURE_": {"AZURE_STORAGE_ACCOUNT_NAME": "a"},
+}
+
+
+def test_each_option_is_taken():
+    names = [name for row in documented() for name in row]
+    assert len(names) > 20
+    for name in names:
+        if name in {"GOOGLE_SERVICE_ACCOUNT", "single_writer"}:  # a file that must be there; a warning
+            continue
+        kind = next((prefix for prefix in PLACES if name.startswith(prefix)), "AWS_")
+        open_store(qualify(PLACES[kind]), {**BESIDE[kind], name: VALUES.get(name, "value")})
+        with pytest.raises(InvalidOptionError, match="no storage option"):
+            open_store(qualify(PLACES[kind]), {**BESIDE[kind], f"{name}_": "value"})
+
+
+S3A = "fs.s3a."
+
+
+@pytest.mark.parametrize(
+    ("uri", "settings", "options"),
+    [
+        (
+            "s3a://bucket/t",
+            {
+                f"{S3A}access.key": "a",
+                f"{S3A}secret.key": "b",
+                f"{S3A}bucket.bucket.secret.key": "c",
+                f"{S3A}bucket.x.access.key": "d",
+            },
+            {"aws_access_key_id": "a", "aws_secret_access_key": "c", "aws_virtual_hosted_style_request": "true"},
+        ),
+        (
+            "s3://bucket/t",
+            {f"{S3A}endpoint": "minio:9000", f"{S3A}connection.ssl.enabled": "false", f"{S3A}path.style.access": "true"},
+            {"aws_endpoint_url": "http://minio:9000", "allow_http": "true", "aws_virtual_hosted_style_request": "false"},
+        ),
+        (
+            "s3a://bucket/t",
+            {f"{S3A}endpoint": "https://server/", f"{S3A}connection.timeout": "200000", f"{S3A}connection.establish.timeout": "5s"},
+            {
+                "timeout": "200000ms",
+                "connect_timeout": "5s",
+                "aws_endpoint_url": "https://bucket.server",
+                "allow_http": "false",
+                "aws_virtual_hosted_style_request": "true",
+            },
+        ),
+        ("s3a://bucket/t", {f"{S3A}endpoint": "s3.eu-west-1.amazonaws.com"}, {"aws_virtual_hosted_style_request": "true"}),
+        (
+            "s3a://bucket/t",
+            {f"{S3A}aws.credentials.provider": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"},
+            {"aws_skip_signature": "true", "aws_virtual_hosted_style_request": "true"},
+        ),
+        (
+            "s3a://bucket/t",
+            {f"{S3A}encryption.algorithm": "SSE-KMS", f"{S3A}encryption.key": "arn", f"{S3A}requester.pays.enabled": "true"},
+            {
+                "aws_server_side_encryption": "aws:kms",
+                "aws_sse_kms_key_id": "arn",
+                "aws_request_payer": "true",
+                "aws_virtual_hosted_style_request": "true",
+            },
+        ),
+        (
+            "gs://bucket/t",
+            {"fs.gs.auth.service.account.json.keyfile": "/key.json", "fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE"},
+            {"google_service_account": "/key.json"},
+        ),
+        (
+            "abfss://c@acc.dfs.core.windows.net/t",
+            {"fs.azure.account.key.acc.dfs.core.windows.net": "k", "fs.azure.account.key": "other"},
+            {"azure_storage_account_key": "k"},
+        ),
+        (
+            "abfss://c@acc.dfs.core.windows.net/t",
+            {
+                "fs.azure.account.auth.type": "OAuth",
+                "fs.azure.account.oauth.provider.type": "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider",
+                "fs.azure.account.oauth2.client.id": "i",
+                "fs.azure.account.oauth2.client.secret": "s",
+                "fs.azure.account.oauth2.client.endpoint": "https://login.microsoftonline.com/tenant/oauth2/token",
+            },
+            {
+                "azure_storage_client_id": "i",
+                "azure_storage_client_secret": "s",
+                "azure_storage_tenant_id": "tenant",
+                "azure_storage_authority_host": "https://login.microsoftonline.com",
+            },
+        ),
+    ],
+)
+def test_hadoops_settings_mean_the_same(uri, settings, options):
+    assert storage_options(settings, place_of(qualify(uri)), uri) == options
+
+
+@pytest.mark.parametrize(
+    ("uri", "settings", "option"),
+    [
+        ("s3a://b/t", {f"{S3A}aws.credentials.provider": "com.acme.Vault"}, "AWS_ACCESS_KEY_ID"),
+        ("s3a://b/t", {f"{S3A}encryption.algorithm": "CSE-KMS"}, "AWS_SERVER_SIDE_ENCRYPTION"),
+        ("gs://b/t", {"fs.gs.auth.type": "ACCESS_TOKEN_PROVIDER"}, "GOOGLE_SERVICE_ACCOUNT"),
+        ("abfss://c@a.dfs.core.windows.net/t", {"fs.azure.account.auth.type": "Custom"}, "AZURE_STORAGE_ACCOUNT_KEY"),
+    ],
+)
+def test_a_setting_without_counterpart_names_the_option_to_give(uri, settings, option):
+    with pytest.raises(InvalidOptionError, match=option):
+        storage_options(settings, place_of(qualify(uri)), uri)
