@@ -287,7 +287,8 @@ class LocalTree:
             try:
                 self._delete(path)
                 if f".{name}.crc" in checksums[folder]:
-                    os.unlink(self._at(f"{folder}/.{name}.crc" if folder else f".{name}.crc"))  # noqa: PTH108  (as below)
+                    with contextlib.suppress(OSError):  # it says nothing of a file that is gone
+                        os.unlink(self._at(f"{folder}/.{name}.crc" if folder else f".{name}.crc"))  # noqa: PTH108  (as below)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:

@@ -11,7 +11,7 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, hadoop_settings
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.storage import register
-from bayou.storage.object_stores.hadoop_settings import PREFIXES, secret_names, storage_options
+from bayou.storage.object_stores.hadoop_settings import PREFIXES, merged, secret_names
 from bayou.storage.object_stores.object_store import ObjectStore, open_object_store
 from bayou.storage.object_stores.places import KINDS, place_of
 from bayou.storage.open_store import SCHEMES_OF_A_SESSION
@@ -47,7 +47,7 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
         ) from error
     settings |= {name: value for name, value in given.items() if name.startswith("fs.")}
     own = {name: value for name, value in given.items() if not name.startswith("fs.")}
-    return open_object_store(place, {**storage_options(settings, found, place.uri), **own})
+    return open_object_store(place, merged(settings, own, found, place.uri))
 
 
 def check_file_system(jvm: Jvm, scheme: str) -> None:

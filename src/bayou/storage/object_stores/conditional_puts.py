@@ -6,6 +6,7 @@ Known to do so: MinIO before 2024-09, Ceph before Squid, lakeFS (treeverse/lakeF
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import uuid
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bayou.storage.object_stores.places import ObjectPlace
 
 _KNOWN: Final = re.compile(r"(?:^|\.)(?:amazonaws\.com(?:\.cn)?|r2\.cloudflarestorage\.com)(?::\d+)?$", re.ASCII)
-_ENDPOINTS: Final = ("aws_endpoint_url", "aws_endpoint", "endpoint_url", "endpoint")
+_ENDPOINTS: Final = ("aws_endpoint_url", "aws_endpoint_url_s3", "aws_endpoint", "endpoint_url", "endpoint")
 
 _lock: Final = threading.Lock()
 _answers: Final[dict[tuple[str, str], bool]] = {}
@@ -36,7 +37,8 @@ def endpoint_to_probe(place: ObjectPlace, options: Mapping[str, str]) -> str | N
     """
     if place.kind != "s3":
         return None
-    given = next((options[name] for name in _ENDPOINTS if options.get(name)), None)
+    in_environment = (os.environ.get(name.upper()) for name in _ENDPOINTS if name.startswith("aws_"))
+    given = next((found for found in (*(options.get(name) for name in _ENDPOINTS), *in_environment) if found), None)
     host = (given or "").partition("://")[2].partition("/")[0] or given
     return None if host is None or _KNOWN.search(host) else given
 

@@ -42,6 +42,11 @@ class Meaning(enum.Enum):
     REFUSED = "refused"
     """The request did nothing, and would not the next time."""
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether the request did nothing, and may be sent again."""
+        return self in {Meaning.EXPIRED, Meaning.LOOK_AGAIN}
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -156,4 +161,6 @@ def _next_step(failure: Failure) -> str:
         return "Renew the credentials: a session token or a SAS is over."
     if "incorrectly configured region" in failure.text:
         return _REGION_STEP
+    if "invalid path" in failure.text:
+        return "Rename or delete that object: a part of its key is empty, and no file of a table is called so."
     return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "See what the server says."

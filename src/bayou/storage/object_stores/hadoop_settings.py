@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from bayou.errors import InvalidOptionError, redact_uri
-from bayou.storage.object_stores.places import ObjectPlace
+from bayou.storage.object_stores.places import PUBLIC_CLOUD, ObjectPlace
 
 PREFIXES: Final[Mapping[str, str]] = {"s3": "fs.s3a.", "gcs": "fs.gs.", "azure": "fs.azure."}
 """What the settings of a kind of store begin with."""
@@ -44,6 +44,7 @@ _CHAIN: Final = frozenset(
         "WebIdentityTokenFileCredentialsProvider",
     }
 )
+_AWS_HOST: Final = re.compile(r"s3(?:[.-](?:dualstack\.)?(?P<region>[a-z0-9-]+))?\.amazonaws\.com(?:\.cn)?", re.ASCII)
 _TENANT: Final = re.compile(r"https://(?P<host>[^/]+)/(?P<tenant>[^/]+)/oauth2", re.ASCII)
 
 
@@ -68,8 +69,64 @@ def secret_names(place: ObjectPlace) -> list[str]:
     if place.kind == "s3":
         names += [f"{prefix}bucket.{place.bucket}.{name}" for name in _SECRETS["s3"]]
     if place.kind == "azure":
-        names += [f"{name}.{place.account}.dfs.core.windows.net" for name in names]
+        names += [f"{name}.{place.account}.dfs.{place.cloud or PUBLIC_CLOUD}" for name in names]
     return names
+
+
+def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
+    """Hadoop's settings as storage options, beneath those that the user gave.
+
+    Who gives a credential of his own asks by that alone, and who gives an endpoint reaches it as he says.
+
+    Args:
+        settings: Hadoop's settings, by their full names.
+        given: the user's storage options.
+        place: where the table is.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: as `storage_options`.
+    """
+    names = {_short(name) for name in given}
+    if names & _IDENTITY:
+        settings = {name: value for name, value in settings.items() if not _WAYS_TO_ASK.search(name)}
+    found = storage_options(settings, place, table)
+    left_out = set(names)
+    if names & _IDENTITY:
+        left_out |= _IDENTITY
+    if "endpoint" in names:
+        left_out |= {"endpoint", "virtual_hosted_style_request", "allow_http"}
+    return {**{name: value for name, value in found.items() if _short(name) not in left_out}, **given}
+
+
+def _short(name: str) -> str:
+    """An option's name without the prefixes that may be left out, in one of its spellings."""
+    lower = name.lower()
+    for prefix in ("aws_", "google_", "azure_storage_", "azure_"):
+        lower = lower.removeprefix(prefix)
+    return _SPELLINGS.get(lower, lower)
+
+
+# The settings that say how credentials are got.
+_WAYS_TO_ASK: Final = re.compile(r"\.aws\.credentials\.provider$|^fs\.gs\.auth\.type$|^fs\.azure\.account\.auth\.type", re.ASCII)
+_SPELLINGS: Final[Mapping[str, str]] = {
+    "access_key": "account_key",
+    "default_region": "region",
+    "endpoint_url": "endpoint",
+    "endpoint_url_s3": "endpoint",
+    "master_key": "account_key",
+    "sas_token": "sas_key",
+    "service_account_path": "service_account",
+    "token": "session_token",
+}
+_IDENTITY: Final = frozenset(
+    {
+        *("access_key_id", "secret_access_key", "session_token", "skip_signature", "role_arn", "role_session_name"),
+        *("service_account", "service_account_key", "application_credentials", "bearer_token"),
+        *("account_key", "sas_key", "client_id", "client_secret", "tenant_id", "authority_host", "federated_token_file"),
+        *("msi_endpoint", "use_azure_cli"),
+    }
+)
 
 
 def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
@@ -86,10 +143,11 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
             "endpoint.region": "aws_region",
         },
     )
-    for name, option in (("connection.timeout", "timeout"), ("connection.establish.timeout", "connect_timeout")):
-        if found.get(name):
+    # S3A's timeout is that of a socket, and 0 means none.
+    for name, option in (("connection.timeout", "read_timeout"), ("connection.establish.timeout", "connect_timeout")):
+        if found.get(name, "0").strip().rstrip("smhd") not in {"", "0"}:
             options[option] = f"{found[name]}ms" if found[name].isdecimal() else found[name]
-    options |= _s3_endpoint(found, place)
+    options = {**_s3_endpoint(found, place), **options}
     if _is_true(found, "requester.pays.enabled"):
         options["aws_request_payer"] = "true"
     options |= _s3_encryption(found, table)
@@ -102,17 +160,24 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
 
 def _s3_endpoint(found: Settings, place: ObjectPlace) -> dict[str, str]:
     endpoint = found.get("endpoint", "")
-    style = {"aws_virtual_hosted_style_request": "false" if _is_true(found, "path.style.access") else "true"}
-    if not endpoint or ("://" not in endpoint and endpoint.endswith(".amazonaws.com")):
-        return style
-    secure = found.get("connection.ssl.enabled", "true").strip().lower() != "false"
+    is_by_path = _is_true(found, "path.style.access") or "." in place.bucket
     scheme, separator, host = endpoint.partition("://")
     if not separator:
+        secure = found.get("connection.ssl.enabled", "true").strip().lower() != "false"
         scheme, host = "https" if secure else "http", endpoint
     host = host.rstrip("/")
-    if style["aws_virtual_hosted_style_request"] == "true":
+    if not host:
+        return {}
+    aws = _AWS_HOST.fullmatch(host)
+    if aws is not None:
+        return {} if aws["region"] is None else {"aws_region": aws["region"]}
+    if not is_by_path:
         host = f"{place.bucket}.{host}"  # object_store 0.14 takes the endpoint of the bucket then
-    return {**style, "aws_endpoint_url": f"{scheme}://{host}", "allow_http": "true" if scheme == "http" else "false"}
+    return {
+        "aws_endpoint_url": f"{scheme}://{host}",
+        "aws_virtual_hosted_style_request": "false" if is_by_path else "true",
+        "allow_http": "true" if scheme == "http" else "false",
+    }
 
 
 def _s3_encryption(found: Settings, table: str) -> dict[str, str]:
@@ -178,7 +243,8 @@ def _of_gcs(settings: Settings, _place: ObjectPlace, table: str) -> dict[str, st
 def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
     def value(name: str) -> str | None:
         """A setting of the account, else of all accounts."""
-        for suffix in (f".{place.account}.dfs.core.windows.net", f".{place.account}.blob.core.windows.net", ""):
+        cloud = place.cloud or PUBLIC_CLOUD
+        for suffix in (f".{place.account}.dfs.{cloud}", f".{place.account}.blob.{cloud}", ""):
             found = settings.get(f"fs.azure.{name}{suffix}")
             if found:
                 return found

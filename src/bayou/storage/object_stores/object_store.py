@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from bayou.errors import InvalidOptionError, MissingPackageError, StorageError, 
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
-from bayou.storage.object_stores.places import NAMES, ObjectPlace, place_of
+from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
 from bayou.storage.store import FileStatus
 from bayou.storage.trees import Deletions, Folder, FolderBuilder
@@ -33,8 +34,12 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
+_SHORTEST_SECRET: Final = 8
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 5.0
+
+_alone: Final = threading.Lock()
+"""Held while a single writer looks for a file and writes it."""
 
 
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
@@ -92,15 +97,15 @@ class ObjectStore:
             for key, entry in self._listed(prefix, offset):
                 rest = key[len(start) :]
                 inner, slash, _ = rest.partition("/")
-                if slash:
+                if slash and self._place.kind != "azure":
                     passed = f"{start}{inner}/{_LAST}"
                     break
-                if rest and rest >= name:
+                if rest and not slash and rest >= name:
                     relative = f"{folder}/{rest}" if folder else rest
                     yield FileStatus(relative, entry["size"], _milliseconds(entry), _etag(entry))
             if passed is None:
                 return
-            # What lies in a folder inside this one is not listed, however much it is.
+            # What lies in a folder inside this one is not listed, however much it is. Azure has no offsets to pass it over by.
             offset = passed
 
     def read(self, path: str) -> bytes:
@@ -153,35 +158,59 @@ class ObjectStore:
             )
         if self._options.single_writer:
             return self._put_alone(path, data)
+        self._check_obeys()
+        return self._created(path, data)
+
+    def _check_obeys(self) -> None:
         if self._probed is not None:
             check_obeys(self._probed, self._place.bucket, self._uri, self._created, self.read, self.delete)
             self._probed = None
-        return self._created(path, data)
 
     def _put_alone(self, path: str, data: bytes) -> bool:
         """Create a file where no other program writes: the server is asked first, and not bound by the answer."""
-        try:
-            self.size(path)
-        except FileNotFoundError:
+        with _alone:
+            if self._is_there(path):
+                return False
             self.put(path, data)
             return True
-        return False
 
     def _created(self, path: str, data: bytes) -> bool:
-        key, may_be_ours = self._key(path), False
-        pauses = self._pauses()
+        key = self._key(path)
+        return self._tried(
+            "create the file",
+            path,
+            lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
+            lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
+        )
+
+    def _tried(self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool]) -> bool:
+        """Create an object unless it is there; False if it was there before.
+
+        Args:
+            doing: what is done, for errors.
+            path: the object.
+            create: sends the request, once.
+            is_ours: whether the object that is there is the one that an earlier attempt without an answer made.
+
+        Raises:
+            FileNotFoundError: what is copied is not there.
+            StorageError: the store failed until the time for retries was over, or refused the request.
+        """
+        may_be_ours, pauses = False, self._pauses()
         while True:
             try:
-                self._obstore.put(self._once, key, data, mode="create", use_multipart=False)
+                create()
             except Exception as error:
                 failure = Failure.of(error)
+                if failure.meaning is Meaning.ABSENT:
+                    raise FileNotFoundError(2, "There is no such object", path) from error
                 if failure.meaning is Meaning.EXISTS:
-                    return may_be_ours and self._has(path, data)
-                if failure.meaning not in {Meaning.BUSY, Meaning.LOOK_AGAIN, Meaning.EXPIRED}:
-                    raise failure.error("create the file", self._uri, path) from error
+                    return may_be_ours and is_ours()
+                if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
+                    raise failure.error(doing, self._uri, path) from error
                 may_be_ours |= failure.meaning is Meaning.BUSY
                 if not pauses.wait():
-                    raise pauses.over(failure, "create the file", self._uri, path) from error
+                    raise pauses.over(failure, doing, self._uri, path) from error
             else:
                 return True
 
@@ -219,24 +248,41 @@ class ObjectStore:
                 failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._uri), file=path)
             else:
                 wanted.append(path)
-        parts = [wanted[start : start + _PAGE] for start in range(0, len(wanted), _PAGE)]
-        for part in parts:
-            failed |= self._deleted(part)
+        # obstore deletes one by one where the store has no request for many, and ends at the first that fails.
+        size = _PAGE if self._place.kind == "s3" else 1
+        parts = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+        if parts:
+            with ThreadPoolExecutor(min(_THREADS, len(parts)), thread_name_prefix="bayou-delete") as pool:
+                for found in pool.map(self._deleted, parts):
+                    failed |= found
         return Deletions(len(paths) - len(failed), failed)
 
     def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
         """See CopyingStore. The server copies within a bucket."""
-        if not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
+        if self._options.single_writer or not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
             return None
-        keys = source._key(source_path), self._key(path)  # noqa: SLF001  (of this class)
+        self._check_obeys()
+        # A server may obey the condition of a PUT, and not that of a copy.
+        if self._is_there(path):
+            return False
+        key = source._key(source_path)  # noqa: SLF001  (of this class)
         try:
-            self._done("copy the file", path, lambda: self._obstore.copy(self._client, *keys, overwrite=False))
+            return self._tried(
+                "copy the file",
+                path,
+                lambda: self._obstore.copy(self._once, key, self._key(path), overwrite=False),
+                lambda: self.size(path) == source.size(source_path),
+            )
         except StorageError as error:
-            if error.facts.get("is_there"):
-                return False
             if error.facts.get("is_unsupported"):
                 return None
             raise
+
+    def _is_there(self, path: str) -> bool:
+        try:
+            self.size(path)
+        except FileNotFoundError:
+            return False
         return True
 
     def _shares_bucket(self, other: ObjectStore) -> bool:
@@ -248,12 +294,10 @@ class ObjectStore:
         keys = [self._key(path) for path in paths]
         try:
             self._done("delete files", None, lambda: self._obstore.delete(self._client, keys))
-        except FileNotFoundError:
-            pass
-        except StorageError as error:
+        except (FileNotFoundError, StorageError) as error:
             # The library names the first file that failed only.
             if len(paths) == 1:
-                return {paths[0]: error}
+                return {} if isinstance(error, FileNotFoundError) else {paths[0]: error}
             half = len(paths) // 2
             return self._deleted(paths[:half]) | self._deleted(paths[half:])
         return {}
@@ -275,20 +319,26 @@ class ObjectStore:
 
     def _listed(self, prefix: str, offset: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The objects below a prefix behind a key, in the order of their keys; pages are asked for as they are needed."""
-        pages = iter(self._obstore.list(self._client, prefix or None, offset=offset, chunk_size=_PAGE))
+        last, pauses = offset, self._pauses()
         while True:
-            page = self._done("list the folder", None, lambda: next(pages, None))
-            if page is None:
-                return
-            for entry in page:
-                yield entry["path"], entry
-
-    def _has(self, path: str, data: bytes) -> bool:
-        """Whether a file is the one that was sent; a commit's own id makes it unlike any other."""
-        try:
-            return self.read(path) == data
-        except FileNotFoundError:  # somebody deleted it, which nobody does to a commit
-            return False
+            pages = iter(self._obstore.list(self._client, prefix or None, offset=last, chunk_size=_PAGE))
+            while True:
+                try:
+                    page = next(pages, None)
+                except Exception as error:
+                    failure = Failure.of(error)
+                    if not failure.meaning.is_transient:
+                        raise failure.error("list the folder", self._uri, None) from error
+                    if not pauses.wait():
+                        raise pauses.over(failure, "list the folder", self._uri, None) from error
+                    break  # a listing that has failed gives no further page: another one begins behind the last key
+                if page is None:
+                    return
+                for entry in page:
+                    key = entry["path"]
+                    if last is None or key > last:  # azurite and OneLake begin anew, whatever the offset is
+                        last = key
+                        yield key, entry
 
     def _done(self, doing: str, path: str | None, request: Callable[[], T]) -> T:
         """Send a request that may be sent again.
@@ -305,7 +355,7 @@ class ObjectStore:
                 failure = Failure.of(error)
                 if failure.meaning is Meaning.ABSENT:
                     raise FileNotFoundError(2, "There is no such object", path) from error
-                if failure.meaning is Meaning.EXPIRED or failure.meaning is Meaning.LOOK_AGAIN:
+                if failure.meaning.is_transient:
                     if pauses.wait():
                         continue
                     raise pauses.over(failure, doing, self._uri, path) from error
@@ -393,6 +443,9 @@ def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: M
         config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
     if place.account is not None and not any("account_name" in name for name in config):
         config["azure_storage_account_name"] = place.account
+        # obstore takes every account for one of the public cloud.
+        if place.cloud not in {None, PUBLIC_CLOUD} and not any(name.endswith("endpoint") for name in config):
+            config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
     if place.is_onelake:
         config.setdefault("azure_use_fabric_endpoint", "true")
     try:
@@ -402,8 +455,9 @@ def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: M
             if f"'{name}'" in str(error) or f'"{name}"' in str(error):
                 raise unknown_option(name, place.kind, table) from None
         text = Failure.of(error).text
-        for value in sorted(config.values(), key=len, reverse=True):  # the library quotes what it cannot read
-            text = text.replace(value, "...") if value else text
+        given = [str(value) for value in (*config.values(), *options.client.values())]
+        for value in sorted(given, key=len, reverse=True):  # the library quotes what it cannot read
+            text = text.replace(value, "...") if len(value) >= _SHORTEST_SECRET else text
         raise InvalidOptionError(
             f"The storage options for {NAMES[place.kind]} make no client: {text}.",
             table=table,

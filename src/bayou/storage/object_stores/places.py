@@ -34,6 +34,10 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 NAMES: Final[Mapping[Kind, str]] = {"s3": "S3", "gcs": "Google Cloud Storage", "azure": "Azure"}
 
+PUBLIC_CLOUD: Final = "core.windows.net"
+"""The end of the hosts of Azure's public cloud."""
+
+_EXPRESS: Final = "--x-s3"
 # `account.dfs.core.windows.net`, and the same in other clouds and in OneLake.
 _AZURE_HOST: Final = re.compile(r"(?P<account>[^.]+)\.(?:dfs|blob)\.(?P<suffix>(?:core|fabric|storage)\..+)", re.ASCII)
 
@@ -47,14 +51,19 @@ class ObjectPlace:
         bucket: the bucket, or the container.
         prefix: what the keys of the table's files begin with, without a slash at the end; empty for a whole bucket.
         account: the storage account that the URI names, on Azure.
-        is_onelake: whether the account belongs to Microsoft Fabric.
+        cloud: the end of the account's host, as `core.windows.net`.
     """
 
     kind: Kind
     bucket: str
     prefix: str
     account: str | None = None
-    is_onelake: bool = False
+    cloud: str | None = None
+
+    @property
+    def is_onelake(self) -> bool:
+        """Whether the account belongs to Microsoft Fabric."""
+        return self.cloud is not None and self.cloud.startswith("fabric.")
 
 
 def place_of(path: QualifiedPath) -> ObjectPlace:
@@ -87,7 +96,11 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
     if not authority:
         raise _wrong(path, "it names no bucket", f"Give {path.scheme}://BUCKET/PATH.")
     _check_key(path, key)
-    return ObjectPlace(kind, authority, key, account, is_onelake=host is not None and host["suffix"].startswith("fabric."))
+    if authority.endswith(_EXPRESS):
+        raise _wrong(
+            path, "S3 Express lists objects in no order, and the log needs one", "Keep the table in a general purpose bucket."
+        )
+    return ObjectPlace(kind, authority, key, account, None if host is None else host["suffix"])
 
 
 def _check_key(path: QualifiedPath, key: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bayou.errors import InvalidOptionError
 from bayou.storage import open_store, qualify
-from bayou.storage.object_stores.hadoop_settings import storage_options
+from bayou.storage.object_stores.hadoop_settings import merged, storage_options
 from bayou.storage.object_stores.places import place_of
 
 PAGE = Path(__file__).parents[4] / "docs" / "object_stores.md"
@@ -28,7 +28,7 @@ VALUES = {
     "AZURE_STORAGE_ACCOUNT_KEY": "c2VjcmV0",
     "AZURE_STORAGE_SAS_KEY": "sv=2021-10-04&ss=b&sig=x",
     "allow_http": "true",
-    "timeout": "30s",
+    "read_timeout": "30s",
     "connect_timeout": "5 s",
     "proxy_url": "http://proxy:3128",
     "retry_timeout": "1m",
@@ -74,7 +74,7 @@ S3A = "fs.s3a."
                 f"{S3A}bucket.bucket.secret.key": "c",
                 f"{S3A}bucket.x.access.key": "d",
             },
-            {"aws_access_key_id": "a", "aws_secret_access_key": "c", "aws_virtual_hosted_style_request": "true"},
+            {"aws_access_key_id": "a", "aws_secret_access_key": "c"},
         ),
         (
             "s3://bucket/t",
@@ -85,18 +85,20 @@ S3A = "fs.s3a."
             "s3a://bucket/t",
             {f"{S3A}endpoint": "https://server/", f"{S3A}connection.timeout": "200000", f"{S3A}connection.establish.timeout": "5s"},
             {
-                "timeout": "200000ms",
+                "read_timeout": "200000ms",
                 "connect_timeout": "5s",
                 "aws_endpoint_url": "https://bucket.server",
                 "allow_http": "false",
                 "aws_virtual_hosted_style_request": "true",
             },
         ),
-        ("s3a://bucket/t", {f"{S3A}endpoint": "s3.eu-west-1.amazonaws.com"}, {"aws_virtual_hosted_style_request": "true"}),
+        ("s3a://bucket/t", {f"{S3A}endpoint": "s3.amazonaws.com"}, {}),
+        ("s3a://bucket/t", {f"{S3A}endpoint": "https://s3.eu-west-1.amazonaws.com"}, {"aws_region": "eu-west-1"}),
+        ("s3a://bucket/t", {f"{S3A}endpoint": "s3.eu-west-1.amazonaws.com", f"{S3A}endpoint.region": "x"}, {"aws_region": "x"}),
         (
             "s3a://bucket/t",
             {f"{S3A}aws.credentials.provider": "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"},
-            {"aws_skip_signature": "true", "aws_virtual_hosted_style_request": "true"},
+            {"aws_skip_signature": "true"},
         ),
         (
             "s3a://bucket/t",
@@ -105,7 +107,6 @@ S3A = "fs.s3a."
                 "aws_server_side_encryption": "aws:kms",
                 "aws_sse_kms_key_id": "arn",
                 "aws_request_payer": "true",
-                "aws_virtual_hosted_style_request": "true",
             },
         ),
         (
@@ -152,3 +153,40 @@ def test_hadoops_settings_mean_the_same(uri, settings, options):
 def test_a_setting_without_counterpart_names_the_option_to_give(uri, settings, option):
     with pytest.raises(InvalidOptionError, match=option):
         storage_options(settings, place_of(qualify(uri)), uri)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        (
+            {},
+            {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "aws_region": "r", "endpoint": True},
+        ),
+        ({"ACCESS_KEY_ID": "x", "SECRET_ACCESS_KEY": "y"}, {"aws_region": "r", "endpoint": True}),
+        (
+            {"AWS_ENDPOINT_URL": "http://z"},
+            {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "aws_region": "r"},
+        ),
+        ({"region": "q"}, {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "endpoint": True}),
+    ],
+)
+def test_what_the_user_gives_is_not_mixed_with_the_sessions(given, left):
+    session = {"access.key": "a", "secret.key": "b", "session.token": "c", "endpoint.region": "r", "endpoint": "server"}
+    uri = "s3a://bucket/t"
+    found = merged({f"{S3A}{name}": value for name, value in session.items()}, given, place_of(qualify(uri)), uri)
+    expected = {**left, **given}
+    if expected.pop("endpoint", None):
+        expected |= {"aws_endpoint_url": "https://bucket.server", "aws_virtual_hosted_style_request": "true", "allow_http": "false"}
+    assert found == expected
+
+
+def test_who_brings_credentials_needs_no_provider_that_is_known():
+    settings = {f"{S3A}aws.credentials.provider": "com.acme.Vault", f"{S3A}bucket.b.aws.credentials.provider": "com.acme.Vault"}
+    assert merged(settings, {"AWS_ACCESS_KEY_ID": "a"}, place_of(qualify("s3://b/t")), "s3://b/t") == {"AWS_ACCESS_KEY_ID": "a"}
+
+
+def test_accounts_of_other_clouds_are_reached_there():
+    place = place_of(qualify("abfss://c@acc.dfs.core.usgovcloudapi.net/t"))
+    settings = {"fs.azure.account.key.acc.dfs.core.usgovcloudapi.net": "k"}
+    assert storage_options(settings, place, "") == {"azure_storage_account_key": "k"}
+    assert (place.account, place.cloud) == ("acc", "core.usgovcloudapi.net")

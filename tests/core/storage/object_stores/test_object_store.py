@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.support.object_servers import ACCESS, Fault
@@ -15,6 +16,7 @@ from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
 from bayou.storage.copies import FileCopy, copy_files
+from bayou.storage.object_stores import conditional_puts
 
 
 def names(store, path):
@@ -158,7 +160,7 @@ def test_no_secret_is_in_a_text(place, server):
                 call()
             texts.append(repr(caught.value) + str(caught.value) + repr(caught.value.facts))
     with pytest.raises(InvalidOptionError) as wrong:
-        open_store(qualify(place), {**options, "AWS_COPY_IF_NOT_EXISTS": "SECRET4"})
+        open_store(qualify(place), {**options, "AWS_COPY_IF_NOT_EXISTS": "SECRET-4-OF-MINE"})
     texts.append(str(wrong.value))
     assert not [text for text in texts if "SECRET" in text]
 
@@ -196,3 +198,43 @@ def test_files_of_other_stores_are_copied_through_this_process(store, tmp_path):
     (tmp_path / "a").write_bytes(b"local")
     copy_files(store, [FileCopy(open_store(qualify(tmp_path)), "a", "b")])
     assert store.read("b") == b"local"
+
+
+@pytest.mark.parametrize("fault", [Fault(400, "ExpiredToken"), Fault(409, "OperationAborted")], ids=str)
+def test_a_listing_that_fails_on_its_second_page_goes_on_behind_the_last_name(store, server, fault, monkeypatch):
+    monkeypatch.setattr(store, "_sleep", lambda _: None)
+    for number in range(1005):
+        store.put(f"_delta_log/{number:020d}.json", b"")
+    failed = []
+
+    def once(request):
+        if request.kind == "LIST" and "continuation-token" in request.path and not failed:
+            failed.append(request)
+            return fault
+        return None
+
+    server.fault = once
+    assert names(store, "_delta_log/0") == [f"{number:020d}.json" for number in range(1005)]
+    assert failed
+
+
+def test_a_single_writer_keeps_its_own_threads_apart(place, options):
+    with pytest.warns(UserWarning, match="single_writer"):
+        stores = [open_store(qualify(place), {**options, "single_writer": "true"}) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        won = list(pool.map(lambda store: store.put_if_absent("a", b"x"), stores))
+    assert won.count(True) == 1
+
+
+def test_a_server_of_the_environment_is_asked_too(place, server, monkeypatch):
+    monkeypatch.setattr(conditional_puts, "_answers", {})
+    for name, value in {**ACCESS, "AWS_ENDPOINT_URL": server.url, "AWS_ALLOW_HTTP": "true"}.items():
+        monkeypatch.setenv(name, value)
+    server.fault = lambda request: Fault(without="if-none-match") if request.method == "PUT" else None
+    with pytest.raises(StorageError, match="does not obey"):
+        open_store(qualify(place)).put_if_absent("a", b"x")
+
+
+def test_an_express_bucket_is_refused():
+    with pytest.raises(InvalidOptionError, match="in no order"):
+        open_store(qualify("s3://base--usw2-az1--x-s3/t"), ACCESS)
