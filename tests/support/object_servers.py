@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
+import hmac
 import http.client
 import os
+import socket
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
@@ -30,6 +37,50 @@ def moto() -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
+
+
+# The account that azurite has, and its published key.
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+AZURE_ACCESS = {"AZURE_STORAGE_ACCOUNT_NAME": "devstoreaccount1", "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY, "allow_http": "true"}
+
+
+@contextlib.contextmanager
+def azurite(program: str, folder: str) -> Iterator[str]:
+    """Run azurite; gives the URL of its account."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [program, "--silent", "--disableTelemetry", "--skipApiVersionCheck", "--blobPort", str(port), "--location", folder]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/devstoreaccount1"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def make_container(url: str, name: str) -> None:
+    """Create a container by the bare request, without a library for it. Source: Azure's "Authorize with Shared Key"."""
+    place = urlsplit(url)
+    date = datetime.now(timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    headers = f"x-ms-date:{date}\nx-ms-version:2021-08-06\n"
+    text = "PUT" + "\n" * 12 + headers + f"/devstoreaccount1/devstoreaccount1/{name}\nrestype:container"
+    signature = base64.b64encode(hmac.new(base64.b64decode(AZURE_KEY), text.encode(), hashlib.sha256).digest()).decode()
+    sent = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Content-Length": "0"}
+    connection = http.client.HTTPConnection(place.hostname or "", place.port)
+    connection.request(
+        "PUT",
+        f"{place.path}/{name}?restype=container",
+        headers={**sent, "Authorization": f"SharedKey devstoreaccount1:{signature}"},
+    )
+    answer = connection.getresponse()
+    assert answer.status in {201, 409}, answer.read()
+    connection.close()
 
 
 def make_bucket(url: str, name: str) -> None:
