@@ -71,13 +71,10 @@ def make_container(url: str, name: str) -> None:
     headers = f"x-ms-date:{date}\nx-ms-version:2021-08-06\n"
     text = "PUT" + "\n" * 12 + headers + f"/devstoreaccount1/devstoreaccount1/{name}\nrestype:container"
     signature = base64.b64encode(hmac.new(base64.b64decode(AZURE_KEY), text.encode(), hashlib.sha256).digest()).decode()
-    sent = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Content-Length": "0"}
+    authorization = f"SharedKey devstoreaccount1:{signature}"
+    sent = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Content-Length": "0", "Authorization": authorization}
     connection = http.client.HTTPConnection(place.hostname or "", place.port)
-    connection.request(
-        "PUT",
-        f"{place.path}/{name}?restype=container",
-        headers={**sent, "Authorization": f"SharedKey devstoreaccount1:{signature}"},
-    )
+    connection.request("PUT", f"{place.path}/{name}?restype=container", headers=sent)
     answer = connection.getresponse()
     assert answer.status in {201, 409}, answer.read()
     connection.close()
