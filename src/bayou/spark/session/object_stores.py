@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError, redact_uri
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import HadoopError, hadoop_settings
+from bayou.spark.jvm.relations.hadoop import FILE_SYSTEMS, HadoopError, configured_file_system, hadoop_settings, set_file_system
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.storage import register
 from bayou.storage.object_stores.hadoop_settings import PREFIXES, merged, secret_names
@@ -62,40 +62,32 @@ def check_file_system(jvm: Jvm, scheme: str) -> None:
     Raises:
         StorageError: the session has no file system for it.
     """
-    kind, context = KINDS.get(scheme), jvm.context
-    if kind is None or context is None:
+    kind = KINDS.get(scheme)
+    if kind is None:
         return
-    configuration, name = context.hadoopConfiguration(), f"fs.{scheme}.impl"
-    wanted, package, spelling = _FILE_SYSTEMS[kind]
-    if scheme not in _SPARKS_SCHEMES[kind] and configuration.get(name) is None:
+    configured = configured_file_system(jvm, scheme)
+    package, spelling = _SPARKS[kind]
+    if configured is None and scheme not in _SPARKS_SCHEMES[kind]:
         raise StorageError(
             f"Spark has no file system for {scheme}: URIs.", table=f"{scheme}:", next_step=f"Write the table's path as {spelling}."
         )
-    known = str(configuration.get(name) or wanted)
+    known = configured or FILE_SYSTEMS[kind]
     if not jvm.has_class(known):
         raise StorageError(
             f"Spark cannot read the data files: its file system for {scheme}: URIs, {known}, is not there.",
             table=f"{scheme}:",
             next_step=f"Start the session with spark.jars.packages={package}, in the version of its Hadoop.",
         )
-    if configuration.get(name) is None:
-        configuration.set(name, wanted)
+    if configured is None:
+        set_file_system(jvm, scheme, known)
 
 
-_FILE_SYSTEMS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "s3": ("org.apache.hadoop.fs.s3a.S3AFileSystem", "org.apache.hadoop:hadoop-aws", "s3a://BUCKET/PATH"),
-    "gcs": (
-        "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
-        "com.google.cloud.bigdataoss:gcs-connector",
-        "gs://BUCKET/PATH",
-    ),
-    "azure": (
-        "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
-        "org.apache.hadoop:hadoop-azure",
-        "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
-    ),
+_SPARKS: Final[Mapping[str, tuple[str, str]]] = {
+    "s3": ("org.apache.hadoop:hadoop-aws", "s3a://BUCKET/PATH"),
+    "gcs": ("com.google.cloud.bigdataoss:gcs-connector", "gs://BUCKET/PATH"),
+    "azure": ("org.apache.hadoop:hadoop-azure", "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"),
 }
-"""By kind of store: Hadoop's file system, where it comes from, and the URI that Spark takes."""
+"""By kind of store: the package with Hadoop's file system, and the URI that Spark takes."""
 _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
     "s3": frozenset({"s3", "s3a", "s3n", "r2"}),
     "gcs": frozenset({"gs", "gcs"}),

@@ -10,6 +10,7 @@ import io
 import re
 import struct
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -23,10 +24,16 @@ from bayou.spark.jvm.core.adapters import Adapters
 from bayou.storage import host_of, redact_uri
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
+FILE_SYSTEMS: Final[Mapping[str, str]] = {
+    "s3": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    "gcs": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
+    "azure": "org.apache.hadoop.fs.azurebfs.SecureAzureBlobFileSystem",
+}
+"""Hadoop's file systems for object stores."""
 _FILES: Final = "bayou.HadoopFiles"
 _READS: Final = "bayou.HadoopReads"
 _NOT_FOUND: Final = 1
@@ -322,6 +329,19 @@ def _listed(text: str) -> list[Listed]:
     parts = text.split("\0")
     rows = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
     return [Listed(name, int(size), int(time)) for name, size, time in rows]
+
+
+def configured_file_system(jvm: Jvm, scheme: str) -> str | None:
+    """The class of the file system that the application's configuration names for a scheme; None where it names none."""
+    context = jvm.context
+    found = None if context is None else context.hadoopConfiguration().get(f"fs.{scheme}.impl")
+    return None if found is None else str(found)
+
+
+def set_file_system(jvm: Jvm, scheme: str, class_name: str) -> None:
+    """Has a file system serve a scheme from now on, in every job of the application."""
+    if jvm.context is not None:
+        jvm.context.hadoopConfiguration().set(f"fs.{scheme}.impl", class_name)
 
 
 def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, str]:
