@@ -10,14 +10,21 @@ if TYPE_CHECKING:
 
 _JOBS: Final = "each test runs several Spark jobs"
 _PROCESSES: Final = "starts programs with a Spark of their own, or a cluster of HDFS"
+_SERVERS: Final = "sends thousands of requests to servers in this process"
 
 SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/acceptance/test_acceptance.py": (160, "reads and compares all tables that delta.io publishes"),
+    "tests/core/storage/object_stores/test_beside_delta_rs.py": (60, _SERVERS),
+    "tests/core/storage/object_stores/test_conformance.py": (60, _SERVERS),
+    "tests/core/storage/object_stores/test_faulty_network.py": (100, _SERVERS),
+    "tests/core/storage/object_stores/test_killed_writers.py": (100, _SERVERS),
+    "tests/core/storage/object_stores/test_object_store.py": (80, _SERVERS),
     "tests/hadoop/test_hadoop_store.py": (180, _PROCESSES),
     "tests/hadoop/test_many_writers.py": (240, _PROCESSES),
     "tests/hadoop/test_row_changes_on_hdfs.py": (120, _PROCESSES),
     "tests/hadoop/test_streams_on_hdfs.py": (140, _PROCESSES),
     "tests/hadoop/test_tables_on_hdfs.py": (60, _PROCESSES),
+    "tests/object_stores/test_tables_on_s3.py": (140, _JOBS),
     "tests/scenarios/core/test_failed_maintenance.py": (80, "runs each operation again for each call of its store"),
     "tests/scenarios/core/test_serial_maintenance.py": (60, "plays random histories"),
     "tests/scenarios/spark/sessions/test_every_setting.py": (100, _PROCESSES),

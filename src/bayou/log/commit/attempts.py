@@ -109,6 +109,9 @@ class CommitLoop:
                 return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, error.latest), attempt)
         except StorageError as error:
+            if error.facts.get("is_refused") and not self._is_unanswered:
+                self.is_abandoned = True  # the store says that it did nothing
+                raise
             return self._unknown(version, error, attempt)
         ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
         if won or ours is not None:
@@ -127,6 +130,8 @@ class CommitLoop:
             try:
                 return self._log.store.put_if_absent(commit_path(version), data)
             except StorageError as error:
+                if error.facts.get("is_refused") and not failures:
+                    raise
                 failures += 1
                 self._is_unanswered = True
                 try:

@@ -88,6 +88,7 @@ class Failure:
             next_step=_next_step(self),
             status=self.status,
             code=self.code,
+            is_refused=self.meaning in {Meaning.REFUSED, Meaning.UNSUPPORTED},
             is_there=self.meaning is Meaning.EXISTS,
             is_unsupported=self.meaning is Meaning.UNSUPPORTED,
         )

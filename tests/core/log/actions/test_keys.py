@@ -53,9 +53,15 @@ def test_a_file_on_another_file_system_has_one_key(root):
     assert to_uri(path, "file:///data/t").startswith("hdfs://")
 
 
-@pytest.mark.parametrize("other", ["s3a://Bucket/x", "s3a://bucket/X", "s3://bucket/x", "hdfs://bucket/x", "/bucket/x"])
+@pytest.mark.parametrize("other", ["s3a://Bucket/x", "s3a://bucket/X", "gs://bucket/x", "hdfs://bucket/x", "/bucket/x"])
 def test_other_places_have_other_keys(other):
     assert canonical("s3a://bucket/x", "file:///t") != canonical(other, "file:///t")
+
+
+@pytest.mark.parametrize("other", ["s3://bucket/x", "S3N://bucket/x", "s3a://bucket//x"])
+def test_an_object_has_one_key_under_all_schemes_of_its_store(other):
+    assert canonical("s3a://bucket/x", "file:///t") == canonical(other, "file:///t")
+    assert canonical(f"{other}/y", "s3a://bucket/x") == "y"
 
 
 @pytest.mark.parametrize("root", FILE_ROOTS)

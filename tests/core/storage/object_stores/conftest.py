@@ -8,7 +8,13 @@ import uuid
 import pytest
 from tests.support.object_servers import ACCESS, make_bucket, moto, proxy
 
-from bayou.storage import open_store, qualify
+from bayou.storage import open_store, qualify, registry
+
+
+@pytest.fixture(autouse=True)
+def no_session(monkeypatch):
+    """Stores without a session's settings, also where a test before has enabled one in this process."""
+    monkeypatch.setattr(registry, "_registered", {})
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tests.support.object_servers import Fault
 
+import bayou
 from bayou.errors import StorageError
+from bayou.protocol.actions.actions import AddFile
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
 from bayou.storage.object_stores import conditional_puts
 from bayou.storage.object_stores.conditional_puts import endpoint_to_probe
@@ -161,3 +164,13 @@ def test_a_single_writer_is_warned_and_sends_no_condition(place, options, server
 def test_which_servers_are_asked(uri, given, probed):
     found = endpoint_to_probe(place_of(qualify(uri)), {name.lower(): value for name, value in given.items()})
     assert (found is not None) is probed
+
+
+def test_a_commit_that_the_server_refuses_is_over_and_its_files_may_go(place, options, server):
+    log = bayou.open(place, storage_options=options)
+    log.create(StructType((StructField("id", "long"),)))
+    server.fault = lambda request: Fault(403, "AccessDenied") if request.method == "PUT" else None
+    with pytest.raises(StorageError, match="AccessDenied") as caught, log.transaction("WRITE") as transaction:
+        transaction.commit([AddFile("a", {}, 1, 1)])
+    assert transaction.is_abandoned
+    assert caught.value.facts.get("outcome") is None
