@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _JOBS: Final = "each test runs several Spark jobs"
 _PROCESSES: Final = "starts programs with a Spark of their own, or a cluster of HDFS"
 _SERVERS: Final = "sends thousands of requests to servers in this process"
+_COMPARED: Final = "each test does the same with two engines"
 
 SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/acceptance/test_acceptance.py": (160, "reads and compares all tables that delta.io publishes"),
@@ -24,6 +25,32 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/hadoop/test_row_changes_on_hdfs.py": (120, _PROCESSES),
     "tests/hadoop/test_streams_on_hdfs.py": (140, _PROCESSES),
     "tests/hadoop/test_tables_on_hdfs.py": (60, _PROCESSES),
+    "tests/interop/test_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_case_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_change_feed.py": (160, _COMPARED),
+    "tests/interop/test_change_files_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_clone_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_clustering_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_commits_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_convert_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_delta_spark_reads.py": (160, _COMPARED),
+    "tests/interop/test_delta_spark_writes.py": (160, _COMPARED),
+    "tests/interop/test_differential_writes.py": (160, _COMPARED),
+    "tests/interop/test_hive_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_insert_and_like_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_maintenance_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_merge_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_merge_changes_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_merge_names_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_metadata_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_optimize_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_row_change_sequences.py": (160, _COMPARED),
+    "tests/interop/test_row_changes_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_rules_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_stream_stories_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_streams_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_turns_beside_delta_spark.py": (160, _COMPARED),
+    "tests/interop/test_writes_by_name_beside_delta_spark.py": (160, _COMPARED),
     "tests/object_stores/test_tables_on_s3.py": (140, _JOBS),
     "tests/scenarios/core/test_failed_maintenance.py": (80, "runs each operation again for each call of its store"),
     "tests/scenarios/core/test_serial_maintenance.py": (60, "plays random histories"),
