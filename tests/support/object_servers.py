@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import hmac
 import http.client
-import os
 import socket
 import subprocess
 import threading
@@ -28,8 +27,6 @@ def moto() -> Iterator[str]:
     """Run moto's S3 in this process; gives its URL."""
     from moto.server import ThreadedMotoServer
 
-    # moto signs nothing, and looks for credentials all the same.
-    os.environ.setdefault("MOTO_ALLOW_NONEXISTENT_REGION", "true")
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:

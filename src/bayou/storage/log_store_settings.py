@@ -28,10 +28,11 @@ _HONORED: Final[Mapping[str, Mapping[str, str]]] = {
     "AzureLogStore": {"abfs": "HadoopStore", "abfss": "HadoopStore", "wasb": "ObjectStore", "wasbs": "ObjectStore"},
     "GCSLogStore": {"gs": "ObjectStore", "gcs": "ObjectStore"},
 }
+_ONE_JVM: Final = "it excludes writers inside one JVM only, and other programs must not write the table at the same time"
 _REFUSED: Final[Mapping[str, str]] = {
-    "S3SingleDriverLogStore": "it keeps writers apart inside one JVM only, so that no other program may write beside it",
+    "S3SingleDriverLogStore": _ONE_JVM,
     "S3DynamoDBLogStore": "its writers agree through a table in DynamoDB, which bayou does not use",
-    "S3LogStore": "it keeps writers apart inside one JVM only, so that no other program may write beside it",
+    "S3LogStore": _ONE_JVM,
     "IBMCOSLogStore": "bayou has no store for IBM Cloud Object Storage yet",
     "OracleCloudLogStore": "bayou has no store for Oracle Cloud Object Storage yet",
 }

@@ -44,7 +44,8 @@ class LogStore(Protocol):
 
     A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises
     StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and
-    the caller finds out by reading. Stores are safe to use from several threads.
+    the caller finds out by reading. A store that knows that a put wrote nothing gives its error the fact `is_refused`.
+    Stores are safe to use from several threads.
 
     The store keeps the log; data files and deletion vectors are written by others, and `sync` makes those durable. VACUUM
     needs two more operations, which a store may have or not: see `bayou.storage.TreeStore`.

@@ -216,6 +216,14 @@ def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
     return Deletions(len(paths) - len(failed), failed)
 
 
+def list_each(folders: Sequence[str], list_one: Callable[[str], Folder], *, threads: int) -> list[Folder]:
+    """List some folders, many at a time, in their order."""
+    if len(folders) == 1:
+        return [list_one(folders[0])]
+    with ThreadPoolExecutor(min(threads, len(folders)), thread_name_prefix="bayou-list") as pool:
+        return list(pool.map(list_one, folders))
+
+
 class LocalTree:
     """A folder on the local disk, listed and emptied by several threads.
 
@@ -227,10 +235,7 @@ class LocalTree:
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
         """See TreeStore."""
-        if len(folders) == 1:
-            return [self._folder(folders[0], shown)]
-        with ThreadPoolExecutor(min(_THREADS, len(folders)), thread_name_prefix="bayou-list") as pool:
-            return list(pool.map(lambda folder: self._folder(folder, shown), folders))
+        return list_each(folders, lambda folder: self._folder(folder, shown), threads=_THREADS)
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
         """See TreeStore."""

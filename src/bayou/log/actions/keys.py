@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.log.actions.columns import one_array
 from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 
 # Paths that can differ in spelling from another path to the same file: encoded, absolute, or not normalised.
@@ -65,11 +66,7 @@ def hadoop_uris(paths: pa.ChunkedArray, table_uri: str) -> pa.Array | pa.Chunked
     if not pc.any(odd).as_py():
         return found
     uris = [hadoop_uri(to_uri(path, table_uri)) for path in paths.filter(odd).to_pylist()]
-    return pc.replace_with_mask(_one(found), _one(odd), pa.array(uris, pa.string()))
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
+    return pc.replace_with_mask(one_array(found), one_array(odd), pa.array(uris, pa.string()))
 
 
 def _aligned(paths: pa.ChunkedArray, special: pa.ChunkedArray) -> list[tuple[pa.Array, pa.Array]]:

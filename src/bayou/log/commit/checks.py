@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidCommitError
-from bayou.log.actions.columns import JSON_NAMES
+from bayou.log.actions.columns import JSON_NAMES, one_array
 from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit.vector_checks import check_vector_statistics
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
@@ -203,7 +203,7 @@ def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: 
         raise _twice(name, counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)
     if not others:
         return
-    shared = pc.is_in(pa.array(others, pa.string()), value_set=pa.concat_arrays([pa.array([], pa.string()), *keys.chunks]))
+    shared = pc.is_in(pa.array(others, pa.string()), value_set=one_array(keys))
     if pc.any(shared).as_py():
         raise _twice(name, others[pc.index(shared, True).as_py()], table)
 

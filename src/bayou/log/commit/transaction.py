@@ -68,6 +68,10 @@ class Transaction:
             transaction.commit()
     """
 
+    _removed: RemovedFiles | None = None
+    _added: AddedFiles | None = None
+    _rows: DeletedRows | None = None
+
     def __init__(
         self,
         log: LogReader,
@@ -124,9 +128,6 @@ class Transaction:
         self._replaces_table = replaces_table
         self._on_commit = on_commit
         self._staged: list[Action] = []
-        self._removed: RemovedFiles | None = None
-        self._added: AddedFiles | None = None
-        self._rows: DeletedRows | None = None
         self._described: set[str] = set()
         self._state = _State.OPEN
         self._txn = checked_txn(txn, table)
@@ -229,8 +230,13 @@ class Transaction:
 
         Args:
             files: the files, which have rows and no deletion vectors.
+
+        Raises:
+            InvalidCommitError: files were added this way before.
         """
         self._check_open()
+        if self._added is not None:
+            raise InvalidCommitError("add_again was called twice", table=self.log.table_uri, next_step="Give all files at once.")
         self._added = files
 
     def delete_rows(self, rows: DeletedRows) -> None:

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import CorruptLogError, InvalidCommitError
 from bayou.log.actions.action_files import ActionFile
+from bayou.log.actions.columns import one_array
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
 from bayou.protocol.actions.file_names import commit_path
@@ -150,14 +151,14 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, fir
     given = mark if first is None else first - 1
     if not adds.num_rows:
         return adds, given
-    bases = _one(adds["base_row_id"], pa.int64())
+    bases = one_array(adds["base_row_id"])
     for odd in adds.filter(pc.greater(bases, mark)).select(["path", "stats", "base_row_id"]).to_pylist():
         _check_given(odd["path"], odd["stats"], odd["base_row_id"], mark, version, table)
     fresh = pc.is_null(bases)
     counts = pc.if_else(fresh, _counts(adds, fresh, version, table), pa.scalar(0, pa.int64()))
     ends = pc.add(pc.cumulative_sum(counts), given)
     starts = pc.add(pc.subtract(ends, counts), 1)
-    versions = pc.fill_null(_one(adds["default_row_commit_version"], pa.int64()), version)
+    versions = pc.fill_null(one_array(adds["default_row_commit_version"]), version)
     found = _with_column(adds, "base_row_id", pc.if_else(fresh, starts, bases))
     return _with_column(found, "default_row_commit_version", versions), ends[len(ends) - 1].as_py()
 
@@ -222,7 +223,7 @@ def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
 
 def _counts(adds: pa.Table, fresh: pa.Array, version: int, table: str) -> pa.Array:
     """The rows of each new file; of others some number, or null."""
-    counts = pc.struct_field(pc.extract_regex(_one(adds["stats"], pa.string()), _COUNT_FIRST_ARROW), "count").cast(pa.int64())
+    counts = pc.struct_field(pc.extract_regex(one_array(adds["stats"]), _COUNT_FIRST_ARROW), "count").cast(pa.int64())
     odd = pc.and_(fresh, pc.is_null(counts))
     if not pc.any(odd).as_py():
         return counts
@@ -242,10 +243,6 @@ def _check_given(path: str, stats: str | None, base: int, mark: int, version: in
         version=version,
         next_step="Stage the file without baseRowId: the commit gives its rows new ids.",
     )
-
-
-def _one(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
-    return pa.concat_arrays([pa.array([], kind), *column.chunks])
 
 
 def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from bayou.errors import CorruptLogError, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, FileActions, Header, file_actions
-from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA
+from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA, one_array
 from bayou.log.actions.keys import action_keys
 from bayou.log.actions.parquet_actions import ParquetActions
 from bayou.log.snapshot.checkpoint_part import Part
@@ -202,7 +202,7 @@ class Checkpoint:
 
         metadata = self._metadata or self.header().metadata
         clocks = frozenset[tuple[str, ...]]() if metadata is None else wall_clocks(parse_schema(metadata.schema_string))
-        made = stats_texts(_one_array(texts), _one_array(parsed), clocks)
+        made = stats_texts(one_array(texts), one_array(parsed), clocks)
         return {**loaded, "stats": pa.chunked_array([made], texts.type)}
 
     def _opened(self) -> tuple[ParquetActions | ActionFile, ...]:
@@ -284,10 +284,6 @@ class ManifestPart:
     def removes(self) -> pa.Table:
         """The tombstones."""
         return self._actions.removes
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
 
 
 def _sidecar_path(value: Mapping[str, Any], table: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -40,6 +39,7 @@ class SnapshotSource:
         pending: Sequence[ActionFile],
         base: FileState,
         unreadable: frozenset[str] = frozenset(),
+        before: tuple[Protocol, Metadata] | None = None,
     ) -> None:
         self.segment = segment
         self.store = store
@@ -49,6 +49,7 @@ class SnapshotSource:
         self._pending = tuple(pending)
         self._state = base
         self._unreadable = unreadable
+        self._before = before
         self._lock = threading.RLock()
 
     @classmethod
@@ -108,10 +109,11 @@ class SnapshotSource:
                 self.store,
                 self.table_uri,
                 checkpoint=self._checkpoint,
-                header=_fold(replace(self._header, protocol=protocol, metadata=metadata), commits),
+                header=_fold(self._header, commits),
                 pending=(*self._pending, *commits),
                 base=self._state,
                 unreadable=self._unreadable,
+                before=(protocol, metadata),
             )
 
     def without(self, path: str | None) -> SnapshotSource:
@@ -133,7 +135,8 @@ class SnapshotSource:
             CorruptLogError: the log sets no protocol, or no metadata.
             UnsupportedFeatureError: the table needs what bayou cannot read.
         """
-        protocol, metadata = self._header.protocol, self._header.metadata
+        before = self._before or (None, None)
+        protocol, metadata = self._header.protocol or before[0], self._header.metadata or before[1]
         if protocol is None or metadata is None:
             known = self.checksum
             protocol = protocol or (known.protocol if known else None)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,13 @@ def joined_lines(files: pa.Table, texts: Callable[[pa.Table], pa.ChunkedArray]) 
     for start in range(0, files.num_rows, _BATCH):
         lines = texts(files.slice(start, _BATCH))
         yield "\n".join(lines.to_pylist()).encode("utf-8")
+
+
+def parsed(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The actions of some lines as JSON objects."""
+    for piece in pieces:
+        for line in piece.split(b"\n"):
+            yield json.loads(line)
 
 
 def number(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -67,7 +74,7 @@ def _map_chunk(chunk: pa.Array) -> pa.Array:
 
 
 def vector_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Deletion vector descriptors as JSON objects; null where there is none."""
+    """Deletion vector descriptors as JSON objects. The text of a file without one is null."""
     if column.null_count == len(column):
         return pa.chunked_array([pa.nulls(len(column), pa.string())])
     texts = []

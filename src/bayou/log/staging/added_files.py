@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import canonical_paths
-from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, quoted
+from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, parsed, quoted
 
 # What a reader takes a missing value for.
 _DEFAULTS: Final = {"size": 0, "modification_time": 0, "data_change": True}
@@ -76,9 +76,7 @@ class AddedFiles:
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The `add` actions as JSON objects."""
-        for piece in self.lines():
-            for line in piece.split(b"\n"):
-                yield json.loads(line)
+        return parsed(self.lines())
 
 
 def _texts(part: pa.Table) -> pa.ChunkedArray:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.actions.keys import action_keys, canonical_paths
-from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, quoted, vector_texts
+from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, parsed, quoted, vector_texts
 from bayou.protocol import arguments
 
 COLUMNS: Final = (
@@ -83,9 +83,7 @@ class RemovedFiles:
 
     def documents(self) -> Iterator[dict[str, Any]]:
         """The `remove` actions as JSON objects."""
-        for piece in self.lines():
-            for line in piece.split(b"\n"):
-                yield json.loads(line)
+        return parsed(self.lines())
 
     def _texts(self, part: pa.Table) -> pa.ChunkedArray:
         head = f'"deletionTimestamp":{self.deletion_timestamp},"dataChange":{json.dumps(self.data_change)}'

@@ -6,6 +6,7 @@ Known to do so: MinIO before 2024-09, Ceph before Squid, lakeFS (treeverse/lakeF
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -75,7 +76,8 @@ def check_obeys(
                 raise
             known = False
         finally:
-            delete(path)
+            with contextlib.suppress(StorageError):  # what went wrong before says more
+                delete(path)
         with _lock:
             _answers[endpoint, bucket] = known
     if not known:
@@ -83,4 +85,5 @@ def check_obeys(
             "The server does not obey conditional PUTs (If-None-Match), so that two writers would overwrite each other's commits.",
             table=redact_uri(table),
             next_step="Update the server. If one program only ever writes the table, set the storage option single_writer=true.",
+            is_refused=True,
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a failed request means: obstore gives few classes of errors, and the rest stands in their texts."""
+"""What a failed request means. obstore has few classes of errors, so that the texts of the errors are read, too."""
 
 from __future__ import annotations
 
@@ -73,13 +73,14 @@ class Failure:
         code = code_text[1] if code_text else None
         return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
 
-    def error(self, doing: str, table: str, path: str | None) -> StorageError:
+    def error(self, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
         """The error to raise.
 
         Args:
             doing: what was to be done, as `read`.
             table: the table's URI.
             path: the object, relative to the table; None for the whole table.
+            may_be_done: whether an earlier attempt had no answer.
         """
         return StorageError(
             f"The object store did not {doing}: {self.text}",
@@ -88,7 +89,7 @@ class Failure:
             next_step=_next_step(self),
             status=self.status,
             code=self.code,
-            is_refused=self.meaning in {Meaning.REFUSED, Meaning.UNSUPPORTED},
+            is_refused=not may_be_done and self.meaning in {Meaning.REFUSED, Meaning.UNSUPPORTED},
             is_there=self.meaning is Meaning.EXISTS,
             is_unsupported=self.meaning is Meaning.UNSUPPORTED,
         )
@@ -107,6 +108,7 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "NotSupportedError": Meaning.UNSUPPORTED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
+_TIMED_OUT: Final = 408
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
 
@@ -118,10 +120,9 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
         return Meaning.LOOK_AGAIN
     if name in _CLASSES:
         return _CLASSES[name]
-    if status is not None:
-        return Meaning.REFUSED if status < _SERVER else Meaning.BUSY
-    is_network = _NOT_HTTPS not in raw and ("HTTP error" in raw or "timed out" in raw)
-    return Meaning.BUSY if is_network else Meaning.REFUSED
+    # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
+    is_answered = status is not None and status < _SERVER and status != _TIMED_OUT
+    return Meaning.REFUSED if is_answered or _NOT_HTTPS in raw else Meaning.BUSY
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:

@@ -18,7 +18,7 @@ from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
 from bayou.storage.store import FileStatus
-from bayou.storage.trees import Deletions, Folder, FolderBuilder
+from bayou.storage.trees import Deletions, Folder, FolderBuilder, list_each
 
 if TYPE_CHECKING:
     from bayou.storage.paths import QualifiedPath
@@ -155,6 +155,7 @@ class ObjectStore:
                 table=redact_uri(self._uri),
                 file=path,
                 next_step="Make several smaller commits.",
+                is_refused=True,
             )
         if self._options.single_writer:
             return self._put_alone(path, data)
@@ -207,7 +208,7 @@ class ObjectStore:
                 if failure.meaning is Meaning.EXISTS:
                     return may_be_ours and is_ours()
                 if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
-                    raise failure.error(doing, self._uri, path) from error
+                    raise failure.error(doing, self._uri, path, may_be_done=may_be_ours) from error
                 may_be_ours |= failure.meaning is Meaning.BUSY
                 if not pauses.wait():
                     raise pauses.over(failure, doing, self._uri, path) from error
@@ -235,10 +236,7 @@ class ObjectStore:
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
         """See TreeStore. One LIST for each folder of up to a thousand entries."""
-        if len(folders) == 1:
-            return [self._folder(folders[0], shown)]
-        with ThreadPoolExecutor(min(_THREADS, len(folders)), thread_name_prefix="bayou-list") as pool:
-            return list(pool.map(lambda folder: self._folder(folder, shown), folders))
+        return list_each(folders, lambda folder: self._folder(folder, shown), threads=_THREADS)
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
         """See TreeStore. One request for up to a thousand files, where the store has such a request."""
@@ -427,10 +425,9 @@ def _imported(place: ObjectPlace) -> Any:
         import obstore  # noqa: PLC0415  (an extra)
         import obstore.store  # noqa: PLC0415
     except ImportError as error:
-        extra = {"s3": "s3", "gcs": "gcs", "azure": "azure"}[place.kind]
         raise MissingPackageError(
             f"Tables in {NAMES[place.kind]} need the package obstore, which is not installed.",
-            next_step=f"pip install 'bayou[{extra}]'",
+            next_step=f"pip install 'bayou[{place.kind}]'",
             package="obstore",
         ) from error
     return obstore

@@ -50,11 +50,7 @@ _WITHOUT_MEANING: Final = frozenset({"aws_s3_allow_unsafe_rename", "allow_unsafe
 _LOCK_TABLES: Final = frozenset({"aws_s3_locking_provider", "delta_dynamo_table_name", "dynamo_lock_table_name"})
 
 # Names that object_store has otherwise.
-_OTHER_NAMES: Final[Mapping[str, str]] = {
-    "aws_endpoint_url_s3": "aws_endpoint_url",
-    "azure_storage_account_name": "azure_storage_account_name",
-    "google_application_credentials": "google_application_credentials",
-}
+_OTHER_NAMES: Final[Mapping[str, str]] = {"aws_endpoint_url_s3": "aws_endpoint_url"}
 
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*", re.ASCII)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -158,7 +154,7 @@ def _duration(value: str, name: str, table: str) -> timedelta:
 
 def _count(value: str, name: str, table: str) -> int:
     if not re.fullmatch(r"\d{1,6}", value.strip(), re.ASCII):
-        raise InvalidOptionError(f"{name} is no number.", table=table, option=name, next_step="Give a number, as `10`.")
+        raise InvalidOptionError(f"{name} is not a number.", table=table, option=name, next_step="Give a number, as `10`.")
     return int(value)
 
 

@@ -6,6 +6,7 @@ import pytest
 from bayou.errors import ChecksumMismatchError
 from bayou.log.checksum.verify import verify_checksum
 from bayou.protocol.actions import file_names
+from bayou.protocol.types.schema import parse_schema
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add, metadata
 
@@ -56,3 +57,17 @@ def test_what_is_replayed_already_goes_before_the_checksum():
     snapshot = table().checksum(numFiles=77).log().snapshot()
     assert snapshot.files(["path"]).num_rows == 2
     assert snapshot.num_files == 2
+
+
+def test_a_wrong_checksum_of_the_version_before_goes_into_no_checkpoint():
+    """A snapshot may take the schema from a checksum; what is written anew comes from the log alone."""
+    builder = table()
+    builder.log().checkpoint()
+    wrong = metadata({"x": "long"})["metaData"]
+    log = builder.commit(add("c")).checksum(metadata=wrong).log()
+    assert [each.name for each in log.snapshot().schema.fields] == ["x"]
+    builder.commit(add("d"))
+    replayed = log.update().read_source(lambda source: source.replayed_header())[1]
+    assert [each.name for each in parse_schema(replayed.schema_string).fields] != ["x"]
+    log.checkpoint()
+    assert [each.name for each in builder.log().snapshot().schema.fields] != ["x"]

@@ -124,6 +124,13 @@ def test_a_file_cannot_be_removed_as_one_of_many_and_added_so():
             transaction.commit()
 
 
+def test_files_are_given_once():
+    with table().log().transaction("WRITE") as transaction:
+        transaction.add_again(added(AddFile("c", {}, 1, 1)))
+        with pytest.raises(InvalidCommitError, match="add_again was called twice"):
+            transaction.add_again(added(AddFile("d", {}, 1, 1)))
+
+
 def test_absolute_paths_may_lie_anywhere():
     builder = table()
     committed(builder, added(AddFile("file:/elsewhere/c", {}, 1, 1), AddFile("/d", {}, 1, 1)))

@@ -16,6 +16,7 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
 from bayou.storage.object_stores import conditional_puts
 from bayou.storage.object_stores.conditional_puts import endpoint_to_probe
+from bayou.storage.object_stores.failures import Failure, Meaning
 from bayou.storage.object_stores.places import place_of
 
 PATH = "_delta_log/00000000000000000000.json"
@@ -173,4 +174,44 @@ def test_a_commit_that_the_server_refuses_is_over_and_its_files_may_go(place, op
     with pytest.raises(StorageError, match="AccessDenied") as caught, log.transaction("WRITE") as transaction:
         transaction.commit([AddFile("a", {}, 1, 1)])
     assert transaction.is_abandoned
+    assert caught.value.facts.get("outcome") is None
+
+
+def test_a_refusal_after_a_lost_answer_says_nothing_of_the_first_attempt(place, options, server, monkeypatch):
+    """The files of such a commit must stay: it is in the log."""
+    log = bayou.open(place, storage_options=options)
+    log.create(StructType((StructField("id", "long"),)))
+    monkeypatch.setattr(log.store, "_sleep", lambda _: None)
+    sent = []
+
+    def lose_then_refuse(request):
+        if request.method == "PUT" and ".json" in request.path:
+            sent.append(request)
+            return Fault(0, acts=True) if len(sent) == 1 else Fault(403, "AccessDenied")
+        return None
+
+    server.fault = lose_then_refuse
+    with log.transaction("WRITE") as transaction:
+        transaction.try_commit([AddFile("a", {}, 1, 1)])
+    assert not transaction.is_abandoned
+    assert len(sent) > 1
+    server.fault = lambda _: None
+    assert bayou.open(place, storage_options=options).snapshot().num_files == 1
+
+
+@pytest.mark.parametrize("text", ["Generic S3 error: ETag Header missing from response", "Generic S3 error: HTTP error: timed out"])
+def test_an_error_without_a_refusal_of_the_server_leaves_the_outcome_open(text):
+    failure = Failure.of(RuntimeError(text))
+    assert failure.meaning is Meaning.BUSY
+    assert not failure.error("create the file", "s3://b/t", PATH).facts["is_refused"]
+
+
+def test_a_commit_to_a_server_that_does_not_obey_is_over(place, options, server, unknown):
+    log = bayou.open(place, storage_options=options)
+    server.fault = lambda request: Fault(without="if-none-match") if request.method == "PUT" else None
+    with pytest.raises(StorageError, match="does not obey"):
+        log.create(StructType((StructField("id", "long"),)))
+    assert names(log.store) == []
+    with pytest.raises(StorageError, match="does not obey") as caught:
+        log.create(StructType((StructField("id", "long"),)))
     assert caught.value.facts.get("outcome") is None
