@@ -7,6 +7,7 @@ import pytest
 from tests.support.object_servers import ACCESS, Fault
 
 import bayou
+from bayou.storage.object_stores import conditional_puts
 
 
 def rows(spark, path):
@@ -86,8 +87,8 @@ def test_what_an_append_asks_of_the_log(spark, path, server):
     spark.catalog.clearCache()  # cached DataFrames of other tests are refreshed after a write, by one more LIST
     on_log(server)
     write(spark, path, 10, 15)
-    # A LIST before the commit, one after it, and one for the relation that Spark asks for in the end. What was written is not read.
-    assert on_log(server) == {"LIST": 3, "PUT": 2}
+    # A LIST before the commit, and one after it. What was written is not read, nor listed again for Spark's relation.
+    assert on_log(server) == {"LIST": 2, "PUT": 2}
     assert spark.read.format("delta").load(path).count() == 15
     assert on_log(server) == {"LIST": 2}
 
@@ -116,6 +117,17 @@ def test_a_commit_that_cannot_be_put_leaves_no_file(spark, path, server):
     assert rows(spark, path) == list(range(5))
     store = bayou.open(path).store
     assert len([each for each in store.list_from("") if each.name.endswith(".parquet")]) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*as single_writer asks")
+def test_a_server_that_does_not_obey_needs_a_single_writer(spark, path, server, monkeypatch):
+    monkeypatch.setattr(conditional_puts, "_answers", {})
+    server.fault = lambda request: Fault(without="if-none-match") if request.method == "PUT" else None
+    with pytest.raises(Exception, match="single_writer=true"):
+        write(spark, path, 0, 5)
+    write(spark, path, 0, 5, single_writer="true")
+    write(spark, path, 5, 10, single_writer="true")
+    assert rows(spark, path) == list(range(10))
 
 
 def test_a_session_without_the_file_system_is_told_what_it_lacks(spark):
