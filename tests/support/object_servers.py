@@ -96,11 +96,13 @@ class Request:
         method: its method.
         path: its path and query.
         number: how many came before it.
+        authorization: the header that says who asks.
     """
 
     method: str
     path: str
     number: int
+    authorization: str = ""
 
     @property
     def kind(self) -> str:
@@ -165,7 +167,7 @@ def proxy(target: str) -> Iterator[Proxy]:
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with lock:
-                request = Request(self.command, self.path, len(found.requests))
+                request = Request(self.command, self.path, len(found.requests), self.headers.get("Authorization") or "")
                 found.requests.append(request)
             fault = found.fault(request)
             if fault is not None and fault.status is not None and not fault.acts:

@@ -108,6 +108,8 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "NotSupportedError": Meaning.UNSUPPORTED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
+_NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: what was to give credentials raised an error
+_UNAUTHORISED: Final = frozenset({400, 401, 403})
 _TIMED_OUT: Final = 408
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
@@ -116,6 +118,10 @@ _SERVER: Final = 500
 def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meaning:
     if code is not None and code in _CODES:
         return _CODES[code]
+    if status in _UNAUTHORISED and "expired" in raw:
+        return Meaning.EXPIRED
+    if _NO_CREDENTIALS in raw:
+        return Meaning.REFUSED
     if status == _TOO_MANY:
         return Meaning.LOOK_AGAIN
     if name in _CLASSES:
@@ -133,6 +139,8 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
         return ", ".join(said)
     if _NOT_HTTPS in raw:
         return _ONLY_HTTPS
+    if _NO_CREDENTIALS in raw:
+        raw = f"no credentials: {raw.partition(_NO_CREDENTIALS)[2].lstrip(': ')}"
     text = _SECRET.sub("", raw.split("\n\nDebug source", 1)[0])
     text = _URL.sub(lambda found: redact_uri(found[0].partition("?")[0]), text)
     return " ".join(text.split())[:500]
@@ -161,6 +169,8 @@ def _next_step(failure: Failure) -> str:
         return "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false)."
     if failure.meaning is Meaning.EXPIRED:
         return "Renew the credentials: a session token or a SAS is over."
+    if failure.text.startswith("no credentials"):
+        return "Renew the login, or correct the profile or role that gives the credentials."
     if "incorrectly configured region" in failure.text:
         return _REGION_STEP
     if "invalid path" in failure.text:

@@ -9,13 +9,15 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
 
-from bayou.errors import InvalidOptionError, MissingPackageError, StorageError, redact_uri
+from bayou.errors import StorageError, redact_uri
+from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning
-from bayou.storage.object_stores.options import ObjectOptions, unknown_option
-from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace, place_of
+from bayou.storage.object_stores.options import ObjectOptions
+from bayou.storage.object_stores.places import ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
 from bayou.storage.store import FileStatus
 from bayou.storage.trees import Deletions, Folder, FolderBuilder, list_each
@@ -34,7 +36,6 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
-_SHORTEST_SECRET: Final = 8
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 5.0
 
@@ -45,7 +46,7 @@ _alone: Final = threading.Lock()
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
     """The store of a table, as `bayou.storage.register` takes it."""
     found = place_of(place)
-    return ObjectStore(place.uri, found, ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
+    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
 
 
 class ObjectStore:
@@ -55,13 +56,13 @@ class ObjectStore:
     turn into "the object exists": this class tries again, and compares what is there with what it sent.
     """
 
-    def __init__(self, uri: str, place: ObjectPlace, options: ObjectOptions) -> None:
+    def __init__(self, uri: str, place: ObjectPlace, read_options: Callable[[], ObjectOptions]) -> None:
         """Make the store; no request is sent.
 
         Args:
             uri: the table's URI.
             place: where the table is.
-            options: credentials and settings.
+            read_options: reads credentials and settings: now, and again if the server says that credentials have expired.
 
         Raises:
             MissingPackageError: obstore is not installed.
@@ -69,13 +70,13 @@ class ObjectStore:
         """
         self._uri = uri
         self._place = place
-        self._options = options
-        self._obstore = _imported(place)
-        self._client = self._made(options.max_retries)
-        self._once = self._made(0)
+        self._obstore = imported(place)
+        self._read_options = read_options
+        self._clients = self._made()
+        self._renewing = threading.Lock()
         self._sleep: Callable[[float], None] = time.sleep
-        self._probed = endpoint_to_probe(place, options.store)
-        if options.single_writer:
+        self._probed = endpoint_to_probe(place, self._options.store)
+        if self._options.single_writer:
             warnings.warn(
                 f"{redact_uri(uri)} is written without conditional requests, as single_writer asks: a second program that "
                 "writes it would overwrite commits of this one.",
@@ -210,7 +211,7 @@ class ObjectStore:
                 if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
                     raise failure.error(doing, self._uri, path, may_be_done=may_be_ours) from error
                 may_be_ours |= failure.meaning is Meaning.BUSY
-                if not pauses.wait():
+                if not pauses.wait(failure):
                     raise pauses.over(failure, doing, self._uri, path) from error
             else:
                 return True
@@ -327,7 +328,7 @@ class ObjectStore:
                     failure = Failure.of(error)
                     if not failure.meaning.is_transient:
                         raise failure.error("list the folder", self._uri, None) from error
-                    if not pauses.wait():
+                    if not pauses.wait(failure):
                         raise pauses.over(failure, "list the folder", self._uri, None) from error
                     break  # a listing that has failed gives no further page: another one begins behind the last key
                 if page is None:
@@ -354,38 +355,64 @@ class ObjectStore:
                 if failure.meaning is Meaning.ABSENT:
                     raise FileNotFoundError(2, "There is no such object", path) from error
                 if failure.meaning.is_transient:
-                    if pauses.wait():
+                    if pauses.wait(failure):
                         continue
                     raise pauses.over(failure, doing, self._uri, path) from error
                 raise failure.error(doing, self._uri, path) from error
 
     def _pauses(self) -> _Pauses:
-        return _Pauses(self._options.retry_timeout.total_seconds(), self._options.max_retries, self._sleep)
+        options = self._options
+        renew = partial(self._renew, self._clients)
+        return _Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)
 
     def _key(self, path: str) -> str:
         prefix = self._place.prefix
         return f"{prefix}/{path}" if prefix and path else prefix or path
 
-    def _made(self, max_retries: int | None) -> Any:
-        """A client of obstore that tries a failed request again so many times."""
-        retries: dict[str, Any] = {"retry_timeout": self._options.retry_timeout}
-        if max_retries is not None:
-            retries["max_retries"] = max_retries
-        return _client(self._obstore, self._place, self._options, retries, redact_uri(self._uri))
+    @property
+    def _options(self) -> ObjectOptions:
+        return self._clients.options
+
+    @property
+    def _client(self) -> Any:
+        return self._clients.usual
+
+    @property
+    def _once(self) -> Any:
+        return self._clients.once
+
+    def _made(self) -> Clients:
+        return Clients(self._obstore, self._place, self._read_options(), self._uri)
+
+    def _renew(self, expired: Clients) -> None:
+        """Read the credentials again, unless another thread has done so since."""
+        with self._renewing:
+            if self._clients is expired:
+                self._clients = self._made()
 
 
 class _Pauses:
     """The pauses between the attempts of one operation: random, and longer each time."""
 
-    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None]) -> None:
+    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None], renew: Callable[[], None]) -> None:
         self._start = time.monotonic()
         self._seconds = seconds
         self._most = most
         self._sleep = sleep
+        self._renew: Callable[[], None] | None = renew
         self._count = 0
 
-    def wait(self) -> bool:
-        """Pause; False, without a pause, if the time or the number of attempts is used up."""
+    def wait(self, failure: Failure) -> bool:
+        """Pause; False, without a pause, if the time or the number of attempts is used up.
+
+        Expired credentials are renewed once, without a pause; new ones that have expired too are an error.
+        """
+        if failure.meaning is Meaning.EXPIRED:
+            renew, self._renew = self._renew, None
+            if renew is not None:
+                renew()
+                self._count += 1
+            return renew is not None
         if self._most is not None and self._count >= self._most:
             return False
         longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
@@ -418,45 +445,3 @@ def _milliseconds(entry: Mapping[str, Any]) -> int:
 def _etag(entry: Mapping[str, Any]) -> str | None:
     found = entry.get("e_tag")
     return None if found is None else str(found)
-
-
-def _imported(place: ObjectPlace) -> Any:
-    try:
-        import obstore  # noqa: PLC0415  (an extra)
-        import obstore.store  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingPackageError(
-            f"Tables in {NAMES[place.kind]} need the package obstore, which is not installed.",
-            next_step=f"pip install 'bayou[{place.kind}]'",
-            package="obstore",
-        ) from error
-    return obstore
-
-
-def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: Mapping[str, Any], table: str) -> Any:
-    classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
-    config = dict(options.store)
-    if place.kind == "s3":
-        config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
-    if place.account is not None and not any("account_name" in name for name in config):
-        config["azure_storage_account_name"] = place.account
-        # obstore takes every account for one of the public cloud.
-        if place.cloud not in {None, PUBLIC_CLOUD} and not any(name.endswith("endpoint") for name in config):
-            config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
-    if place.is_onelake:
-        config.setdefault("azure_use_fabric_endpoint", "true")
-    try:
-        return classes[place.kind](place.bucket, config=config, client_options=dict(options.client), retry_config=dict(retries))
-    except Exception as error:  # noqa: BLE001  (obstore's classes have no common one but this)
-        for name in config:
-            if f"'{name}'" in str(error) or f'"{name}"' in str(error):
-                raise unknown_option(name, place.kind, table) from None
-        text = Failure.of(error).text
-        given = [str(value) for value in (*config.values(), *options.client.values())]
-        for value in sorted(given, key=len, reverse=True):  # the library quotes what it cannot read
-            text = text.replace(value, "...") if len(value) >= _SHORTEST_SECRET else text
-        raise InvalidOptionError(
-            f"The storage options for {NAMES[place.kind]} make no client: {text}.",
-            table=table,
-            next_step="Correct them. docs/object_stores.md has the names and values.",
-        ) from None
