@@ -79,10 +79,8 @@ def write_version_checksum(committed: CommittedVersion) -> None:
     else:
         added = removed = None
     if committed.commit_info.get("operation") not in MAY_DO_ANYTHING:
-        for version, actions in _since_last_checksum(committed, staged):
-            if actions is None:
-                document = log.last_checksum(version) or json.loads(log.store.read(checksum_path(version)))
-                continue
+        document, commits = _since_last_checksum(committed, staged)
+        for version, actions in commits:
             info, is_own = actions[0].get("commitInfo", {}), version == committed.version
             document = next_checksum(
                 document,
@@ -106,8 +104,10 @@ def _is_countable(info: Mapping[str, Any]) -> bool:
     return isinstance(tags, dict) and tags.get(COUNTABLE_TAG) == "true"
 
 
-def _since_last_checksum(committed: CommittedVersion, staged: StagedActions) -> list[tuple[int, list[dict[str, Any]] | None]]:
-    """The last version with a checksum, without actions, then the commits up to this one; empty where there is no way.
+def _since_last_checksum(
+    committed: CommittedVersion, staged: StagedActions
+) -> tuple[Mapping[str, Any] | None, list[tuple[int, list[dict[str, Any]]]]]:
+    """The last checksum before a commit, None for an empty table, and the commits since; no commit where there is no way.
 
     Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
     it is not known whether they add files that are live already. The log remembers where the checksums end, so that the
@@ -115,19 +115,20 @@ def _since_last_checksum(committed: CommittedVersion, staged: StagedActions) -> 
     """
     log = committed.log
     own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *staged.documents()]
-    found: list[tuple[int, list[dict[str, Any]] | None]] = [(committed.version, own)]
+    found: list[tuple[int, list[dict[str, Any]]]] = [(committed.version, own)]
     for version in range(committed.version - 1, committed.version - _MOST_STEPS, -1):
         if version < 0:
-            return found[::-1]
+            return None, found[::-1]
         if version <= log.end_of_checksums:
-            return []
-        if log.last_checksum(version) is not None or _exists(log, checksum_path(version)):
-            return [(version, None), *found[::-1]]
+            return None, []
+        document = log.last_checksum(version) or _checksum(log, version)
+        if document is not None:
+            return document, found[::-1]
         actions = _own_commit(log, version)
         if actions is None:
-            return []
+            return None, []
         found.append((version, actions))
-    return []
+    return None, []
 
 
 def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
@@ -282,12 +283,12 @@ def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCh
     return written
 
 
-def _exists(log: LogReader, path: str) -> bool:
+def _checksum(log: LogReader, version: int) -> Mapping[str, Any] | None:
     try:
-        log.store.size(path)
+        found: Mapping[str, Any] = json.loads(log.store.read(checksum_path(version)))
     except FileNotFoundError:
-        return False
-    return True
+        return None
+    return found
 
 
 def _put_checksum(

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +14,7 @@ from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, TEXT_MAP, actions_table
 from bayou.log.segment.listing import list_versions
 from bayou.protocol.actions.actions import CommitInfo
+from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -137,10 +137,7 @@ def read_winners(log: LogReader, first: int) -> list[Winner]:
         file = ActionFile.of_commit(log.store, version, log.table_uri)
         return Winner.of(file, listing.commits[version].modification_time)
 
-    if len(versions) <= _FEW:
-        return [read(version) for version in versions]
-    with ThreadPoolExecutor(_READERS) as pool:
-        return list(pool.map(read, versions))
+    return list(read_each(log.store, versions, read))
 
 
 def winning_files(winners: Sequence[Winner]) -> WinningFiles:

@@ -23,6 +23,7 @@ from bayou.plan.maintenance.vacuum import Retention
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.protocol.actions.paths import canonical, local_path
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
+from bayou.storage.parallel import read_each
 from bayou.storage.trees import tree_schema
 
 if TYPE_CHECKING:
@@ -237,9 +238,8 @@ def _versions_since(log: LogReader, cutoff: int, listing: LogListing, times: Com
     return versions[bisect_left(versions, cutoff, lo=versions.index(first), key=times.of) :]
 
 
-def _commits(log: LogReader, versions: Iterable[int]) -> Iterable[ActionFile]:
-    for version in versions:
-        yield ActionFile.of_commit(log.store, version, log.table_uri)
+def _commits(log: LogReader, versions: Sequence[int]) -> Iterable[ActionFile]:
+    return read_each(log.store, versions, lambda version: ActionFile.of_commit(log.store, version, log.table_uri))
 
 
 def _file_actions(file: ActionFile) -> tuple[pa.Table, pa.Table]:

@@ -15,6 +15,7 @@ from bayou.log.segment.listing import LogListing
 from bayou.log.segment.segment import earliest_version, version_not_found
 from bayou.protocol.actions import exact_json
 from bayou.protocol.actions.actions import CommitInfo
+from bayou.storage.parallel import read_each
 from bayou.storage.store import LogStore
 
 
@@ -73,26 +74,28 @@ def read_history(
     first = earliest_version(listing, last) or 0
     versions = sorted((version for version in listing.commits if first <= version <= last), reverse=True)
     chosen = versions if limit is None else versions[: max(limit, 0)]
-    entries = []
-    for version in chosen:
+
+    def read(version: int) -> tuple[bool, CommitInfo | None]:
         try:
-            info = read_commit_info(store, listing.commits[version], version, table)
+            return True, read_commit_info(store, listing.commits[version], version, table)
         except FileNotFoundError:  # cleaned up since it was listed
-            continue
-        entries.append(_entry(version, times.given(version, info), info))
-    return entries
+            return False, None
+
+    found = zip(chosen, read_each(store, chosen, read), strict=True)
+    return [_entry(version, times.given(version, info), info) for version, (is_there, info) in found if is_there]
 
 
 def read_changes(
     store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, start: int, end: int | None
 ) -> Iterator[CommitChanges]:
-    """The actions of the commits from `start` to `end`, both included, oldest first; each is read when reached."""
+    """The actions of the commits from `start` to `end`, both included, oldest first; they are read when reached."""
     last = max(listing.commits, default=-1) if end is None else end
     missing = next((version for version in range(start, last + 1) if version not in listing.commits), None)
     if missing is not None or start < 0 or (end is None and start > last):
         raise _not_there(listing, table, start if missing is None else missing)
-    for version in range(start, last + 1):
-        file = ActionFile.of_commit(store, version, table)
+    versions = range(start, last + 1)
+    files = read_each(store, versions, lambda version: ActionFile.of_commit(store, version, table))
+    for version, file in zip(versions, files, strict=True):
         yield CommitChanges(version, times.given(version, file.commit_info()), file.actions())
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Final
 
 from bayou.errors import CorruptLogError, StorageError, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, Header, file_actions
@@ -19,10 +17,8 @@ from bayou.log.snapshot.checksum_file import VersionChecksum, read_checksum
 from bayou.log.snapshot.replay import FileState
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, SetTransaction
 from bayou.protocol.features.features import check_readable
+from bayou.storage.parallel import read_each
 from bayou.storage.store import FileStatus, LogStore
-
-_FEW: Final = 2
-_READERS: Final = 32
 
 
 class SnapshotSource:
@@ -241,16 +237,14 @@ def _read_all(
 ) -> list[ActionFile]:
     """Commits and compacted files, in their order. Those on other machines are read many at a time."""
 
-    def read(version: int, status: FileStatus) -> ActionFile:
+    def read(file: tuple[int, FileStatus]) -> ActionFile:
+        version, status = file
         known = written.get(status.path)
         if known is not None and len(known) == status.size:
             return ActionFile(known, table=table_uri, path=status.path, version=version)
         return _read(store, version, status, table_uri)
 
-    if len(files) < _FEW or store.local_path("") is not None:
-        return [read(*each) for each in files]
-    with ThreadPoolExecutor(min(_READERS, len(files)), thread_name_prefix="bayou-read") as pool:
-        return list(pool.map(lambda each: read(*each), files))
+    return list(read_each(store, files, read))
 
 
 def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> ActionFile:

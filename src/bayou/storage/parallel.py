@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading many files of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from bayou.storage.store import LogStore
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_READERS: Final = 32
+
+
+def read_each(store: LogStore, items: Sequence[S], read: Callable[[S], T]) -> Iterator[T]:
+    """Call a function that reads a file for each item; where each read is a request, many run at a time.
+
+    Args:
+        store: what the function reads from.
+        items: what to read.
+        read: reads one of them.
+
+    Yields:
+        What the function gives, in the order of the items. At most 32 results wait to be taken.
+    """
+    if len(items) <= 1 or store.local_path("") is not None:
+        yield from map(read, items)
+        return
+    with ThreadPoolExecutor(min(_READERS, len(items)), thread_name_prefix="bayou-read") as pool:
+        for start in range(0, len(items), _READERS):
+            yield from pool.map(read, items[start : start + _READERS])
