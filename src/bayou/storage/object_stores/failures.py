@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bayou.errors import StorageError, redact_uri
 
@@ -15,13 +15,45 @@ _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
-# What a server's answer and an error of obstore may say of credentials.
+_HOST: Final = re.compile(r"https?://(?:[^\s/]*@)?([^\s/?]+)", re.ASCII)
+_CONNECTED: Final = re.compile(r"\"tcp connect error\",\s*([^\s,]+),")  # the proxy's address, if there is one
+_RETRIES: Final = re.compile(r", after \d+ retries", re.ASCII)
+# What a server's answer and an error of obstore may say of credentials. An answer may be cut anywhere.
 _SECRET: Final = re.compile(
-    r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes|AuthenticationErrorDetail|Token-0)>.*?</\1>"
+    r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes"
+    r"|AuthenticationErrorDetail|Token-0)>.*?(?:</\1>|$)"
 )
 
 
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
+_WEB_PAGE: Final = "the server answers with a web page"
+# Why no connection came about, by what the library's dump of its error holds. The dump is not shown.
+_CONNECTIONS: Final[Mapping[str, str]] = {
+    "UnknownIssuer": "the TLS certificate is signed by an authority that this machine does not trust",
+    "NotValidForName": "the TLS certificate is for another host",
+    "Expired": "the TLS certificate has expired",
+    "InvalidContentType": "the server answers without TLS, and its endpoint is https",
+    "dns error": "the host of the endpoint, or of the proxy, cannot be found",
+    "ConnectionRefused": "no server listens there",
+    "kind: Timeout": "the server did not answer in time",
+    "TunnelUnsuccessful": "the proxy refused the connection",
+    "ProxyAuthRequired": "the proxy wants a user and a password",
+}
+
+
+class WebPageError(Exception):
+    """What answers is no object store."""
+
+
+def checked_answer(found: Any) -> Any:
+    """The answer to a GET, unless it is a web page: each object has an ETag, and obstore asks for none here.
+
+    Raises:
+        WebPageError: it is one.
+    """
+    if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
+        raise WebPageError(_WEB_PAGE)
+    return found
 
 
 class Meaning(enum.Enum):
@@ -65,13 +97,23 @@ class Failure:
     text: str
 
     @classmethod
-    def of(cls, error: BaseException) -> Failure:
-        """Read an error of obstore."""
-        raw = str(error)
+    def of(cls, error: BaseException, hide: Callable[[str], str] = str) -> Failure:
+        """Read an error of obstore.
+
+        Args:
+            error: the error.
+            hide: takes secrets out of a text.
+        """
+        raw = hide(str(error))
         status_text, code_text = _STATUS.search(raw), _CODE.search(raw)
         status = int(status_text[1]) if status_text else None
         code = code_text[1] if code_text else None
         return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
+
+    def of_new_object(self) -> Failure:
+        """The failure of a request that needs no object: if something is absent, then it is the bucket, or the object store."""
+        refused = Failure(Meaning.REFUSED, self.status, self.code, self.text)
+        return refused if self.meaning is Meaning.ABSENT else self
 
     def error(self, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
         """The error to raise.
@@ -106,8 +148,10 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "AlreadyExistsError": Meaning.EXISTS,
     "PreconditionError": Meaning.EXISTS,
     "NotSupportedError": Meaning.UNSUPPORTED,
+    "WebPageError": Meaning.REFUSED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
+_NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
 _TIMED_OUT: Final = 408
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
@@ -122,7 +166,7 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
         return _CLASSES[name]
     # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
     is_answered = status is not None and status < _SERVER and status != _TIMED_OUT
-    return Meaning.REFUSED if is_answered or _NOT_HTTPS in raw else Meaning.BUSY
+    return Meaning.REFUSED if is_answered or _NOT_HTTPS in raw or _NO_TRUST.search(raw) else Meaning.BUSY
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:
@@ -133,7 +177,14 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
         return ", ".join(said)
     if _NOT_HTTPS in raw:
         return _ONLY_HTTPS
-    text = _SECRET.sub("", raw.split("\n\nDebug source", 1)[0])
+    first, _, dump = raw.partition("\n\nDebug source")
+    if status is None and "HttpError" in dump:
+        why = next((text for found, text in _CONNECTIONS.items() if found in dump), None)
+        if why is not None:
+            address = _CONNECTED.search(dump) or _HOST.search(first)
+            retries = _RETRIES.search(first)
+            return f"{why}{f' ({address[1]})' if address else ''}{retries[0] if retries else ''}"
+    text = _SECRET.sub("", first)
     text = _URL.sub(lambda found: redact_uri(found[0].partition("?")[0]), text)
     return " ".join(text.split())[:500]
 
@@ -149,6 +200,9 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
     ),
     "RequestTimeTooSkewed": "Set the clock of this machine.",
     301: _REGION_STEP,
+    404: "Check the endpoint and the bucket's name: what answers there may be no object store.",
+    405: "Check the endpoint: what answers there may be no object store.",
+    407: "Put the proxy's user and password into proxy_url, before the host.",
     401: _WRONG_STEP,
     403: "Ask for the permissions to list the bucket, and to read, write and delete objects below the table's path.",
     None: "Check the endpoint, its port, the proxy and the network.",
@@ -156,13 +210,36 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
 """What to do, by the server's code, else by the status."""
 
 
+_TRUST_STEP: Final = (
+    "Give the authority's certificate as PEM text in the storage option root_certificate (for a proxy's: "
+    "proxy_ca_certificate), or correct the endpoint."
+)
+_PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, or list the endpoint's host in proxy_excludes."
+_TEXT_STEPS: Final[Mapping[str, str]] = {
+    _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
+    _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
+    _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
+    _CONNECTIONS["NotValidForName"]: _TRUST_STEP,
+    _CONNECTIONS["Expired"]: "Renew the certificate of the server.",
+    _CONNECTIONS["InvalidContentType"]: "Give an http endpoint and allow_http=true (fs.s3a.connection.ssl.enabled=false), "
+    "or correct the port.",
+    _CONNECTIONS[
+        "kind: Timeout"
+    ]: "Raise timeout, read_timeout or connect_timeout, or check the endpoint, the proxy and the network.",
+    _CONNECTIONS["TunnelUnsuccessful"]: _PROXY_STEP,
+    _CONNECTIONS["ProxyAuthRequired"]: _PROXY_STEP,
+    "HTTP request": "Give an https endpoint: the server wants TLS at this port.",  # of Go and of nginx, with "HTTPS"
+    "ETag Header missing": "Check the endpoint and its port: what answers there is no object store.",
+    "incorrectly configured region": _REGION_STEP,
+    "invalid path": "Rename or delete that object: a part of its key is empty, and no file of a table is called so.",
+}
+"""What to do, by what the failure's text holds; this comes before the code and the status."""
+
+
 def _next_step(failure: Failure) -> str:
-    if failure.text == _ONLY_HTTPS:
-        return "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false)."
+    said = next((step for text, step in _TEXT_STEPS.items() if text in failure.text), None)
+    if said is not None:
+        return said
     if failure.meaning is Meaning.EXPIRED:
         return "Renew the credentials: a session token or a SAS is over."
-    if "incorrectly configured region" in failure.text:
-        return _REGION_STEP
-    if "invalid path" in failure.text:
-        return "Rename or delete that object: a part of its key is empty, and no file of a table is called so."
     return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "See what the server says."

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
-from bayou.errors import InvalidOptionError, MissingPackageError, StorageError, redact_uri
+from bayou.errors import StorageError, redact_uri
+from bayou.storage.object_stores.attempts import Pauses, attempt
+from bayou.storage.object_stores.clients import imported, made_client
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
-from bayou.storage.object_stores.failures import Failure, Meaning
-from bayou.storage.object_stores.options import ObjectOptions, unknown_option
-from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace, place_of
+from bayou.storage.object_stores.failures import Failure, Meaning, checked_answer
+from bayou.storage.object_stores.options import ObjectOptions
+from bayou.storage.object_stores.places import ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
 from bayou.storage.store import FileStatus
 from bayou.storage.trees import Deletions, Folder, FolderBuilder, list_each
@@ -34,9 +35,6 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
-_SHORTEST_SECRET: Final = 8
-_FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 5.0
 
 _alone: Final = threading.Lock()
 """Held while a single writer looks for a file and writes it."""
@@ -70,7 +68,8 @@ class ObjectStore:
         self._uri = uri
         self._place = place
         self._options = options
-        self._obstore = _imported(place)
+        self._obstore = imported(place)
+        self._hide = options.secrets.hide
         self._client = self._made(options.max_retries)
         self._once = self._made(0)
         self._sleep: Callable[[float], None] = time.sleep
@@ -84,6 +83,12 @@ class ObjectStore:
 
     def __repr__(self) -> str:
         return f"ObjectStore({redact_uri(self._uri)!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"The store of {redact_uri(self._uri)} cannot be pickled, because it holds credentials. "
+            "Open the table again in the other process: bayou.open(path, storage_options=...)."
+        )
 
     def list_from(self, path: str) -> Iterator[FileStatus]:
         """See LogStore."""
@@ -111,7 +116,7 @@ class ObjectStore:
     def read(self, path: str) -> bytes:
         """See LogStore."""
         found: bytes = self._done(
-            "read the file", path, lambda: self._obstore.get(self._client, self._key(path)).bytes().to_bytes()
+            "read the file", path, lambda: checked_answer(self._obstore.get(self._client, self._key(path))).bytes().to_bytes()
         )
         return found
 
@@ -123,7 +128,7 @@ class ObjectStore:
         def get(start: int | None, length: int) -> tuple[bytes, int]:
             wanted = {"suffix": length} if start is None else (start, start + length)
             try:
-                found = self._obstore.get(self._client, key, options={"range": wanted})
+                found = checked_answer(self._obstore.get(self._client, key, options={"range": wanted}))
             except Exception as error:
                 if start is None and Failure.of(error).status == _NO_SUCH_RANGE:  # an empty file has no last bytes
                     return b"", 0
@@ -182,9 +187,12 @@ class ObjectStore:
             path,
             lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
             lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
+            needs_object=False,
         )
 
-    def _tried(self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool]) -> bool:
+    def _tried(
+        self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
+    ) -> bool:
         """Create an object unless it is there; False if it was there before.
 
         Args:
@@ -192,6 +200,7 @@ class ObjectStore:
             path: the object.
             create: sends the request, once.
             is_ours: whether the object that is there is the one that an earlier attempt without an answer made.
+            needs_object: whether it is made of another object.
 
         Raises:
             FileNotFoundError: what is copied is not there.
@@ -199,26 +208,30 @@ class ObjectStore:
         """
         may_be_ours, pauses = False, self._pauses()
         while True:
-            try:
-                create()
-            except Exception as error:
-                failure = Failure.of(error)
-                if failure.meaning is Meaning.ABSENT:
-                    raise FileNotFoundError(2, "There is no such object", path) from error
-                if failure.meaning is Meaning.EXISTS:
-                    return may_be_ours and is_ours()
-                if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
-                    raise failure.error(doing, self._uri, path, may_be_done=may_be_ours) from error
-                may_be_ours |= failure.meaning is Meaning.BUSY
-                if not pauses.wait():
-                    raise pauses.over(failure, doing, self._uri, path) from error
-            else:
+            _, failure = attempt(create, self._hide)
+            if failure is None:
                 return True
+            failure = failure if needs_object else failure.of_new_object()
+            if failure.meaning is Meaning.ABSENT:
+                raise FileNotFoundError(2, "There is no such object", path)
+            if failure.meaning is Meaning.EXISTS:
+                return may_be_ours and is_ours()
+            if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
+                raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
+            may_be_ours |= failure.meaning is Meaning.BUSY
+            if not pauses.wait():
+                raise pauses.over(failure, doing, self._uri, path)
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
         split = len(data) >= _SPLIT_FROM
-        self._done("write the file", path, lambda: self._obstore.put(self._client, self._key(path), data, use_multipart=split))
+        key = self._key(path)
+        self._done(
+            "write the file",
+            path,
+            lambda: self._obstore.put(self._client, key, data, use_multipart=split),
+            needs_object=False,
+        )
 
     def delete(self, path: str) -> None:
         """See LogStore."""
@@ -259,6 +272,8 @@ class ObjectStore:
         """See CopyingStore. The server copies within a bucket."""
         if self._options.single_writer or not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
             return None
+        if any("customer_key" in name for name in self._options.store):
+            return None  # object_store 0.14 does not send the key for the source, and the server cannot read it
         self._check_obeys()
         # A server may obey the condition of a PUT, and not that of a copy.
         if self._is_there(path):
@@ -321,14 +336,12 @@ class ObjectStore:
         while True:
             pages = iter(self._obstore.list(self._client, prefix or None, offset=last, chunk_size=_PAGE))
             while True:
-                try:
-                    page = next(pages, None)
-                except Exception as error:
-                    failure = Failure.of(error)
+                page, failure = attempt(lambda pages=pages: next(pages, None), self._hide)  # type: ignore[misc]
+                if failure is not None:
                     if not failure.meaning.is_transient:
-                        raise failure.error("list the folder", self._uri, None) from error
+                        raise failure.error("list the folder", self._uri, None)
                     if not pauses.wait():
-                        raise pauses.over(failure, "list the folder", self._uri, None) from error
+                        raise pauses.over(failure, "list the folder", self._uri, None)
                     break  # a listing that has failed gives no further page: another one begins behind the last key
                 if page is None:
                     return
@@ -338,7 +351,7 @@ class ObjectStore:
                         last = key
                         yield key, entry
 
-    def _done(self, doing: str, path: str | None, request: Callable[[], T]) -> T:
+    def _done(self, doing: str, path: str | None, request: Callable[[], T], *, needs_object: bool = True) -> T:
         """Send a request that may be sent again.
 
         Raises:
@@ -347,61 +360,27 @@ class ObjectStore:
         """
         pauses = self._pauses()
         while True:
-            try:
-                return request()
-            except Exception as error:
-                failure = Failure.of(error)
-                if failure.meaning is Meaning.ABSENT:
-                    raise FileNotFoundError(2, "There is no such object", path) from error
-                if failure.meaning.is_transient:
-                    if pauses.wait():
-                        continue
-                    raise pauses.over(failure, doing, self._uri, path) from error
-                raise failure.error(doing, self._uri, path) from error
+            found, failure = attempt(request, self._hide)
+            if failure is None:
+                return cast("T", found)
+            failure = failure if needs_object else failure.of_new_object()
+            if failure.meaning is Meaning.ABSENT:
+                raise FileNotFoundError(2, "There is no such object", path)
+            if not failure.meaning.is_transient:
+                raise failure.error(doing, self._uri, path)
+            if not pauses.wait():
+                raise pauses.over(failure, doing, self._uri, path)
 
-    def _pauses(self) -> _Pauses:
-        return _Pauses(self._options.retry_timeout.total_seconds(), self._options.max_retries, self._sleep)
+    def _pauses(self) -> Pauses:
+        return Pauses(self._options.retry_timeout.total_seconds(), self._options.max_retries, self._sleep)
 
     def _key(self, path: str) -> str:
         prefix = self._place.prefix
         return f"{prefix}/{path}" if prefix and path else prefix or path
 
     def _made(self, max_retries: int | None) -> Any:
-        """A client of obstore that tries a failed request again so many times."""
-        retries: dict[str, Any] = {"retry_timeout": self._options.retry_timeout}
-        if max_retries is not None:
-            retries["max_retries"] = max_retries
-        return _client(self._obstore, self._place, self._options, retries, redact_uri(self._uri))
-
-
-class _Pauses:
-    """The pauses between the attempts of one operation: random, and longer each time."""
-
-    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None]) -> None:
-        self._start = time.monotonic()
-        self._seconds = seconds
-        self._most = most
-        self._sleep = sleep
-        self._count = 0
-
-    def wait(self) -> bool:
-        """Pause; False, without a pause, if the time or the number of attempts is used up."""
-        if self._most is not None and self._count >= self._most:
-            return False
-        longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
-        pause = random.uniform(0, longest)  # noqa: S311  (no secret)
-        if time.monotonic() - self._start + pause > self._seconds:
-            return False
-        self._count += 1
-        self._sleep(pause)
-        return True
-
-    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
-        error = failure.error(doing, table, path)
-        tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
-        return StorageError(
-            f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts
-        )
+        """A client that tries a failed request again so many times."""
+        return made_client(self._obstore, self._place, self._options, max_retries, self._hide, redact_uri(self._uri))
 
 
 def _before(key: str) -> str:
@@ -418,45 +397,3 @@ def _milliseconds(entry: Mapping[str, Any]) -> int:
 def _etag(entry: Mapping[str, Any]) -> str | None:
     found = entry.get("e_tag")
     return None if found is None else str(found)
-
-
-def _imported(place: ObjectPlace) -> Any:
-    try:
-        import obstore  # noqa: PLC0415  (an extra)
-        import obstore.store  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingPackageError(
-            f"Tables in {NAMES[place.kind]} need the package obstore, which is not installed.",
-            next_step=f"pip install 'bayou[{place.kind}]'",
-            package="obstore",
-        ) from error
-    return obstore
-
-
-def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: Mapping[str, Any], table: str) -> Any:
-    classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
-    config = dict(options.store)
-    if place.kind == "s3":
-        config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
-    if place.account is not None and not any("account_name" in name for name in config):
-        config["azure_storage_account_name"] = place.account
-        # obstore takes every account for one of the public cloud.
-        if place.cloud not in {None, PUBLIC_CLOUD} and not any(name.endswith("endpoint") for name in config):
-            config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
-    if place.is_onelake:
-        config.setdefault("azure_use_fabric_endpoint", "true")
-    try:
-        return classes[place.kind](place.bucket, config=config, client_options=dict(options.client), retry_config=dict(retries))
-    except Exception as error:  # noqa: BLE001  (obstore's classes have no common one but this)
-        for name in config:
-            if f"'{name}'" in str(error) or f'"{name}"' in str(error):
-                raise unknown_option(name, place.kind, table) from None
-        text = Failure.of(error).text
-        given = [str(value) for value in (*config.values(), *options.client.values())]
-        for value in sorted(given, key=len, reverse=True):  # the library quotes what it cannot read
-            text = text.replace(value, "...") if len(value) >= _SHORTEST_SECRET else text
-        raise InvalidOptionError(
-            f"The storage options for {NAMES[place.kind]} make no client: {text}.",
-            table=table,
-            next_step="Correct them. docs/object_stores.md has the names and values.",
-        ) from None

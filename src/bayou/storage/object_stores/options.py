@@ -15,7 +15,9 @@ from datetime import timedelta
 from typing import Final
 
 from bayou.errors import InvalidOptionError
+from bayou.storage.object_stores.option_checks import check_options
 from bayou.storage.object_stores.places import NAMES, Kind
+from bayou.storage.object_stores.secrets import Secrets
 
 SINGLE_WRITER: Final = "single_writer"
 """Whether a store that cannot exclude writers is taken all the same."""
@@ -74,6 +76,11 @@ class ObjectOptions:
     max_retries: int | None = None
     single_writer: bool = False
 
+    @property
+    def secrets(self) -> Secrets:
+        """What must not be shown."""
+        return Secrets({**self.client, **self.store})
+
     @classmethod
     def of(cls, given: Mapping[str, str], kind: Kind, table: str) -> ObjectOptions:
         """Sort storage options.
@@ -84,7 +91,7 @@ class ObjectOptions:
             table: the table's URI, for errors.
 
         Raises:
-            InvalidOptionError: an option's value cannot be read, or it asks for a lock table.
+            InvalidOptionError: an option's value cannot be read, it asks for a lock table, or it would have no effect.
         """
         store: dict[str, str] = {}
         client = _client_of_environment(kind, table)
@@ -102,6 +109,7 @@ class ObjectOptions:
                 others[lower] = value
             else:
                 store[lower] = value
+        check_options(given, kind, table)
         return cls(
             store,
             client,
