@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -12,7 +13,8 @@ from bayou.storage.object_stores.attempts import attempt
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
 
-# The library quotes what it cannot read.
+# The library quotes what it cannot read. A short value outside quotes may be a part of any word.
+_SHORTEST: Final = 8
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
@@ -91,7 +93,7 @@ def _wrong_value(
     table: str,
 ) -> InvalidOptionError:
     """The error for options that make no client. The library does not name the option: it is the one without which it makes one."""
-    said = hide(_QUOTED.sub("...", text)).rstrip(". ")
+    said = hide(_without_values(text, [*config.values(), *map(str, client.values())])).rstrip(". ")
     for name in (*client, *config):
         store = {each: value for each, value in config.items() if each != name}
         others = {each: value for each, value in client.items() if each != name}
@@ -107,3 +109,10 @@ def _wrong_value(
         table=table,
         next_step="Correct them. docs/object_stores.md has the names and values.",
     )
+
+
+def _without_values(text: str, values: list[str]) -> str:
+    spellings = {each for value in values for each in (value, value.strip(), " ".join(value.split()), json.dumps(value)[1:-1])}
+    for each in sorted(spellings, key=len, reverse=True):
+        text = text.replace(each, "...") if len(each) >= _SHORTEST else text
+    return _QUOTED.sub("...", text)
