@@ -117,6 +117,7 @@ def recorder(certificate: str | None = None) -> Iterator[Recorder]:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 30
+    disable_nagle_algorithm = True  # a body that follows its headers would wait 40 ms
     server: _Server
 
     def log_message(self, *_: object) -> None:
