@@ -35,6 +35,8 @@ _CONNECTIONS: Final[Mapping[str, str]] = {
     "InvalidContentType": "the server answers without TLS, and its endpoint is https",
     "dns error": "the host of the endpoint, or of the proxy, cannot be found",
     "ConnectionRefused": "no server listens there",
+    "ConnectionReset": "the server ended the connection",
+    "IncompleteMessage": "the server ended the connection",
     "kind: Timeout": "the server did not answer in time",
     "TunnelUnsuccessful": "the proxy refused the connection",
     "ProxyAuthRequired": "the proxy wants a user and a password",
@@ -110,6 +112,11 @@ class Failure:
         code = code_text[1] if code_text else None
         return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
 
+    @property
+    def is_web_page(self) -> bool:
+        """Whether what answers is no object store."""
+        return self.text == _WEB_PAGE
+
     def of_new_object(self) -> Failure:
         """The failure of a request that needs no object: if something is absent, then it is the bucket, or the object store."""
         refused = Failure(Meaning.REFUSED, self.status, self.code, self.text)
@@ -166,7 +173,8 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
         return _CLASSES[name]
     # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
     is_answered = status is not None and status < _SERVER and status != _TIMED_OUT
-    return Meaning.REFUSED if is_answered or _NOT_HTTPS in raw or _NO_TRUST.search(raw) else Meaning.BUSY
+    is_unsent = _NOT_HTTPS in raw or (status is None and _NO_TRUST.search(raw) is not None)
+    return Meaning.REFUSED if is_answered or is_unsent else Meaning.BUSY
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:
@@ -215,6 +223,7 @@ _TRUST_STEP: Final = (
     "proxy_ca_certificate), or correct the endpoint."
 )
 _PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, or list the endpoint's host in proxy_excludes."
+_TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
     _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
@@ -223,12 +232,12 @@ _TEXT_STEPS: Final[Mapping[str, str]] = {
     _CONNECTIONS["Expired"]: "Renew the certificate of the server.",
     _CONNECTIONS["InvalidContentType"]: "Give an http endpoint and allow_http=true (fs.s3a.connection.ssl.enabled=false), "
     "or correct the port.",
-    _CONNECTIONS[
-        "kind: Timeout"
-    ]: "Raise timeout, read_timeout or connect_timeout, or check the endpoint, the proxy and the network.",
+    _CONNECTIONS["ConnectionReset"]: "Check the endpoint: a server with TLS needs https. Check the proxy and the network, too.",
+    _CONNECTIONS["kind: Timeout"]: "Raise timeout, read_timeout or connect_timeout, or check the endpoint and the proxy.",
     _CONNECTIONS["TunnelUnsuccessful"]: _PROXY_STEP,
     _CONNECTIONS["ProxyAuthRequired"]: _PROXY_STEP,
-    "HTTP request": "Give an https endpoint: the server wants TLS at this port.",  # of Go and of nginx, with "HTTPS"
+    "HTTP request to an HTTPS server": _TLS_STEP,  # of Go
+    "HTTP request was sent to HTTPS port": _TLS_STEP,  # of nginx
     "ETag Header missing": "Check the endpoint and its port: what answers there is no object store.",
     "incorrectly configured region": _REGION_STEP,
     "invalid path": "Rename or delete that object: a part of its key is empty, and no file of a table is called so.",

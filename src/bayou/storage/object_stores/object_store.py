@@ -73,6 +73,7 @@ class ObjectStore:
         self._client = self._made(options.max_retries)
         self._once = self._made(0)
         self._sleep: Callable[[float], None] = time.sleep
+        self._web_page: Failure | None = None
         self._probed = endpoint_to_probe(place, options.store)
         if options.single_writer:
             warnings.warn(
@@ -318,6 +319,7 @@ class ObjectStore:
     def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
         prefix = self._key(path)
         found = self._done("list the folder", path, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        self._check_empty(is_empty=not (found["common_prefixes"] or found["objects"]))
         start = len(prefix) + 1 if prefix else 0
         folder = FolderBuilder(path, shown)
         # Folders have no time of their own here. As young ones they are left alone: an empty one is not there at all.
@@ -344,12 +346,18 @@ class ObjectStore:
                         raise pauses.over(failure, "list the folder", self._uri, None)
                     break  # a listing that has failed gives no further page: another one begins behind the last key
                 if page is None:
+                    self._check_empty(is_empty=last == offset)
                     return
                 for entry in page:
                     key = entry["path"]
                     if last is None or key > last:  # azurite and OneLake begin anew, whatever the offset is
                         last = key
                         yield key, entry
+
+    def _check_empty(self, *, is_empty: bool) -> None:
+        """Refuse an empty listing of a server that answers with web pages: the library reads one as a listing of nothing."""
+        if is_empty and self._web_page is not None:
+            raise self._web_page.error("list the folder", self._uri, None)
 
     def _done(self, doing: str, path: str | None, request: Callable[[], T], *, needs_object: bool = True) -> T:
         """Send a request that may be sent again.
@@ -367,6 +375,7 @@ class ObjectStore:
             if failure.meaning is Meaning.ABSENT:
                 raise FileNotFoundError(2, "There is no such object", path)
             if not failure.meaning.is_transient:
+                self._web_page = failure if failure.is_web_page else self._web_page
                 raise failure.error(doing, self._uri, path)
             if not pauses.wait():
                 raise pauses.over(failure, doing, self._uri, path)
