@@ -27,7 +27,10 @@ WITH_JAVA := JAVA_HOME=$$($(BIN)/python scripts/java_home.py) && export JAVA_HOM
 WITH_HDFS := BAYOU_MINICLUSTER_JAR=$${BAYOU_MINICLUSTER_JAR-$$($(BIN)/python scripts/minicluster_jar.py)} && export BAYOU_MINICLUSTER_JAR &&
 # The same for the JARs that Spark reads S3 with.
 WITH_S3 := BAYOU_S3_JARS=$${BAYOU_S3_JARS-$$($(BIN)/python scripts/s3_jars.py)} && export BAYOU_S3_JARS &&
-WITH_AZURE := BAYOU_AZURITE=$${BAYOU_AZURITE-$$($(BIN)/python scripts/azurite.py)} && export BAYOU_AZURITE &&
+# The same for the servers of object stores.
+with_server = $(2)=$${$(2)-$$($(BIN)/python scripts/object_servers.py $(1))} && export $(2) &&
+WITH_STORES := $(call with_server,azurite,BAYOU_AZURITE) $(call with_server,versitygw,BAYOU_VERSITYGW) \
+	$(call with_server,fake-gcs-server,BAYOU_FAKE_GCS)
 PYTEST := $(BIN)/python -m pytest
 SHARED_OUT := -n $(JOBS) --dist worksteal
 
@@ -44,16 +47,16 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 	@$(WITH_JAVA) $(if $(STORE),$(WITH_S3)) STORE=$(STORE) $(BIN)/python examples/demo.py
 
 test: setup ## All tests but the long ones, on the newest PySpark
-	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_AZURE) $(PYTEST) $(SHARED_OUT) $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
 test-core: setup ## The tests that need no JVM
-	@$(WITH_AZURE) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)
+	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)
 
 test-spark: setup ## The tests on a Spark session
-	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_AZURE) $(PYTEST) $(SHARED_OUT) tests/spark tests/scenarios/spark tests/hadoop tests/object_stores $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/spark tests/scenarios/spark tests/hadoop tests/object_stores $(ARGS)
 
 test-changed: setup ## The tests of the folders that differ from main: make test-changed BASE=HEAD~3 for another start
-	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_AZURE) SUITES=$$($(BIN)/python scripts/changed_tests.py $(BASE)) && \
+	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) SUITES=$$($(BIN)/python scripts/changed_tests.py $(BASE)) && \
 		if [ -z "$$SUITES" ]; then echo "nothing that tests mirror differs from $(BASE)"; else $(PYTEST) $(SHARED_OUT) $$SUITES $(ARGS); fi
 
 smoke: setup ## Some 80 operations on one PySpark: make smoke SPARK=4.1 (or 3.5.0, pre; MASTER=standalone, "local-cluster[1,1,1024]")
@@ -63,7 +66,7 @@ smoke-all: setup ## The same on the newest and the oldest patch of each minor, a
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --all --master "$(MASTER)"
 
 soak: setup mutants ## Thousands of random sequences, hundreds of kills, a hundred mutants: takes long
-	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_AZURE) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
 
 mutants: setup ## Which small faults in the rules no test notices: make mutants MUTANTS="--seed 7", or src/bayou/FILE:LINE
 	@$(BIN)/python scripts/mutants.py $(MUTANTS)

@@ -38,7 +38,8 @@ def runtime_dependencies() -> tuple[str, ...]:
     """What bayou needs to run with any PySpark, except PySpark itself."""
     content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     # PySpark 3.5 imports distutils, which Python 3.12 dropped and setuptools brings back.
-    return (*content["project"]["dependencies"], "numpy", "setuptools; python_version >= '3.12'")
+    extras = content["project"]["optional-dependencies"]
+    return (*content["project"]["dependencies"], *extras["s3"], "numpy", "setuptools; python_version >= '3.12'")
 
 
 def group(groups: Mapping[str, Sequence[str | Mapping[str, str]]], name: str) -> tuple[str, ...]:

@@ -16,15 +16,18 @@ import oracle_jars
 from cache_folder import cache
 from minicluster_jar import hadoop_version
 
-# The version of the SDK that hadoop-aws 3.5.0 was built with, or a later one.
-SDK = "2.35.4"
-PARTS = ("s3", "sts", "s3-transfer-manager", "apache-client", "netty-nio-client")
+# The version of the SDK that each Hadoop was built with, or a later one that its parts are on Maven Central of.
+SDKS = {"3.3.4": "1.12.262", "3.4.1": "2.29.52", "3.4.2": "2.29.52", "3.5.0": "2.35.4"}
+PARTS = {
+    "1": ("com.amazonaws", "aws-java-sdk-bom", ("aws-java-sdk-s3", "aws-java-sdk-sts", "aws-java-sdk-dynamodb")),
+    "2": ("software.amazon.awssdk", "bom", ("s3", "sts", "s3-transfer-manager", "apache-client", "netty-nio-client")),
+}
 POM = """\
 <project>
   <modelVersion>4.0.0</modelVersion>
   <groupId>bayou</groupId><artifactId>s3</artifactId><version>1</version>
   <dependencyManagement><dependencies><dependency>
-    <groupId>software.amazon.awssdk</groupId><artifactId>bom</artifactId><version>{sdk}</version><type>pom</type><scope>import</scope>
+    <groupId>{group}</groupId><artifactId>{bom}</artifactId><version>{sdk}</version><type>pom</type><scope>import</scope>
   </dependency></dependencies></dependencyManagement>
   <dependencies>
     <dependency>
@@ -36,7 +39,7 @@ POM = """\
   </dependencies>
 </project>
 """
-PART = "<dependency><groupId>software.amazon.awssdk</groupId><artifactId>{}</artifactId></dependency>"
+PART = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId></dependency>"
 TIMEOUT = 300
 
 
@@ -47,18 +50,29 @@ def main() -> None:
         print(f"the tests of Spark on S3 are skipped: hadoop-aws cannot be fetched ({error})", file=sys.stderr)
 
 
-def provide(folder: Path) -> Path:
-    """The folder with the JARs, filled when it is not there yet."""
-    hadoop = hadoop_version()
-    if not hadoop.startswith("3.5."):
-        message = f"the JARs are known for Hadoop 3.5, and PySpark brings {hadoop}"
+def provide(folder: Path, hadoop: str | None = None) -> Path:
+    """The folder with the JARs, filled when it is not there yet.
+
+    Args:
+        folder: where fetched things are kept.
+        hadoop: the version of Hadoop; that of this environment's PySpark where None.
+
+    Raises:
+        OSError: the JARs of this Hadoop are not known, or there is no Maven.
+    """
+    hadoop = hadoop or hadoop_version()
+    sdk = SDKS.get(hadoop)
+    if sdk is None:
+        message = f"the JARs are known for Hadoop {', '.join(SDKS)}, and PySpark brings {hadoop}"
         raise OSError(message)
+    group, bom, parts = PARTS[sdk[0]]
     found = folder / "jars" / f"hadoop-aws-{hadoop}"
     if not found.exists():
         print(f"\n== fetching {found.name} with Maven", file=sys.stderr, flush=True)
         found.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=found.parent) as work:
-            text = POM.format(sdk=SDK, hadoop=hadoop, parts="".join(map(PART.format, PARTS)))
+            asked = "".join(PART.format(group, part) for part in parts)
+            text = POM.format(sdk=sdk, hadoop=hadoop, group=group, bom=bom, parts=asked)
             Path(work, "pom.xml").write_text(text, encoding="utf-8")
             command = [oracle_jars.maven(), "-B", "-q", oracle_jars.COPY, "-DoutputDirectory=jars", "-DincludeScope=runtime"]
             subprocess.run(command, cwd=work, check=True, stdout=sys.stderr, timeout=TIMEOUT)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""smoke.py [--all] [--master MASTER] [VERSION ...]: some 80 operations end to end on each of some PySpark releases.
+"""smoke.py [--all] [--s3] [--master MASTER] [VERSION ...]: some 80 operations end to end on each of some PySpark releases.
 
 A version is a minor (`4.1`: its newest patch), a patch (`3.5.0`) or `pre`, the newest pre-release that the package index has.
 Each runs in an environment of its own, which is made once and kept (environments.py). `--all` adds the oldest patch of each
-minor, the newest pre-release, and Java 17 and 21 where both are found.
+minor, the newest pre-release, and Java 17 and 21 where both are found. Some operations run on S3 too, where the JARs of
+that Hadoop can be fetched; `--s3` runs all of them there instead of on the local disk.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import logging
 import os
 import re
 import subprocess
@@ -17,11 +20,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import java_home
+import s3_jars
+from cache_folder import cache
 from environments import environment, runtime_dependencies
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.support import object_servers  # noqa: E402
+
 MINORS = ("3.5", "4.0", "4.1", "4.2", "4.3")
 """The minors that the README promises; CI runs the newest patch of each."""
 OLDEST = ("3.5.0", "4.0.0", "4.1.0", "4.2.0", "4.3.0")
@@ -52,6 +64,7 @@ class Leg:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="also the oldest patches, the newest pre-release, and each Java")
+    parser.add_argument("--s3", action="store_true", help="on S3 instead of the local disk")
     parser.add_argument("--master", default="local[2]", help="a Spark master, or `standalone`")
     parser.add_argument("versions", nargs="*", default=[])
     given = parser.parse_args()
@@ -59,8 +72,15 @@ def main() -> int:
     started = time.monotonic()
     # Environments first and one by one: pip's cache then serves the next one, and what is printed stays in order.
     pythons = {leg.requirement: environment((*runtime_dependencies(), leg.requirement)) for leg in legs}
-    with ThreadPoolExecutor(max(1, int(os.environ.get("JOBS", "2")))) as pool:
-        results = list(pool.map(lambda leg: _run(leg, pythons[leg.requirement], given.master), legs))
+    arguments = ["--master", given.master, *(["--s3"] if given.s3 else [])]
+    jars = {requirement: _s3_jars(python) for requirement, python in pythons.items()}
+    with _s3_server() as s3, ThreadPoolExecutor(max(1, int(os.environ.get("JOBS", "2")))) as pool:
+
+        def run(leg: Leg) -> bool:
+            place = {"SMOKE_S3": s3, "BAYOU_S3_JARS": jars[leg.requirement]}
+            return _run(leg, pythons[leg.requirement], arguments, place)
+
+        results = list(pool.map(run, legs))
     failed = [leg.name for leg, passed in zip(legs, results, strict=True) if not passed]
     print(f"\nsmoke: {', '.join(leg.name for leg in legs)} in {time.monotonic() - started:.0f} s", flush=True)
     print(f"smoke: {'FAILED on ' + ', '.join(failed) if failed else 'all passed'}", flush=True)
@@ -103,12 +123,31 @@ def _listed(text: str) -> list[str]:
     return found[1].split(", ") if found else []
 
 
-def _run(leg: Leg, python: Path, master: str) -> bool:
-    variables = {**os.environ, "PYSPARK_PYTHON": str(python)}
+@contextlib.contextmanager
+def _s3_server() -> Iterator[str]:
+    """A server with a bucket for all legs; gives its URL."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it notes every request
+    with object_servers.moto() as url:
+        object_servers.make_bucket(url, "smoke")
+        yield url
+
+
+def _s3_jars(python: Path) -> str:
+    """The folder with the JARs of S3A for the Hadoop of an environment; empty where they cannot be fetched."""
+    client = next(python.parent.parent.glob("lib/python*/site-packages/pyspark/jars/hadoop-client-api-*.jar"), Path("none"))
+    try:
+        return str(s3_jars.provide(cache(), client.stem.removeprefix("hadoop-client-api-")))
+    except (OSError, SystemExit, subprocess.SubprocessError) as error:
+        print(f"nothing runs on S3 there: {error}", flush=True)
+        return ""
+
+
+def _run(leg: Leg, python: Path, arguments: list[str], s3: Mapping[str, str]) -> bool:
+    variables = {**os.environ, **s3, "PYSPARK_PYTHON": str(python)}
     variables.pop("SPARK_HOME", None)
     if leg.java is not None:
         variables["JAVA_HOME"] = str(leg.java)
-    command = [python, ROOT / "tests" / "smoke" / "program.py", "--master", master]
+    command = [python, ROOT / "tests" / "smoke" / "program.py", *arguments]
     run = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     print(f"\n== smoke {leg.name}\n{run.stdout}{'' if run.returncode == 0 else run.stderr[-4000:]}", flush=True)
     return run.returncode == 0

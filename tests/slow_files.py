@@ -19,6 +19,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/core/storage/object_stores/test_conformance.py": (60, _SERVERS),
     "tests/core/storage/object_stores/test_faulty_network.py": (100, _SERVERS),
     "tests/core/storage/object_stores/test_killed_writers.py": (100, _SERVERS),
+    "tests/core/storage/object_stores/test_many_processes.py": (60, _SERVERS),
     "tests/core/storage/object_stores/test_object_store.py": (80, _SERVERS),
     "tests/hadoop/test_hadoop_store.py": (180, _PROCESSES),
     "tests/hadoop/test_many_writers.py": (240, _PROCESSES),

@@ -28,7 +28,7 @@ from bayou.spark.read.reader import read as read_request
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.application import Application
 from bayou.spark.session.given_arguments import frame_of, session_of
-from bayou.spark.session.unknown_options import report_unknown_of_read
+from bayou.spark.session.given_options import report_unknown_of_read
 from bayou.spark.table.alterations import TableAlterations
 from bayou.spark.table.clone import TableClones
 from bayou.spark.table.describe import detail_frame, history_frame

@@ -43,7 +43,7 @@ STANDARD_LIBRARY_ONLY = {"error_texts", "errors", "version", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow", "sqlglot"}
-OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "storage": {"obstore"}, "testing": {"pytest"}}
+OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
 
 JVM_ROOM = ("spark", "jvm")
 JVM_NAMES = {"_jvm", "_jsparkSession"}

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.object_stores.conftest import BUCKET
 from tests.support.object_servers import ACCESS, Fault
 
 import bayou
+from bayou.spark.session.object_stores import open_session_object_store
+from bayou.storage import qualify
+from bayou.storage.object_stores import conditional_puts
 
 
 def rows(spark, path):
@@ -86,8 +90,8 @@ def test_what_an_append_asks_of_the_log(spark, path, server):
     spark.catalog.clearCache()  # cached DataFrames of other tests are refreshed after a write, by one more LIST
     on_log(server)
     write(spark, path, 10, 15)
-    # A LIST before the commit, one after it, and one for the relation that Spark asks for in the end. What was written is not read.
-    assert on_log(server) == {"LIST": 3, "PUT": 2}
+    # A LIST before the commit, and one after it. What was written is not read, nor listed again for Spark's relation.
+    assert on_log(server) == {"LIST": 2, "PUT": 2}
     assert spark.read.format("delta").load(path).count() == 15
     assert on_log(server) == {"LIST": 2}
 
@@ -96,8 +100,48 @@ def test_options_of_a_read_reach_log_and_files(spark, path):
     write(spark, path, 0, 5)
     options = {f"fs.s3a.{name}": value for name, value in (("access.key", "another"), ("secret.key", "key"))}
     assert spark.read.format("delta").options(**options).load(path).count() == 5
-    with pytest.raises(Exception, match="bayou cannot ask for credentials that way"):
+    with pytest.raises(Exception, match=r"no credentials.*com\.acme\.Provider"):
         spark.read.format("delta").option("fs.s3a.aws.credentials.provider", "com.acme.Provider").load(path).count()
+
+
+SYSTEM_PROPERTIES = "software.amazon.awssdk.auth.credentials.SystemPropertyCredentialsProvider"
+
+
+def test_credentials_of_a_class_of_javas_reach_the_log_too(spark, server, path):
+    """A class that only the JVM has gives the credentials, as those of a role, a profile or a vault do."""
+    write(spark, path, 0, 5)
+    option = {"fs.s3a.aws.credentials.provider": SYSTEM_PROPERTIES}
+    system = spark._jvm.java.lang.System
+    names = ("aws.accessKeyId", "aws.secretAccessKey", "aws.sessionToken")
+    try:
+        for name in names:
+            system.setProperty(name, f"of-java{name}")
+        store = open_session_object_store(qualify(path), option)
+        store.read("_delta_log/00000000000000000000.json")
+        assert "of-javaaws.accessKeyId" in server.requests[-1].authorization
+        # New ones are asked for once the server says that the old ones are over.
+        system.setProperty(names[0], "newer")
+        server.requests.clear()
+        server.fault = lambda request: Fault(400, "ExpiredToken") if "of-java" in request.authorization else None
+        store.read("_delta_log/00000000000000000000.json")
+        assert ["newer" in each.authorization for each in server.requests] == [False, True]
+        assert spark.read.format("delta").options(**option).load(path).count() == 5
+    finally:
+        for name in names:
+            system.clearProperty(name)
+
+
+def test_a_token_that_the_session_has_renewed_is_taken(spark, server, path):
+    write(spark, path, 0, 5)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    name = f"fs.s3a.bucket.{BUCKET}.access.key"
+    store = open_session_object_store(qualify(path), {})
+    try:
+        hadoop.set(name, "renewed")
+        server.fault = lambda request: None if "renewed" in request.authorization else Fault(400, "ExpiredToken")
+        assert store.read("_delta_log/00000000000000000000.json")
+    finally:
+        hadoop.set(name, "access")
 
 
 def test_a_refused_request_is_an_error_that_says_what_to_do(spark, path, server):
@@ -116,6 +160,17 @@ def test_a_commit_that_cannot_be_put_leaves_no_file(spark, path, server):
     assert rows(spark, path) == list(range(5))
     store = bayou.open(path).store
     assert len([each for each in store.list_from("") if each.name.endswith(".parquet")]) == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*as single_writer asks")
+def test_a_server_that_does_not_obey_needs_a_single_writer(spark, path, server, monkeypatch):
+    monkeypatch.setattr(conditional_puts, "_answers", {})
+    server.fault = lambda request: Fault(without="if-none-match") if request.method == "PUT" else None
+    with pytest.raises(Exception, match="single_writer=true"):
+        write(spark, path, 0, 5)
+    write(spark, path, 0, 5, single_writer="true")
+    write(spark, path, 5, 10, single_writer="true")
+    assert rows(spark, path) == list(range(10))
 
 
 def test_a_session_without_the_file_system_is_told_what_it_lacks(spark):

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,19 +18,24 @@ from bayou.testing.session import local_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+BUCKET = f"s3a://smoke/{uuid.uuid4().hex}"
+"""A folder on S3 that nobody used."""
 _SECONDS = 60
 _QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _started: list[subprocess.Popen[str]] = []
 
 
-def session(master: str, folder: Path) -> SparkSession:
+def session(master: str, folder: Path, *, on_s3: bool) -> SparkSession:
     """An enabled session.
 
     Args:
         master: a Spark master, or `standalone`.
         folder: for tables, and for what executors and workers leave behind.
+        on_s3: whether tables by name are on S3.
     """
-    settings = {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+    settings = {"spark.sql.warehouse.dir": f"{BUCKET}/warehouse" if on_s3 else str(folder / "warehouse")}
+    if has_s3():
+        settings |= _s3_settings()
     if not master.startswith("local["):
         _move_home(folder)
         settings |= {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": _QUICK_START}
@@ -37,6 +43,27 @@ def session(master: str, folder: Path) -> SparkSession:
     if master == "standalone":
         master = _standalone(folder)
     return bayou.enable(local_session(settings, master=master))
+
+
+def has_s3() -> bool:
+    """Whether there is a server of S3, and what is needed to reach it."""
+    return bool(os.environ.get("SMOKE_S3") and os.environ.get("BAYOU_S3_JARS"))
+
+
+def _s3_settings() -> dict[str, str]:
+    settings = {
+        "endpoint": os.environ["SMOKE_S3"],
+        "access.key": "access",
+        "secret.key": "not-a-secret",
+        "endpoint.region": "us-east-1",
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+        # Without the analytics accelerator, which is a JAR of its own.
+        "input.stream.type": "classic",
+        "audit.enabled": "false",
+    }
+    jars = ",".join(map(str, sorted(Path(os.environ["BAYOU_S3_JARS"]).glob("*.jar"))))
+    return {"spark.jars": jars, **{f"spark.hadoop.fs.s3a.{name}": value for name, value in settings.items()}}
 
 
 def stop() -> None:

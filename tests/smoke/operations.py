@@ -29,13 +29,19 @@ class Place:
         spark: the session, enabled.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, folder: Path | str) -> None:
+        """Use a session.
+
+        Args:
+            spark: the session, enabled.
+            folder: a folder on the local disk, or the URI of one in a store.
+        """
         self.spark = spark
         self._folder = folder
 
     def path(self) -> str:
         """A path that nobody used."""
-        return str(self._folder / f"t{next(_numbers)}")
+        return f"{self._folder}/t{next(_numbers)}"
 
     def name(self) -> str:
         """A table name that nobody used."""

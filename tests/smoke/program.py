@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The smoke: about 60 operations end to end on the PySpark that runs this program, each with its rows checked.
 
-    python tests/smoke/program.py [--master MASTER] [OPERATION ...]
+    python tests/smoke/program.py [--master MASTER] [--s3] [OPERATION ...]
 
-It needs PySpark and bayou's own dependencies, and no test runner. The exit code is 1 if an operation fails.
+If SMOKE_S3 and BAYOU_S3_JARS name a server of S3 and the JARs to reach it, some operations run on S3 too; `--s3` runs all of them
+there. It needs PySpark and bayou's own dependencies, and no test runner. The exit code is 1 if an operation fails.
 """
 
 from __future__ import annotations
@@ -21,21 +22,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
-_SECONDS_TO_START = 60
+ON_S3 = (
+    *("vacuum_full_and_lite", "clone_shallow_and_deep", "optimize_small_files", "a_stream_reads_and_writes"),
+    *("merge_with_every_clause", "changes_by_path_in_sql"),
+)
+"""The operations that run on S3 beside the local disk: together they read, write, list, copy and delete in every way."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--master", default="local[2]", help="a Spark master; `standalone` starts one with one worker")
+    parser.add_argument("--s3", action="store_true", help="run on S3 instead of the local disk")
     parser.add_argument("operations", nargs="*", help="names of operations; all if none is given")
     given = parser.parse_args()
     # A wheel must run without the repository's own warnings filter: an unknown warning is a failure here, too.
     warnings.simplefilter("error", UserWarning)
     with tempfile.TemporaryDirectory(prefix="bayou-smoke-", ignore_cleanup_errors=True) as folder:
-        return _run(given.master, given.operations, Path(folder))
+        return _run(given.master, given.operations, Path(folder), on_s3=given.s3)
 
 
-def _run(master: str, names: list[str], folder: Path) -> int:
+def _run(master: str, names: list[str], folder: Path, *, on_s3: bool) -> int:
     from tests.smoke import changes, cluster, maintenance, statements, streams, writes  # noqa: F401  (they register operations)
     from tests.smoke import names as _  # noqa: F401
     from tests.smoke.operations import OPERATIONS, NotInThisSparkError, Place
@@ -45,19 +51,19 @@ def _run(master: str, names: list[str], folder: Path) -> int:
         print(f"There is no operation {', '.join(unknown)}. There are {', '.join(OPERATIONS)}.", file=sys.stderr)
         return 2
     began = time.monotonic()
-    spark = cluster.session(master, folder)
+    spark = cluster.session(master, folder, on_s3=on_s3)
     spark.sparkContext.setLogLevel("OFF")  # Spark logs the errors that operations expect
-    place = Place(spark, folder)
+    runs = [(name, Place(spark, cluster.BUCKET if on_s3 else folder)) for name in OPERATIONS if not names or name in names]
+    if cluster.has_s3() and not on_s3:
+        runs += [(name, Place(spark, cluster.BUCKET)) for name in ON_S3 if not names or name in names]
     java = spark.sparkContext._jvm.java.lang.System.getProperty("java.version")
     what = f"PySpark {spark.version}, Python {platform.python_version()}, Java {java}, {spark.sparkContext.master}"
     print(f"{what}: enabled after {time.monotonic() - began:.1f} s", flush=True)
     failed, skipped, passed = [], [], 0
-    for name, run in OPERATIONS.items():
-        if names and name not in names:
-            continue
+    for name, place in runs:
         started = time.monotonic()
         try:
-            run(place)
+            OPERATIONS[name](place)
         except NotInThisSparkError as missing:
             skipped.append(name)
             print(f"  -     {name}: this Spark has no {missing}", flush=True)

@@ -8,14 +8,17 @@ import contextlib
 import hashlib
 import hmac
 import http.client
+import os
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from unittest import mock
 from urllib.parse import urlsplit
 from xml.sax.saxutils import escape
 
@@ -25,15 +28,32 @@ ACCESS = {"AWS_ACCESS_KEY_ID": "access", "AWS_SECRET_ACCESS_KEY": "not-a-secret"
 @contextlib.contextmanager
 def moto() -> Iterator[str]:
     """Run moto's S3 in this process; gives its URL."""
+    from moto.s3.responses import S3Response
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        yield f"http://{host}:{port}"
-    finally:
-        server.stop()
+    with mock.patch.object(S3Response, "key_response", one_at_a_time(S3Response.key_response)):
+        server.start()
+        try:
+            host, port = server.get_host_and_port()
+            yield f"http://{host}:{port}"
+        finally:
+            server.stop()
+
+
+def one_at_a_time(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of moto that answers a request for an object, for one thread at a time.
+
+    moto 5.2 looks for the object and creates it in two steps, without a lock (s3/responses.py: put_object, and the POST that ends
+    an upload in parts). Of eight conditional requests at one moment, two or three succeed now and then.
+    """
+    lock = threading.RLock()
+
+    def answer(*arguments: Any, **options: Any) -> Any:
+        with lock:
+            return method(*arguments, **options)
+
+    return answer
 
 
 # The account that azurite has, and its published key.
@@ -44,18 +64,51 @@ AZURE_ACCESS = {"AZURE_STORAGE_ACCOUNT_NAME": "devstoreaccount1", "AZURE_STORAGE
 @contextlib.contextmanager
 def azurite(program: str, folder: str) -> Iterator[str]:
     """Run azurite; gives the URL of its account."""
+    port = free_port()
+    options = ["--silent", "--disableTelemetry", "--skipApiVersionCheck", "--blobPort", str(port), "--location", folder]
+    with running([program, *options], port) as url:
+        yield f"{url}/devstoreaccount1"
+
+
+@contextlib.contextmanager
+def versitygw(program: str, folder: str) -> Iterator[str]:
+    """Run versitygw's S3 on a folder whose file system has extended attributes; gives its URL. A folder inside is a bucket."""
+    port = free_port()
+    environment = {"ROOT_ACCESS_KEY": ACCESS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": ACCESS["AWS_SECRET_ACCESS_KEY"]}
+    with running([program, "--port", f"127.0.0.1:{port}", "--quiet", "posix", folder], port, environment) as url:
+        yield url
+
+
+@contextlib.contextmanager
+def fake_gcs(program: str) -> Iterator[str]:
+    """Run fake-gcs-server, which keeps its objects in memory; gives the URL of its JSON API."""
+    port = free_port()
+    # The other backend keeps objects as files, so that an object `a` excludes an object `a/b`.
+    options = ["-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port), "-log-level", "error"]
+    # fake-gcs-server 1.56 writes local times into headers and calls them GMT (fakestorage/object.go, downloadObject).
+    with running([program, *options], port, {"TZ": "UTC"}) as url:
+        yield url
+
+
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [program, "--silent", "--disableTelemetry", "--skipApiVersionCheck", "--blobPort", str(port), "--location", folder]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        port: int = free.getsockname()[1]
+    return port
+
+
+@contextlib.contextmanager
+def running(command: list[str], port: int, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Run a server that listens on a port; gives its URL once it does."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
     try:
         until = time.monotonic() + 60
         while time.monotonic() < until and process.poll() is None:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/devstoreaccount1"
+        assert process.poll() is None, f"{command[0]} ended with {process.returncode}"
+        yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(30)
@@ -96,11 +149,13 @@ class Request:
         method: its method.
         path: its path and query.
         number: how many came before it.
+        authorization: the header that says who asks.
     """
 
     method: str
     path: str
     number: int
+    authorization: str = ""
 
     @property
     def kind(self) -> str:
@@ -158,7 +213,7 @@ def proxy(target: str) -> Iterator[Proxy]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # a body that follows its headers would wait 40 ms
+        disable_nagle_algorithm = True  # else a body waits 40 ms until its headers are acknowledged
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
@@ -166,7 +221,7 @@ def proxy(target: str) -> Iterator[Proxy]:
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             with lock:
-                request = Request(self.command, self.path, len(found.requests))
+                request = Request(self.command, self.path, len(found.requests), self.headers.get("Authorization") or "")
                 found.requests.append(request)
             fault = found.fault(request)
             if fault is not None and fault.status is not None and not fault.acts:

@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many writers of one table at once, in threads or in processes; as a program it forks them, one process each.
 
-The program takes `{"folder": ..., "writers": ..., "commits": ..., "task": ...}` on standard input and prints what each
-writer reports, as a list.
+The program takes `{"folder": ..., "writers": ..., "commits": ..., "task": ...}` on standard input, with `options` for a table in an
+object store, and prints what each writer reports, as a list.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import random
 import sys
 import traceback
+import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
-from bayou.errors import MetadataChangedException
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bayou.errors import ConcurrentModificationError, MetadataChangedException
 from bayou.log.checkpoint import writer as checkpoint_writer  # noqa: F401  (loaded once, before the forks)
 from bayou.log.checksum import writer as checksum_writer  # noqa: F401  (loaded once, before the forks)
-from bayou.log.commit.outcomes import Committed
+from bayou.log.commit.outcomes import Committed, Conflicted
 from bayou.log.commit.transaction import Action, Transaction
 from bayou.log.delta_log import DeltaLog, open_log
 from bayou.log.snapshot import data_skipping as file_statistics  # noqa: F401  (loaded once, before the forks)
@@ -33,7 +39,8 @@ class Report:
         versions: the versions that it made, in order.
         attempts: how many versions it tried for that.
         conflicts: the errors that made it begin again, by the name of their class.
-        files: the files of its own that must be live.
+        files: the files of its own that must be live; for the task `rows`, all files that it added.
+        removed: the files that it removed.
         failure: why it stopped, if it did.
     """
 
@@ -41,6 +48,7 @@ class Report:
     attempts: int = 0
     conflicts: dict[str, int] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     failure: str = ""
 
 
@@ -51,6 +59,8 @@ class Writer:
         self.report = Report()
         self._log = log
         self._number = number
+        # A change of the metadata excludes whatever runs at the same time. Writers that change each other's rows conflict, too.
+        self._expected = ConcurrentModificationError if task == "rows" else MetadataChangedException
         self._act = _TASKS[task][number % len(_TASKS[task])]
 
     def run(self, commits: int, first: int = 0) -> Report:
@@ -71,12 +81,12 @@ class Writer:
             self.report.versions.append(outcome.version)
             self.report.attempts += outcome.attempts
             self.report.files = files
+            self.report.removed += [action.path for action in actions if isinstance(action, RemoveFile)]
             return True
         name = type(outcome.error).__name__ if hasattr(outcome, "error") else repr(outcome)
         self.report.conflicts[name] = self.report.conflicts.get(name, 0) + 1
-        # A change of the metadata excludes whatever runs at the same time; nothing else of what these writers do should.
-        if name != MetadataChangedException.__name__:
-            raise AssertionError(name)
+        assert isinstance(outcome, Conflicted), outcome
+        assert isinstance(outcome.error, self._expected), name
         return False
 
 
@@ -110,13 +120,39 @@ def annotate(transaction: Transaction, writer: str, path: str, live: list[str]) 
     return [replace(metadata, configuration={**metadata.configuration, f"note.{writer}": path})], live
 
 
+def change_rows(transaction: Transaction, writer: str, _: str, live: list[str]) -> tuple[list[Action], list[str]]:
+    """By turns a new row, and a further change of a row of any writer, whose file is replaced by another.
+
+    The files are real ones with one row each, in a few partitions that all writers share.
+    """
+    group = str(int(writer) % ROW_GROUPS)
+    path = f"writer={group}/{writer}-{len(live)}-{uuid.uuid4().hex[:8]}.parquet"
+    found = transaction.files(["path"], where=[("writer", "==", group)])["path"].to_pylist() if len(live) % 2 else []
+    store = transaction.log.store
+    if found:
+        old = random.choice(found)
+        row = pq.read_table(io.BytesIO(store.read(old)), partitioning=None).to_pylist()[0]
+        row["changes"] += 1
+    else:
+        row = {"x": 1000 * int(writer) + len(live), "changes": 0}
+    data = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([row], pa.schema({"x": pa.int64(), "changes": pa.int64()})), data)
+    store.put(path, data.getvalue())
+    add = AddFile(path, {"writer": group}, len(data.getvalue()), 1, stats='{"numRecords":1}')
+    return [*([RemoveFile(old, size=1)] if found else []), add], [*live, path]
+
+
 def _file(writer: str, path: str) -> AddFile:
     return AddFile(path, {"writer": writer}, 1, 1, stats='{"numRecords":1}')
 
 
+ROW_GROUPS: Final = 4
+"""How many partitions the writers of the task `rows` share."""
+
 _TASKS: Final[dict[str, tuple[Act, ...]]] = {
     "append": (append,),
     "disjoint": (overwrite, remove, append),
+    "rows": (change_rows,),
     "annotate": (annotate, *(append, overwrite, remove) * 5),
 }
 
@@ -144,7 +180,7 @@ def _fork(order: dict[str, Any], number: int, ready: int, go: int) -> int:
         return reading
     os.close(go)
     os.read(ready, 1)  # all writers are there once nobody can write into it
-    report = Writer(open_log(order["folder"]), number, order["task"]).run(order["commits"])
+    report = Writer(open_log(order["folder"], order.get("options")), number, order["task"]).run(order["commits"])
     os.write(writing, json.dumps(asdict(report)).encode())
     os._exit(0)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from bayou.log.segment.listing import list_log, read_last_checkpoint, sort_listing
-from bayou.protocol.actions.file_names import LAST_CHECKPOINT, version_prefix
+from bayou.log.segment.listing import list_versions, read_last_checkpoint
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT
 from bayou.storage.store import LogStore
 
 _CHECKSUM: Final = "checksum"
@@ -95,7 +95,7 @@ def write_last_checkpoint(store: LogStore, hint: LastCheckpoint) -> bool:
         Whether it was written.
     """
     present = read_last_checkpoint(store)
-    if present is not None and present > hint.version and sort_listing(list_log(store, version_prefix(present))).checkpoints:
+    if present is not None and present > hint.version and list_versions(store, present).checkpoints:
         return False
     store.put(LAST_CHECKPOINT, compact_json(hint.to_json()).encode("utf-8"))
     return True

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError
 from bayou.log.actions.commit_info import read_commit_info
-from bayou.log.segment.listing import LogListing, list_log, sort_listing
+from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.segment import earliest_version
-from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
     checkpoint = latest.segment.checkpoint
     if checkpoint is None or checkpoint.version < version:
         return Standing.HELD
-    listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    listing = list_versions(log.store)
     first, ours = earliest_version(listing), listing.commits.get(version)
     if first is None or version >= first:
         return Standing.HELD

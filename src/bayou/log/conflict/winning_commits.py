@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 
 from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, REMOVE_SCHEMA, TEXT_MAP, actions_table
-from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.listing import list_versions
 from bayou.protocol.actions.actions import CommitInfo
-from bayou.protocol.actions.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -127,7 +126,7 @@ def read_winners(log: LogReader, first: int) -> list[Winner]:
     Raises:
         CommitsGoneError: the commit of that version is gone, and a checkpoint of it or later files are there.
     """
-    listing = sort_listing(list_log(log.store, version_prefix(first)))
+    listing = list_versions(log.store, first)
     if listing.latest is not None and listing.latest >= first and first not in listing.commits:
         raise CommitsGoneError(listing.latest)
     versions: list[int] = []

@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.log.actions.action_files import ActionFile, FileActions, file_actions
 from bayou.log.actions.keys import action_keys
-from bayou.log.segment.listing import LogListing, list_log, sort_listing
+from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.segment import earliest_version, version_not_found
 from bayou.log.snapshot.log_reader import LogReader
 from bayou.log.staging.staged import encode_commit
-from bayou.protocol.actions.file_names import LOG_FOLDER, compacted_path
+from bayou.protocol.actions.file_names import compacted_path
 from bayou.protocol.arguments import shown_text
 
 # Of each of these the last one counts; the second word is the field that tells several apart.
@@ -60,7 +60,7 @@ def compact_log(log: LogReader, start: int, end: int) -> str:
             next_step="Give two versions, the second one after the first.",
         )
     log.update()
-    listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    listing = list_versions(log.store)
     files = [_read(log, listing, version) for version in range(start, end + 1)]
     actions = list(_reconciled(files, log.table_uri))
     if not actions:

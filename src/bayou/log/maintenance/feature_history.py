@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.maintenance.log_cleanup import clean_up
-from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.listing import list_versions
 from bayou.protocol import properties
-from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
+from bayou.protocol.actions.file_names import LogFileKind, parse_log_file_name
 from bayou.protocol.evolution.feature_traces import action_uses, metadata_uses
 
 if TYPE_CHECKING:
-    from bayou.log.segment.listing import LogListing
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
 
@@ -48,7 +47,7 @@ def history_uses(log: LogReader, feature: str) -> bool:
     Raises:
         CorruptLogError: a commit cannot be read.
     """
-    listing = _listing(log)
+    listing = list_versions(log.store)
     if feature == "v2Checkpoint" and any(_is_v2(found.files[0].name) for found in listing.checkpoints):
         return True
     if 0 not in listing.commits and listing.checkpoints:
@@ -60,11 +59,7 @@ def history_uses(log: LogReader, feature: str) -> bool:
 
 def first_commit(log: LogReader) -> int | None:
     """The version of the oldest commit that the log holds; None where there is none."""
-    return min(_listing(log).commits, default=None)
-
-
-def _listing(log: LogReader) -> LogListing:
-    return sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    return min(list_versions(log.store).commits, default=None)
 
 
 def _is_v2(name: str) -> bool:

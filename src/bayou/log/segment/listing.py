@@ -7,10 +7,11 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from bayou.errors import StorageError
-from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LogFileKind, LogFileName, parse_log_file_name
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LogFileKind, LogFileName, parse_log_file_name, version_prefix
 from bayou.storage.store import FileStatus, LogStore
 
 
@@ -135,3 +136,11 @@ def list_log(store: LogStore, path: str) -> Iterator[FileStatus]:
         yield from store.list_from(path)
     except FileNotFoundError:
         return
+
+
+def list_versions(store: LogStore, first: int = 0) -> LogListing:
+    """What the log holds of its versions, from one of them on.
+
+    The listing ends where the names of versions end: on an object store, what comes behind them would cost further requests.
+    """
+    return sort_listing(takewhile(lambda status: status.name[:1] <= "9", list_log(store, version_prefix(first))))

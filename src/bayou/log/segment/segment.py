@@ -10,8 +10,8 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri, sample
-from bayou.log.segment.listing import CheckpointFiles, LogListing, list_log, read_last_checkpoint, sort_listing
-from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path, version_prefix
+from bayou.log.segment.listing import CheckpointFiles, LogListing, list_versions, read_last_checkpoint
+from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path
 from bayou.storage.store import FileStatus, LogStore
 
 _MOST_MISSING: Final = 100
@@ -69,11 +69,11 @@ def find_segment(
     """
     hint = read_last_checkpoint(store)
     if hint and (version is None or hint <= version):
-        listing = sort_listing(list_log(store, version_prefix(hint)))
+        listing = list_versions(store, hint)
         segment = _segment_of(listing, version, unreadable)
         if segment is not None and segment.checkpoint is not None:
             return segment
-    listing = sort_listing(list_log(store, f"{LOG_FOLDER}/"))
+    listing = list_versions(store)
     if listing.is_empty:
         raise no_table(table)
     segment = _segment_of(listing, version, unreadable)

@@ -21,11 +21,11 @@ from bayou.errors import (
     redact_uri,
 )
 from bayou.log.actions.action_files import DerivedFileError
-from bayou.log.segment.listing import LogListing, list_log, sort_listing
+from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.segment import extend_segment, find_segment, newest_recreatable, no_table
 from bayou.log.snapshot.snapshot import Snapshot
 from bayou.log.snapshot.source import SnapshotSource
-from bayou.protocol.actions.file_names import parse_log_file_name, version_prefix
+from bayou.protocol.actions.file_names import parse_log_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snap
         CorruptLogError: the log is broken.
     """
     store, table_uri = known.source.store, known.source.table_uri
-    segment = extend_segment(known.segment, sort_listing(list_log(store, version_prefix(known.version))))
+    segment = extend_segment(known.segment, list_versions(store, known.version))
     if segment is None:
         return load(store, table_uri, written=written)
     if segment is known.segment:

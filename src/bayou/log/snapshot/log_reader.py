@@ -19,11 +19,10 @@ from bayou.errors import (
     redact_uri,
 )
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
-from bayou.log.segment.listing import LogListing, list_log, sort_listing
+from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.time_travel import Timestamp, to_milliseconds
 from bayou.log.snapshot.loading import advance, find_version, load, newest_before
 from bayou.protocol import arguments
-from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:
@@ -212,7 +211,7 @@ class LogReader:
         return listing, self._commit_times(listing, snapshot)
 
     def _listing(self) -> LogListing:
-        return sort_listing(list_log(self._store, f"{LOG_FOLDER}/"))
+        return list_versions(self._store)
 
 
 def open_reader(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> LogReader:

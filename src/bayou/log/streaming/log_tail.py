@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bayou.errors import StreamingSourceError, VersionNotFoundError
 from bayou.log.actions.action_files import ActionFile
-from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.listing import list_versions
 from bayou.log.streaming.request.offsets import other_table
-from bayou.protocol.actions.file_names import version_prefix
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -146,7 +145,7 @@ class LogTail(Generic[C]):
         self._append(found)
 
     def _list(self, first: int) -> dict[int, FileStatus]:
-        return sort_listing(list_log(self._log.store, version_prefix(max(first, 0)))).commits
+        return list_versions(self._log.store, max(first, 0)).commits
 
     def _append(self, found: dict[int, FileStatus]) -> None:
         known, begin = self.latest, self._begin or 0

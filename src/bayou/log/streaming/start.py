@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import DeltaError, TimestampOutOfRangeError, UnsupportedFeatureError
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
-from bayou.log.segment.listing import list_log, sort_listing
+from bayou.log.segment.listing import list_versions
 from bayou.log.segment.segment import version_not_found
 from bayou.log.segment.time_travel import to_milliseconds
 from bayou.log.streaming.request.options import LATEST
-from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -48,7 +47,7 @@ def starting_version(log: LogReader, options: StreamOptions, settings: StreamSet
 
 def _version(log: LogReader, version: int, options: StreamOptions, settings: StreamSettings) -> int:
     latest = log.version()
-    commits = sort_listing(list_log(log.store, f"{LOG_FOLDER}/")).commits
+    commits = list_versions(log.store).commits
     earliest = min(commits, default=None)
     is_early = earliest is None or version < earliest
     if (version > latest and not settings.allows_out_of_range) or (is_early and options.fail_on_data_loss):
@@ -60,7 +59,7 @@ def _version(log: LogReader, version: int, options: StreamOptions, settings: Str
 def _version_at(log: LogReader, timestamp: str, settings: StreamSettings, time_zone: str) -> int:
     wanted = to_milliseconds(timestamp, time_zone)
     latest = log.update()
-    listing = sort_listing(list_log(log.store, f"{LOG_FOLDER}/"))
+    listing = list_versions(log.store)
     times = CommitTimes(log.store, listing, InCommitTimestamps.of(latest.metadata.configuration), log.table_uri)
     try:
         found = times.first_at_or_after(wanted)

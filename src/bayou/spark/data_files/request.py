@@ -14,6 +14,7 @@ from bayou.errors import InvalidOptionError
 from bayou.protocol import arguments
 from bayou.protocol.columns.clustering import parse_columns
 from bayou.protocol.stats.file_stats import parse_column_list
+from bayou.spark.session.given_options import report_unknown, storage_options_of
 from bayou.spark.session.settings import (
     batch_of,
     illegal_option,
@@ -23,7 +24,6 @@ from bayou.spark.session.settings import (
     txn_of,
     user_metadata_of,
 )
-from bayou.spark.session.unknown_options import report_unknown
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 PARTITION_COLUMNS_OPTION = "__partition_columns"
 """Where Spark's `DataFrameWriter` puts the columns of `partitionBy`, as a JSON array."""
 MODES = ("append", "overwrite", "error", "errorifexists", "ignore")
-_HADOOP_PREFIXES = ("fs.", "dfs.")
 _WRITER_OPTIONS = ("compression", "maxrecordsperfile", "parquet.")
 _CLUSTERING_COLUMNS_OPTION = "__clustering_columns"
 """Where Spark 4's `DataFrameWriter` puts the columns of `clusterBy`, as a JSON array of their names."""
@@ -190,7 +189,7 @@ class WriteRequest:
             qualify(read.path).uri,
             "error" if mode == "errorifexists" else mode,
             tuple(columns) if columns else None,
-            {name: value for name, value in given.items() if name.lower().startswith(_HADOOP_PREFIXES)},
+            storage_options_of(given),
             {name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
             {name: value for name, value in given.items() if name.lower().startswith("delta.")},
             arguments.optional_text(read.text("usermetadata"), "userMetadata", table=read.path),

@@ -21,7 +21,7 @@ from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation
 from bayou.spark.read.change_scan import FEED_NAMES, pin
-from bayou.spark.read.request import resolve
+from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.scan.row_ids import tells_row_ids
 from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.types.catalog_columns import catalog_schema
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.read.request import TableRequest
     from bayou.spark.session.application import Application
 
 
@@ -70,6 +69,28 @@ def relation(application: Application, session: JavaObject, request: TableReques
     request, snapshot = resolve(application, session, request)
     if request.changes is not None:
         return _change_relation(application, session, request, snapshot, options)
+    return _relation_of(application, session, request, snapshot, options)
+
+
+def written_relation(application: Application, session: JavaObject, path: str, storage_options: dict[str, str]) -> JavaObject:
+    """The relation of a table that was just written, which Spark wants for its caches; the log is not listed for it.
+
+    Args:
+        application: the application.
+        session: the JVM session that the relation belongs to.
+        path: the table's path.
+        storage_options: options for the file system, by their Hadoop names.
+    """
+    request = TableRequest.from_options({"path": path, **storage_options})
+    known = application.logs.get(request.path, request.storage_options).known
+    if known is None:
+        return relation(application, session, request)
+    return _relation_of(application, session, request, known, None)
+
+
+def _relation_of(
+    application: Application, session: JavaObject, request: TableRequest, snapshot: Snapshot, options: JavaObject | None
+) -> JavaObject:
     schema = readable_schema(snapshot.schema)
     columns = filled = schema_to_json(schema)
     if any(defaults(snapshot.schema)):

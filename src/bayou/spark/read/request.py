@@ -12,6 +12,7 @@ from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
 from bayou.spark.read.change_request import bounds_of
+from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
 from bayou.storage import qualify
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 PINNED_VERSION = "__bayou_version"
 """The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
-_HADOOP_PREFIXES = ("fs.", "dfs.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,6 @@ class TableRequest:
         timestamp = timestamp if by_option[1] is None else by_option[1]
         changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
-
-
-def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Those of a reader's options that are for the file system."""
-    return {name: str(value) for name, value in options.items() if value is not None and name.lower().startswith(_HADOOP_PREFIXES)}
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:

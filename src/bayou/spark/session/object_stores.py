@@ -4,16 +4,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError, redact_uri
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.hadoop import FILE_SYSTEMS, HadoopError, configured_file_system, hadoop_settings, set_file_system
+from bayou.spark.jvm.relations.hadoop import (
+    FILE_SYSTEMS,
+    HadoopError,
+    S3aCredentials,
+    configured_file_system,
+    hadoop_settings,
+    set_file_system,
+)
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.storage import register
-from bayou.storage.object_stores.hadoop_settings import PREFIXES, merged, secret_names
+from bayou.storage.object_stores.hadoop_settings import (
+    PREFIXES,
+    asks_s3a,
+    merged,
+    names_who_asks,
+    secret_names,
+    without_credentials,
+)
 from bayou.storage.object_stores.object_store import ObjectStore, open_object_store
-from bayou.storage.object_stores.places import KINDS, place_of
+from bayou.storage.object_stores.options import ObjectOptions
+from bayou.storage.object_stores.places import KINDS, ObjectPlace, place_of
 from bayou.storage.open_store import SCHEMES_OF_A_SESSION
 from bayou.storage.registry import registered_name
 
@@ -37,6 +53,10 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
         return open_object_store(place, given)
     check_log_store_settings(jvm, place.scheme)
     found = place_of(place)
+    return ObjectStore(place.uri, found, partial(_read_options, jvm, place, found, given))
+
+
+def _read_options(jvm: Jvm, place: QualifiedPath, found: ObjectPlace, given: Mapping[str, str]) -> ObjectOptions:
     try:
         settings = hadoop_settings(jvm, PREFIXES[found.kind], secret_names(found))
     except HadoopError as error:
@@ -45,9 +65,14 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
             table=redact_uri(place.uri),
             next_step="Correct hadoop.security.credential.provider.path.",
         ) from error
-    settings |= {name: value for name, value in given.items() if name.startswith("fs.")}
+    of_hadoop = {name: value for name, value in given.items() if name.startswith("fs.")}
+    settings |= of_hadoop
     own = {name: value for name, value in given.items() if not name.startswith("fs.")}
-    return open_object_store(place, merged(settings, own, found, place.uri))
+    credentials = None
+    if not names_who_asks(own) and asks_s3a(settings, found):
+        credentials = S3aCredentials(jvm, found.bucket, of_hadoop)
+        settings = without_credentials(settings)
+    return ObjectOptions.of(merged(settings, own, found, place.uri), found.kind, redact_uri(place.uri), credentials)
 
 
 def check_file_system(jvm: Jvm, scheme: str) -> None:

@@ -15,7 +15,7 @@ from bayou.spark.dml.statements.changed_table import ChangedTable
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.read import reader
 from bayou.spark.read.request import TableRequest
-from bayou.spark.session.unknown_options import report_unknown_of_read
+from bayou.spark.session.given_options import report_unknown_of_read
 from bayou.spark.streaming.sink import sink_of
 from bayou.spark.streaming.source import schema_of, source_of
 from bayou.spark.types.catalog_columns import without_filled
@@ -90,7 +90,7 @@ class Provider:
         session, mode, data = objects
         request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
         write(self._application, DataFrame(data, session_of(session)), request)
-        return reader.relation(self._application, session, TableRequest.from_options({"path": request.path}))
+        return reader.written_relation(self._application, session, request.path, dict(request.storage_options))
 
     def insert(self, table: str, arguments: Any) -> None:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""

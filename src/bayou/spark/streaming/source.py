@@ -18,8 +18,8 @@ from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
-from bayou.spark.read.request import is_table, storage_options_of
-from bayou.spark.session.unknown_options import report_unknown_of_stream
+from bayou.spark.read.request import is_table
+from bayou.spark.session.given_options import report_unknown_of_stream, storage_options_of
 from bayou.spark.streaming.stream_reader import Reading, StreamReader
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import incompatible, readable_schema

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from bayou.errors import StorageError
-from bayou.storage.object_stores.failures import Failure
+from bayou.storage.object_stores.failures import Failure, Meaning
 
 T = TypeVar("T")
 
@@ -31,15 +31,25 @@ def attempt(request: Callable[[], T], hide: Callable[[str], str]) -> tuple[T, No
 class Pauses:
     """The pauses between the attempts of one operation: random, and longer each time."""
 
-    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None]) -> None:
+    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None], renew: Callable[[], None]) -> None:
         self._start = time.monotonic()
         self._seconds = seconds
         self._most = most
         self._sleep = sleep
+        self._renew: Callable[[], None] | None = renew
         self._count = 0
 
-    def wait(self) -> bool:
-        """Pause; False, without a pause, if the time or the number of attempts is used up."""
+    def wait(self, failure: Failure) -> bool:
+        """Pause; False, without a pause, if the time or the number of attempts is used up.
+
+        Expired credentials are renewed once, without a pause; new ones that have expired too are an error.
+        """
+        if failure.meaning is Meaning.EXPIRED:
+            renew, self._renew = self._renew, None
+            if renew is not None:
+                renew()
+                self._count += 1
+            return renew is not None
         if self._most is not None and self._count >= self._most:
             return False
         longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)

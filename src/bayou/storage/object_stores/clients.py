@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError, MissingPackageError
+from bayou.errors import InvalidOptionError, MissingPackageError, redact_uri
 from bayou.storage.object_stores.attempts import attempt
+from bayou.storage.object_stores.credentials import Credentials
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
+from bayou.storage.object_stores.secrets import Secrets
 
 # The library quotes what it cannot read. A short value outside quotes may be a part of any word.
 _SHORTEST: Final = 8
@@ -36,30 +39,45 @@ def imported(place: ObjectPlace) -> Any:
     return obstore
 
 
-def made_client(
-    obstore: Any, place: ObjectPlace, options: ObjectOptions, max_retries: int | None, hide: Callable[[str], str], table: str
-) -> Any:
-    """Make a client; no request is sent.
+class Clients:
+    """What sends the requests for a table.
 
-    Args:
-        obstore: the library.
-        place: where the table is.
-        options: credentials and settings.
-        max_retries: how often a failed request is tried again; None for the library's own number.
-        hide: takes secrets out of a text.
-        table: the table's URI, for errors.
-
-    Raises:
-        InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
+    Attributes:
+        options: what they were made with.
+        secrets: what must not be shown of them.
+        usual: sends a failed request again.
+        once: sends a request once.
     """
+
+    def __init__(self, obstore: Any, place: ObjectPlace, options: ObjectOptions, uri: str) -> None:
+        """Make them; no request is sent.
+
+        Args:
+            obstore: the package, as `imported` gives it.
+            place: where the table is.
+            options: credentials and settings.
+            uri: the table's URI, for errors.
+
+        Raises:
+            InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
+        """
+        self.options = options
+        self.secrets = Secrets({**options.client, **options.store})
+        given = {} if options.max_retries is None else {"max_retries": options.max_retries}
+        self.usual = _client(obstore, place, options, given, self.secrets, redact_uri(uri))
+        self.once = _client(obstore, place, options, {"max_retries": 0}, self.secrets, redact_uri(uri))
+
+
+def _client(
+    obstore: Any, place: ObjectPlace, options: ObjectOptions, tries: Mapping[str, int], secrets: Secrets, table: str
+) -> Any:
     classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
-    retries: dict[str, Any] = {"retry_timeout": options.retry_timeout}
-    if max_retries is not None:
-        retries["max_retries"] = max_retries
+    retries = {"retry_timeout": options.retry_timeout, **tries}
     config = _config(place, options)
+    asking = {} if options.credentials is None else {"credential_provider": _Remembered(options.credentials, secrets)}
 
     def make(store: Mapping[str, str], client: Mapping[str, object]) -> Any:
-        return classes[place.kind](place.bucket, config=dict(store), client_options=dict(client), retry_config=retries)
+        return classes[place.kind](place.bucket, config=dict(store), client_options=dict(client), retry_config=retries, **asking)
 
     made, failure = attempt(lambda: make(config, options.client), str)
     if failure is None:
@@ -67,7 +85,20 @@ def made_client(
     for name in config:
         if f"'{name}'" in failure.text or f'"{name}"' in failure.text:
             raise unknown_option(name, place.kind, table)
-    raise _wrong_value(failure.text, config, options.client, make, hide, table)
+    raise _wrong_value(failure.text, config, options.client, make, secrets.hide, table)
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """Asks for credentials, and sees to it that they are not shown either."""
+
+    ask: Credentials
+    secrets: Secrets
+
+    def __call__(self) -> Mapping[str, Any]:
+        found = self.ask()
+        self.secrets.add(str(found[name]) for name in ("access_key_id", "secret_access_key", "token") if found.get(name))
+        return found
 
 
 def _config(place: ObjectPlace, options: ObjectOptions) -> dict[str, str]:

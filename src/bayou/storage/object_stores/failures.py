@@ -159,6 +159,8 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
 _NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
+_NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: what was to give credentials raised an error
+_UNAUTHORISED: Final = frozenset({400, 401, 403})
 _TIMED_OUT: Final = 408
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
@@ -167,6 +169,10 @@ _SERVER: Final = 500
 def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meaning:
     if code is not None and code in _CODES:
         return _CODES[code]
+    if status in _UNAUTHORISED and "expired" in raw:
+        return Meaning.EXPIRED
+    if _NO_CREDENTIALS in raw:
+        return Meaning.REFUSED
     if status == _TOO_MANY:
         return Meaning.LOOK_AGAIN
     if name in _CLASSES:
@@ -185,6 +191,8 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
         return ", ".join(said)
     if _NOT_HTTPS in raw:
         return _ONLY_HTTPS
+    if _NO_CREDENTIALS in raw:
+        raw = f"no credentials: {raw.partition(_NO_CREDENTIALS)[2].lstrip(': ')}"
     first, _, dump = raw.partition("\n\nDebug source")
     if status is None and "HttpError" in dump:
         why = next((text for found, text in _CONNECTIONS.items() if found in dump), None)
@@ -239,6 +247,7 @@ _TEXT_STEPS: Final[Mapping[str, str]] = {
     "HTTP request to an HTTPS server": _TLS_STEP,  # of Go
     "HTTP request was sent to HTTPS port": _TLS_STEP,  # of nginx
     "ETag Header missing": "Check the endpoint and its port: what answers there is no object store.",
+    "no credentials: ": "Renew the login, or correct the profile or role that gives the credentials.",
     "incorrectly configured region": _REGION_STEP,
     "invalid path": "Rename or delete that object: a part of its key is empty, and no file of a table is called so.",
 }

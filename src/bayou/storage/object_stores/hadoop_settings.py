@@ -29,22 +29,6 @@ Settings: TypeAlias = Mapping[str, str]
 # Classes of S3A, and of the SDKs, by their simple names.
 _PLAIN_KEYS: Final = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
 _ANONYMOUS: Final = frozenset({"AnonymousAWSCredentialsProvider", "AnonymousCredentialsProvider"})
-_ASSUMED: Final = "AssumedRoleCredentialProvider"
-# What obstore looks for on its own: environment, web identity, container and instance.
-_CHAIN: Final = frozenset(
-    {
-        "AWSCredentialProviderList",
-        "ContainerCredentialsProvider",
-        "DefaultAWSCredentialsProviderChain",
-        "DefaultCredentialsProvider",
-        "EC2ContainerCredentialsProviderWrapper",
-        "EnvironmentVariableCredentialsProvider",
-        "IAMInstanceCredentialsProvider",
-        "InstanceProfileCredentialsProvider",
-        "WebIdentityTokenCredentialsProvider",
-        "WebIdentityTokenFileCredentialsProvider",
-    }
-)
 _AWS_HOST: Final = re.compile(r"s3(?:[.-](?:dualstack\.)?(?P<region>[a-z0-9-]+))?\.amazonaws\.com(?:\.cn)?", re.ASCII)
 _TENANT: Final = re.compile(r"https://(?P<host>[^/]+)/(?P<tenant>[^/]+)/oauth2", re.ASCII)
 
@@ -101,6 +85,16 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
     return {**{name: value for name, value in found.items() if _short(name) not in left_out}, **given}
 
 
+def names_who_asks(given: Settings) -> bool:
+    """Whether storage options bring credentials."""
+    return any(_short(name) in _IDENTITY for name in given)
+
+
+def without_credentials(settings: Settings) -> dict[str, str]:
+    """Hadoop's settings without those that say how credentials are got."""
+    return {name: value for name, value in settings.items() if not _WAYS_TO_ASK.search(name)}
+
+
 def _short(name: str) -> str:
     """An option's name without the prefixes that may be left out, in one of its spellings."""
     lower = name.lower()
@@ -121,7 +115,7 @@ _SPELLINGS: Final[Mapping[str, str]] = {
 }
 _IDENTITY: Final = frozenset(
     {
-        *("access_key_id", "secret_access_key", "session_token", "skip_signature", "role_arn", "role_session_name"),
+        *("access_key_id", "secret_access_key", "session_token", "skip_signature", "role_arn", "role_session_name", "profile"),
         *("service_account", "service_account_key", "application_credentials", "bearer_token"),
         *("account_key", "sas_key", "client_id", "client_secret", "tenant_id", "authority_host", "federated_token_file"),
         *("msi_endpoint", "use_azure_cli"),
@@ -130,27 +124,23 @@ _IDENTITY: Final = frozenset(
 _ENCRYPTION: Final = frozenset(
     {"server_side_encryption", "sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64", "encryption_key"}
 )
+# The settings that say how credentials are got.
+_WAYS_TO_ASK: Final = re.compile(
+    r"\.aws\.credentials\.provider$|\.security\.credential\.provider\.path$|\.delegation\.token\.binding$"
+    r"|^fs\.gs\.auth\.|^google\.cloud\.auth\.|^fs\.azure\.account\.(?:auth\.type|keyprovider)"
+    r"|^fs\.azure\.sas\.token\.provider\.type",
+    re.ASCII,
+)
 # Options that are given together or not at all, and the settings that must not be mixed with them, or even be understood.
 _GROUPS: Final = (
-    (
-        _IDENTITY,
-        re.compile(
-            r"\.aws\.credentials\.provider$|\.security\.credential\.provider\.path$|\.delegation\.token\.binding$"
-            r"|^fs\.gs\.auth\.|^google\.cloud\.auth\.|^fs\.azure\.account\.(?:auth\.type|keyprovider)"
-            r"|^fs\.azure\.sas\.token\.provider\.type",
-            re.ASCII,
-        ),
-    ),
+    (_IDENTITY, _WAYS_TO_ASK),
     (_ENCRYPTION, re.compile(r"\.(?:server-side-|client-provided-)?encryption[.-]", re.ASCII)),
     (frozenset({"proxy_url"}), re.compile(r"\.proxy\.", re.ASCII)),
 )
 
 
 def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
-    prefix = PREFIXES["s3"]
-    of_bucket = f"{prefix}bucket.{place.bucket}."
-    found = {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
-    found |= {name.removeprefix(of_bucket): value for name, value in settings.items() if name.startswith(of_bucket)}
+    found = _s3_settings(settings, place)
     options = _renamed(
         found,
         {
@@ -169,7 +159,15 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
     checksum = found.get("create.checksum.algorithm", "").strip().upper().replace("_", "")
     if checksum not in {"", "NONE"}:
         options["aws_checksum_algorithm"] = "crc64nvme" if checksum == "CRC64NVME" else "sha256"
-    return options | _s3_identity(found, options, table)
+    return options | ({"aws_skip_signature": "true"} if _first_provider(found) in _ANONYMOUS else {})
+
+
+def _s3_settings(settings: Settings, place: ObjectPlace) -> dict[str, str]:
+    """S3A's settings without their prefix; those of the bucket come first."""
+    prefix = PREFIXES["s3"]
+    of_bucket = f"{prefix}bucket.{place.bucket}."
+    found = {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
+    return found | {name.removeprefix(of_bucket): value for name, value in settings.items() if name.startswith(of_bucket)}
 
 
 # What S3A does differently by these, and what to give instead.
@@ -285,23 +283,19 @@ def _s3_encryption(found: Settings, table: str) -> dict[str, str]:
             raise _unmapped("fs.s3a.encryption.algorithm", algorithm, "AWS_SERVER_SIDE_ENCRYPTION", table)
 
 
-def _s3_identity(found: Settings, options: Settings, table: str) -> dict[str, str]:
-    """How the asker is known. Providers are tried in turn; the first one that obstore has too decides."""
+def asks_s3a(settings: Settings, place: ObjectPlace) -> bool:
+    """Whether only S3A itself knows the credentials, because a setting names a class of Java's that provides them."""
+    if place.kind != "s3":
+        return False
+    found = _s3_settings(settings, place)
+    first = _first_provider(found)
+    return first is not None and first not in _ANONYMOUS and not (first in _PLAIN_KEYS and bool(found.get("access.key")))
+
+
+def _first_provider(found: Settings) -> str | None:
+    """The simple name of the first class that gives credentials; S3A asks them in turn. None where none is named."""
     named = [each.strip() for each in found.get("aws.credentials.provider", "").split(",") if each.strip()]
-    for each in named:
-        simple = re.split(r"[.$]", each)[-1]
-        if simple in _ANONYMOUS:
-            return {"aws_skip_signature": "true"}
-        if simple == _ASSUMED:
-            # object_store 0.14 takes a role with a web identity only, and would ask as the base credentials' owner.
-            raise _unmapped("fs.s3a.aws.credentials.provider", each, "AWS_SESSION_TOKEN", table)
-        if simple in _PLAIN_KEYS:
-            if "aws_access_key_id" in options:
-                return {}
-            continue
-        if simple not in _CHAIN:
-            raise _unmapped("fs.s3a.aws.credentials.provider", each, "AWS_ACCESS_KEY_ID", table)
-    return {}
+    return re.split(r"[.$]", named[0])[-1] if named else None
 
 
 def _of_gcs(settings: Settings, _place: ObjectPlace, table: str) -> dict[str, str]:

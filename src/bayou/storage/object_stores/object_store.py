@@ -8,11 +8,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
 from bayou.errors import StorageError, redact_uri
 from bayou.storage.object_stores.attempts import Pauses, attempt
-from bayou.storage.object_stores.clients import imported, made_client
+from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning, checked_answer
 from bayou.storage.object_stores.options import ObjectOptions
@@ -43,7 +44,7 @@ _alone: Final = threading.Lock()
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
     """The store of a table, as `bayou.storage.register` takes it."""
     found = place_of(place)
-    return ObjectStore(place.uri, found, ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
+    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
 
 
 class ObjectStore:
@@ -53,13 +54,13 @@ class ObjectStore:
     turn into "the object exists": this class tries again, and compares what is there with what it sent.
     """
 
-    def __init__(self, uri: str, place: ObjectPlace, options: ObjectOptions) -> None:
+    def __init__(self, uri: str, place: ObjectPlace, read_options: Callable[[], ObjectOptions]) -> None:
         """Make the store; no request is sent.
 
         Args:
             uri: the table's URI.
             place: where the table is.
-            options: credentials and settings.
+            read_options: reads credentials and settings: now, and again if the server says that credentials have expired.
 
         Raises:
             MissingPackageError: obstore is not installed.
@@ -67,15 +68,14 @@ class ObjectStore:
         """
         self._uri = uri
         self._place = place
-        self._options = options
         self._obstore = imported(place)
-        self._hide = options.secrets.hide
-        self._client = self._made(options.max_retries)
-        self._once = self._made(0)
+        self._read_options = read_options
+        self._clients = self._made()
+        self._renewing = threading.Lock()
         self._sleep: Callable[[float], None] = time.sleep
         self._web_page: Failure | None = None
-        self._probed = endpoint_to_probe(place, options.store)
-        if options.single_writer:
+        self._probed = endpoint_to_probe(place, self._options.store)
+        if self._options.single_writer:
             warnings.warn(
                 f"{redact_uri(uri)} is written without conditional requests, as single_writer asks: a second program that "
                 "writes it would overwrite commits of this one.",
@@ -220,7 +220,7 @@ class ObjectStore:
             if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
                 raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
             may_be_ours |= failure.meaning is Meaning.BUSY
-            if not pauses.wait():
+            if not pauses.wait(failure):
                 raise pauses.over(failure, doing, self._uri, path)
 
     def put(self, path: str, data: bytes) -> None:
@@ -342,7 +342,7 @@ class ObjectStore:
                 if failure is not None:
                     if not failure.meaning.is_transient:
                         raise failure.error("list the folder", self._uri, None)
-                    if not pauses.wait():
+                    if not pauses.wait(failure):
                         raise pauses.over(failure, "list the folder", self._uri, None)
                     break  # a listing that has failed gives no further page: another one begins behind the last key
                 if page is None:
@@ -377,19 +377,41 @@ class ObjectStore:
             if not failure.meaning.is_transient:
                 self._web_page = failure if failure.is_web_page else self._web_page
                 raise failure.error(doing, self._uri, path)
-            if not pauses.wait():
+            if not pauses.wait(failure):
                 raise pauses.over(failure, doing, self._uri, path)
 
     def _pauses(self) -> Pauses:
-        return Pauses(self._options.retry_timeout.total_seconds(), self._options.max_retries, self._sleep)
+        options = self._options
+        renew = partial(self._renew, self._clients)
+        return Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)
 
     def _key(self, path: str) -> str:
         prefix = self._place.prefix
         return f"{prefix}/{path}" if prefix and path else prefix or path
 
-    def _made(self, max_retries: int | None) -> Any:
-        """A client that tries a failed request again so many times."""
-        return made_client(self._obstore, self._place, self._options, max_retries, self._hide, redact_uri(self._uri))
+    @property
+    def _options(self) -> ObjectOptions:
+        return self._clients.options
+
+    @property
+    def _client(self) -> Any:
+        return self._clients.usual
+
+    @property
+    def _once(self) -> Any:
+        return self._clients.once
+
+    def _hide(self, text: str) -> str:
+        return self._clients.secrets.hide(text)
+
+    def _made(self) -> Clients:
+        return Clients(self._obstore, self._place, self._read_options(), self._uri)
+
+    def _renew(self, expired: Clients) -> None:
+        """Read the credentials again, unless another thread has done so since."""
+        with self._renewing:
+            if self._clients is expired:
+                self._clients = self._made()
 
 
 def _before(key: str) -> str:

@@ -81,7 +81,6 @@ def check_options(given: Mapping[str, str], kind: Kind, table: str) -> None:
             raise _wrong(name, "is not a certificate as PEM text", "Give the text of the certificate's file, not its path.", table)
     if kind == "s3":
         _check_encryption(found, table)
-        _check_role(given, found, table)
 
 
 def _by_short_name(given: Mapping[str, str], kind: Kind) -> dict[str, tuple[str, str]]:
@@ -125,17 +124,6 @@ def _check_encryption(found: Mapping[str, tuple[str, str]], table: str) -> None:
                 f"Give AWS_SERVER_SIDE_ENCRYPTION={one} too, or leave {name} out.",
                 table,
             )
-
-
-def _check_role(given: Mapping[str, str], found: Mapping[str, tuple[str, str]], table: str) -> None:
-    name = next((each for each in given if each.lower() in {"aws_role_arn", "role_arn"}), None)
-    if name is not None and "web_identity_token_file" not in found:
-        raise _wrong(
-            name,
-            "is a role that is taken with a web identity only, and AWS_WEB_IDENTITY_TOKEN_FILE is not set",
-            "Set it, or take the role before, and give the key and the session token that AssumeRole returns.",
-            table,
-        )
 
 
 def _wrong(name: str, what: str, next_step: str, table: str) -> InvalidOptionError:

@@ -15,9 +15,9 @@ from datetime import timedelta
 from typing import Final
 
 from bayou.errors import InvalidOptionError
+from bayou.storage.object_stores.credentials import Credentials, aws_credentials
 from bayou.storage.object_stores.option_checks import check_options
 from bayou.storage.object_stores.places import NAMES, Kind
-from bayou.storage.object_stores.secrets import Secrets
 
 SINGLE_WRITER: Final = "single_writer"
 """Whether a store that cannot exclude writers is taken all the same."""
@@ -68,6 +68,7 @@ class ObjectOptions:
         retry_timeout: how long a request is tried again.
         max_retries: how often it is tried again; None for any number.
         single_writer: whether a store that cannot exclude writers is taken all the same.
+        credentials: gives the credentials, where obstore does not find them itself.
     """
 
     store: Mapping[str, str] = field(repr=False)
@@ -75,23 +76,21 @@ class ObjectOptions:
     retry_timeout: timedelta = _DEFAULT_RETRY_TIMEOUT
     max_retries: int | None = None
     single_writer: bool = False
-
-    @property
-    def secrets(self) -> Secrets:
-        """What must not be shown."""
-        return Secrets({**self.client, **self.store})
+    credentials: Credentials | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, given: Mapping[str, str], kind: Kind, table: str) -> ObjectOptions:
+    def of(cls, given: Mapping[str, str], kind: Kind, table: str, credentials: Credentials | None = None) -> ObjectOptions:
         """Sort storage options.
 
         Args:
             given: the options by name, in any case.
             kind: the kind of store.
             table: the table's URI, for errors.
+            credentials: gives the credentials, where the options do not say them.
 
         Raises:
             InvalidOptionError: an option's value cannot be read, it asks for a lock table, or it would have no effect.
+            MissingPackageError: an option asks for what botocore only can do.
         """
         store: dict[str, str] = {}
         client = _client_of_environment(kind, table)
@@ -110,12 +109,15 @@ class ObjectOptions:
             else:
                 store[lower] = value
         check_options(given, kind, table)
+        if kind == "s3" and credentials is None:
+            store, credentials = aws_credentials(store, table)
         return cls(
             store,
             client,
             _duration(others[_RETRY_TIMEOUT], _RETRY_TIMEOUT, table) if _RETRY_TIMEOUT in others else _DEFAULT_RETRY_TIMEOUT,
             _count(others[_MAX_RETRIES], _MAX_RETRIES, table) if _MAX_RETRIES in others else None,
             _flag(others.get(SINGLE_WRITER, "false"), SINGLE_WRITER, table),
+            credentials,
         )
 
 

@@ -7,7 +7,7 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -40,10 +40,16 @@ class Secrets:
         for name, value in os.environ.items():
             if name.startswith(_ENVIRONMENT):
                 found.update(_of_option(name.lower(), value))
-        self._values = sorted((each for each in found if len(each) >= _SHORTEST), key=len, reverse=True)
+        self._values = _longest_first(found)
 
     def __repr__(self) -> str:
         return f"Secrets({len(self._values)})"
+
+    def add(self, values: Iterable[str]) -> None:
+        """Hide further values, which were asked for on the way."""
+        found = {spelling for value in values for spelling in _spellings(value)}
+        if not found <= set(self._values):
+            self._values = _longest_first(found | set(self._values))
 
     def hide(self, text: str) -> str:
         """A text without secrets."""
@@ -66,7 +72,15 @@ def _of_option(name: str, value: str) -> Iterator[str]:
     elif "://" in value and "@" in value:
         plain = list(_of_address(value))
     for each in plain:
-        yield from (each, quote(each, safe=""), quote(each), quote_plus(each), json.dumps(each)[1:-1])
+        yield from _spellings(each)
+
+
+def _spellings(value: str) -> Iterator[str]:
+    yield from (value, quote(value, safe=""), quote(value), quote_plus(value), json.dumps(value)[1:-1])
+
+
+def _longest_first(values: Iterable[str]) -> list[str]:
+    return sorted((each for each in values if len(each) >= _SHORTEST), key=len, reverse=True)
 
 
 def _of_address(value: str) -> Iterator[str]:

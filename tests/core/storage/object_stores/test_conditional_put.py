@@ -51,7 +51,6 @@ def quick(store, monkeypatch):
         Fault(409, "ConditionalRequestConflict"),
         Fault(409, "OperationAborted"),
         Fault(429, "TooManyRequests"),
-        Fault(400, "ExpiredToken"),
     ],
     ids=str,
 )

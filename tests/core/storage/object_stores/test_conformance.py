@@ -5,33 +5,27 @@ from __future__ import annotations
 
 import os
 import time
-import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.support.object_servers import ACCESS, AZURE_ACCESS, azurite, make_container
 
 import bayou
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
+from bayou.storage.object_stores import object_store
 from bayou.testing.log_store_conformance import LogStoreConformance
 
 
-@pytest.fixture(scope="module")
-def azure(tmp_path_factory):
-    program = os.environ.get("BAYOU_AZURITE")
-    if not program:
-        pytest.skip("azurite is not provided (BAYOU_AZURITE): `make test` provides it")
-    with azurite(program, str(tmp_path_factory.mktemp("azurite"))) as url:
-        make_container(url, "container")
-        yield url
+class Conformance(LogStoreConformance):
+    """The tests on the server that the fixture named `bucket_fixture` runs."""
 
+    bucket_fixture: str
 
-class TestS3(LogStoreConformance):
     @pytest.fixture
-    def store(self, s3):
-        self.uri = f"s3a://bucket/{uuid.uuid4().hex}/a b/é%20=x"
-        self.options = {**ACCESS, "AWS_ENDPOINT_URL": s3}
+    def store(self, request):
+        bucket = request.getfixturevalue(self.bucket_fixture)
+        self.uri, self.options = bucket.new_uri(), bucket.options
         return open_store(qualify(self.uri), self.options)
 
     def in_another_process(self, store):
@@ -39,21 +33,46 @@ class TestS3(LogStoreConformance):
         return f"from bayou.storage import open_store, qualify\nstore = open_store(qualify({self.uri!r}), {self.options!r})"
 
 
-class TestAzure(LogStoreConformance):
-    @pytest.fixture
-    def store(self, azure):
-        self.uri = f"az://container/{uuid.uuid4().hex}/a b/é%20=x"
-        self.options = {**AZURE_ACCESS, "azure_storage_endpoint": azure}
-        return open_store(qualify(self.uri), self.options)
-
-    def in_another_process(self, store):
-        assert store is not None
-        return f"from bayou.storage import open_store, qualify\nstore = open_store(qualify({self.uri!r}), {self.options!r})"
+class TestS3(Conformance):
+    bucket_fixture = "moto_bucket"
 
 
-def test_a_table_on_azure_is_committed_to_copied_and_vacuumed(azure):
-    options = {**AZURE_ACCESS, "azure_storage_endpoint": azure}
-    uri = f"az://container/{uuid.uuid4().hex}"
+class TestVersity(Conformance):
+    bucket_fixture = "versity_bucket"
+
+
+class TestGoogle(Conformance):
+    bucket_fixture = "google_bucket"
+
+
+class TestAzure(Conformance):
+    bucket_fixture = "azure_bucket"
+
+
+def test_of_many_copies_to_one_path_exactly_one_is_made(bucket):
+    store = open_store(qualify(bucket.new_uri()), bucket.options)
+    for number in range(8):
+        store.put(f"source{number}", b"%d" % number)
+    for turn in range(5):
+        with ThreadPoolExecutor(8) as pool:
+            won = list(
+                pool.map(lambda number, turn=turn: store.copy_if_absent(store, f"source{number}", f"target{turn}"), range(8))
+            )
+        assert won.count(True) == 1
+        assert store.read(f"target{turn}") == b"%d" % won.index(True)
+
+
+def test_a_large_file_is_put_in_parts(bucket, monkeypatch):
+    monkeypatch.setattr(object_store, "_SPLIT_FROM", 1 << 20)
+    store = open_store(qualify(bucket.new_uri()), bucket.options)
+    data = os.urandom(11 << 20)
+    store.put("a", data)
+    store.put("a", data[::-1])
+    assert store.read("a") == data[::-1]
+
+
+def test_a_table_is_committed_to_copied_and_vacuumed(bucket):
+    options, uri = bucket.options, bucket.new_uri()
     log = bayou.open(uri, storage_options=options)
     log.create(StructType((StructField("id", "long"),)))
     for number in range(12):

@@ -10,7 +10,7 @@ import pytest
 
 from bayou.errors import InvalidOptionError
 from bayou.storage import open_store, qualify
-from bayou.storage.object_stores.hadoop_settings import merged, storage_options
+from bayou.storage.object_stores.hadoop_settings import asks_s3a, merged, storage_options
 from bayou.storage.object_stores.places import place_of
 
 PAGE = Path(__file__).parents[4] / "docs" / "object_stores.md"
@@ -64,10 +64,12 @@ BESIDE = {
     "AZURE_": {"AZURE_STORAGE_ACCOUNT_NAME": "a"},
 }
 NEEDED = {
-    "AWS_ROLE_ARN": {"AWS_WEB_IDENTITY_TOKEN_FILE": "/token"},
     "AWS_SSE_KMS_KEY_ID": {"AWS_SERVER_SIDE_ENCRYPTION": "aws:kms"},
     "AWS_SSE_BUCKET_KEY_ENABLED": {"AWS_SERVER_SIDE_ENCRYPTION": "aws:kms"},
     "AWS_SSE_CUSTOMER_KEY_BASE64": {"AWS_SERVER_SIDE_ENCRYPTION": "sse-c"},
+}
+ELSEWHERE = {  # test_credentials.py; files and keys that must be there; a warning
+    *("AWS_PROFILE", "AWS_ROLE_ARN", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY", "single_writer"),
 }
 
 
@@ -76,7 +78,7 @@ def test_each_option_is_taken(certificates):
     assert len(names) > 20
     values = {**VALUES, **dict.fromkeys(("root_certificate", "proxy_ca_certificate"), certificates.authority)}
     for name in names:
-        if name in {"GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY", "single_writer"}:  # a key that must be one; a warning
+        if name in ELSEWHERE:
             continue
         kind = next((prefix for prefix in PLACES if name.startswith(prefix)), "AWS_")
         open_store(qualify(PLACES[kind]), {**BESIDE[kind], **NEEDED.get(name, {}), name: values.get(name, "value")})
@@ -168,7 +170,6 @@ def test_hadoops_settings_mean_the_same(uri, settings, options):
 @pytest.mark.parametrize(
     ("uri", "settings", "option"),
     [
-        ("s3a://b/t", {f"{S3A}aws.credentials.provider": "com.acme.Vault"}, "AWS_ACCESS_KEY_ID"),
         ("s3a://b/t", {f"{S3A}encryption.algorithm": "CSE-KMS"}, "AWS_SERVER_SIDE_ENCRYPTION"),
         ("gs://b/t", {"fs.gs.auth.type": "ACCESS_TOKEN_PROVIDER"}, "GOOGLE_SERVICE_ACCOUNT"),
         ("abfss://c@a.dfs.core.windows.net/t", {"fs.azure.account.auth.type": "Custom"}, "AZURE_STORAGE_ACCOUNT_KEY"),
@@ -214,3 +215,22 @@ def test_accounts_of_other_clouds_are_reached_there():
     settings = {"fs.azure.account.key.acc.dfs.core.usgovcloudapi.net": "k"}
     assert storage_options(settings, place, "") == {"azure_storage_account_key": "k"}
     assert (place.account, place.cloud) == ("acc", "core.usgovcloudapi.net")
+
+
+@pytest.mark.parametrize(
+    ("providers", "keys", "asked"),
+    [
+        ("", False, False),
+        ("org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider", True, False),
+        ("org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider, com.acme.Vault", True, False),
+        ("org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider", False, False),
+        ("org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider,com.acme.Vault", False, True),
+        ("com.acme.Vault", True, True),
+        ("org.apache.hadoop.fs.s3a.auth.AssumedRoleCredentialProvider", True, True),
+        ("software.amazon.awssdk.auth.credentials.ProfileCredentialsProvider", False, True),
+    ],
+)
+def test_s3a_is_asked_for_credentials_that_only_java_knows(providers, keys, asked):
+    settings = {f"{S3A}aws.credentials.provider": providers} | ({f"{S3A}access.key": "k", f"{S3A}secret.key": "s"} if keys else {})
+    assert asks_s3a(settings, place_of(qualify("s3a://b/t"))) is asked
+    assert not asks_s3a(settings, place_of(qualify("gs://b/t")))

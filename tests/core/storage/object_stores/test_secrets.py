@@ -25,6 +25,8 @@ from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
 from bayou.storage.object_stores.hadoop_settings import merged
+from bayou.storage.object_stores.object_store import ObjectStore
+from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import place_of
 
 
@@ -123,7 +125,7 @@ class OfS3:
 def use_store(texts, table, options):
     """Every operation of a store."""
     store = open_store(qualify(table), options)
-    texts.add(store, store._options, store._place, store._client, store._options.secrets)
+    texts.add(store, store._options, store._place, store._client, store._clients, store._clients.secrets)
     other = open_store(qualify(f"{table}.other"), options)
     for request in (
         lambda: store.read("a"),
@@ -231,6 +233,25 @@ def test_the_environments_secrets_are_shown_no_more(texts, capfd, recording, pla
             monkeypatch.setenv(name, value)
     use_store(texts, place, {"allow_http": "true", "retry_timeout": "0s"})
     check(texts, capfd, *of_s3.hidden)
+
+
+def test_credentials_that_a_provider_gives_are_not_shown(texts, capfd, recording, place):
+    given = {"access_key_id": new_secret(), "secret_access_key": new_secret(), "token": new_secret(), "expires_at": None}
+    options = {
+        "AWS_ENDPOINT_URL": recording.url,
+        "AWS_REGION": "r",
+        "allow_http": "true",
+        "retry_timeout": "100ms",
+        "max_retries": "0",
+    }
+    store = ObjectStore(place, place_of(qualify(place)), lambda: ObjectOptions.of(options, "s3", "t", lambda: given))
+    for name in ("JSON", "cut in a message", "expired", "a page"):
+        recording.answer = lambda request, name=name: ANSWERS[name](echo(request))
+        for request in (lambda: store.read("a"), lambda: store.put("b", b"x"), lambda: list(store.list_from("_delta_log/0"))):
+            texts.call(request)
+    assert texts.num_errors > 8
+    assert recording.last.headers["x-amz-security-token"] == given["token"]
+    check(texts, capfd, given["access_key_id"], given["secret_access_key"], given["token"])
 
 
 def test_values_that_cannot_be_read_are_not_shown(texts, capfd, place):

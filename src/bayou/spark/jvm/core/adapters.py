@@ -68,6 +68,7 @@ _LOST_WITH = {
     "HadoopFiles": "tables on file systems other than the local one",
     "FileTasks": "OPTIMIZE",
     "ParquetTables": "CONVERT of files that Spark did not write, and of partitioned tables of the catalog",
+    "S3aCredentials": "tables on S3 whose credentials a class of Java's provides",
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
 """What does not work on a session without an adapter. For the others bayou has another way."""

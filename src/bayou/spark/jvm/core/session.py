@@ -237,7 +237,7 @@ def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mappin
         return
     table_uri = log.table_uri
     try:
-        latest = log.update()  # before the caches are planned: they are never older than what they stand for
+        latest = log.known or log.update()  # known before the caches are planned: they are never older than what they stand for
         configuration = session.sessionState().newHadoopConf()
         for name, value in options.items():
             configuration.set(name, value)

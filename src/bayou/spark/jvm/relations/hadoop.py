@@ -12,6 +12,7 @@ import struct
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
@@ -43,6 +44,7 @@ _THREADS: Final = 16
 """How many files are read or deleted at a time. They wait for servers, so there are more than processors."""
 _ENOUGH_BYTES: Final = 64 << 20
 """About how much one call brings over: the JVM holds it twice, as bytes and as text."""
+_ASKED_AGAIN_AFTER: Final = timedelta(seconds=60)
 _KEPT: Final = 32
 """How many file systems are kept at hand, over all hosts and settings."""
 _PART_BYTES: Final = 8 << 20
@@ -359,6 +361,47 @@ def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, 
     settings = Adapters.of(jvm).new("bayou.HadoopSettings", _configuration(jvm))
     parts = str(_guarded(lambda: settings.text(prefix, "\n".join(secrets)))).split("\0")
     return dict(zip(parts[::2], parts[1::2], strict=False))
+
+
+class S3aCredentials:
+    """The credentials that S3A asks with, whichever of Java's classes provide them; obstore calls it when they expire."""
+
+    def __init__(self, jvm: Jvm, bucket: str, options: Mapping[str, str]) -> None:
+        """Ask for none yet.
+
+        Args:
+            jvm: the JVM.
+            bucket: the bucket, which may have settings of its own.
+            options: settings on top of the active session's configuration.
+
+        Raises:
+            SessionError: this JVM cannot compile the adapters.
+        """
+        self._asks = Adapters.of(jvm).new("bayou.S3aCredentials")
+        self._bucket = bucket
+        self._options = dict(options)
+        self._configuration = _configuration(jvm)
+        for name, value in options.items():
+            self._configuration.set(name, value)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both ask for the same bucket, under the same options."""
+        return isinstance(other, S3aCredentials) and (self._bucket, self._options) == (other._bucket, other._options)
+
+    def __hash__(self) -> int:
+        return hash(self._bucket)
+
+    def __call__(self) -> Mapping[str, Any]:
+        """As obstore takes them.
+
+        Raises:
+            HadoopError: no provider has any.
+        """
+        text = str(_guarded(lambda: self._asks.text(self._bucket, self._configuration, bool(self._options))))
+        key, secret, token, expires, _ = text.split("\0")
+        soon = datetime.now(timezone.utc) + _ASKED_AGAIN_AFTER
+        known = datetime.fromtimestamp(int(expires) / 1000, timezone.utc) if expires else soon
+        return {"access_key_id": key, "secret_access_key": secret, "token": token or None, "expires_at": min(soon, known)}
 
 
 def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import StorageError
 from bayou.spark.dml.merge.source.key_conditions import MOST_VALUES, KeyValues
 from bayou.spark.jvm.core import nodes
-from bayou.spark.read.request import storage_options_of
 from bayou.spark.scan.footers import read_footers
+from bayou.spark.session.given_options import storage_options_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

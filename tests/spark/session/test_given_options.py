@@ -11,7 +11,7 @@ import pytest
 from tests.support.tables.built import ids, numbers_table
 
 import bayou
-from bayou.spark.session import unknown_options
+from bayou.spark.session import given_options
 
 NONE_OF_WRITERS = {
     "writePartitionColumns": "true",
@@ -26,14 +26,14 @@ NONE_OF_WRITERS = {
 @pytest.fixture
 def told(caplog, monkeypatch):
     """What the process's log says of options, beginning with none."""
-    monkeypatch.setattr(unknown_options, "_told", set())
+    monkeypatch.setattr(given_options, "_told", set())
     caplog.set_level(logging.WARNING, "bayou")
     return lambda: [record.getMessage() for record in caplog.records if "means nothing" in record.getMessage()]
 
 
 def test_an_option_that_means_nothing_is_told_once(spark, table_path, told):
     for name in ("mergeScema", "MERGESCEMA", "checkpointLocation", "delta.x", "fs.s3a.x", "parquet.block.size"):
-        unknown_options.report_unknown([name, "path", "txnAppId"], "/t")
+        given_options.report_unknown([name, "path", "txnAppId"], "/t")
     assert told() == ["the write option 'mergeScema' means nothing and is passed over (table: /t); did you mean mergeSchema?"]
     spark.range(1).write.format("delta").option("myOption", "1").save(table_path)
     assert "'myoption'" in told()[-1].lower()

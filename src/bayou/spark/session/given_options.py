@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a reader or a writer that mean nothing: told once in the log of the process, and passed over.
+"""Options of a reader or a writer: those for the storage, and those that mean nothing.
+
+The latter are told once in the log of the process, and passed over.
 
 Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
 """
@@ -9,11 +11,12 @@ from __future__ import annotations
 import difflib
 import logging
 import threading
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from bayou.errors import redact_uri
 from bayou.log.streaming.request.options import option_names
+from bayou.storage.object_stores.options import SINGLE_WRITER
 
 _NAMES: Final = (
     *("path", "mergeSchema", "overwriteSchema", "replaceWhere", "replaceOn", "replaceUsing", "partitionOverwriteMode"),
@@ -38,11 +41,18 @@ _OF_OTHERS: Final = frozenset(
     )
 )
 """What readers and streams have: a program may give the same options to all of them."""
-_PREFIXES: Final = ("delta.", "parquet.", "fs.", "dfs.", "__")
+_OF_STORAGE: Final = ("fs.", "dfs.", SINGLE_WRITER)
+"""What the names of options for the file system, and for the log's store, begin with."""
+_PREFIXES: Final = ("delta.", "parquet.", "__", *_OF_STORAGE)
 
 _logger = logging.getLogger("bayou")
 _told: set[str] = set()
 _lock = threading.Lock()
+
+
+def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Those of the options that are for the file system, or for the log's store."""
+    return {name: str(value) for name, value in options.items() if value is not None and name.lower().startswith(_OF_STORAGE)}
 
 
 def report_unknown(names: Iterable[str], table: str) -> None:

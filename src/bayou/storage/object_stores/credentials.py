@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AWS credentials that obstore does not find by itself: those of a profile, and those of a role.
+
+object_store 0.14 looks at the environment, a web identity, and the metadata of containers and instances. botocore knows the
+profiles of `~/.aws`, which `aws configure` and `aws sso login` write, and assumes roles with other credentials.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from bayou.errors import InvalidOptionError, MissingPackageError
+
+Credentials: TypeAlias = Callable[[], Mapping[str, Any]]
+"""Gives AWS credentials as obstore takes them: `access_key_id`, `secret_access_key`, `token` and `expires_at`."""
+
+PROFILE: Final = "aws_profile"
+"""The storage option that names a profile."""
+_ROLE: Final = "aws_role_arn"
+_SESSION_NAME: Final = "aws_role_session_name"
+_REGION: Final = "aws_region"
+_ENDPOINT: Final = "aws_endpoint_url"
+_STS_ENDPOINT: Final = "aws_endpoint_url_sts"
+_KEYS: Final = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
+# What obstore asks by, if it is in the options or the environment.
+_OF_OBSTORE: Final = (
+    *("aws_access_key_id", "aws_web_identity_token_file", "aws_container_credentials_relative_uri"),
+    "aws_container_credentials_full_uri",
+)
+# What a profile says of credentials. One with a region alone is that of a machine whose metadata has them.
+_SAYS_WHO: Final = ("aws_access_key_id", "credential_process", "role_arn", "sso_session", "sso_start_url", "login_session")
+# Names that obstore takes with their prefix and without.
+_WITHOUT_PREFIX: Final = {
+    name.removeprefix("aws_"): name
+    for name in (PROFILE, _ROLE, _SESSION_NAME, _REGION, _ENDPOINT, _STS_ENDPOINT, *_KEYS, *_OF_OBSTORE, "aws_skip_signature")
+} | {"token": _KEYS[2], "aws_token": _KEYS[2], "endpoint": _ENDPOINT, "aws_endpoint": _ENDPOINT}
+_ASKED_AGAIN_AFTER: Final = timedelta(seconds=60)
+
+
+def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str], Credentials | None]:
+    """What botocore has to find for a table, and obstore's options without what only botocore knows.
+
+    Args:
+        store: obstore's options, by their names in lower case.
+        table: the table's URI, for errors.
+
+    Returns:
+        The options for obstore, and the credentials; None where obstore finds them itself.
+
+    Raises:
+        MissingPackageError: a profile or a role is asked for, and botocore is not installed.
+        InvalidOptionError: there is no such profile, or it has no credentials.
+    """
+    options = {_WITHOUT_PREFIX.get(name, name): value for name, value in store.items()}
+    profile = options.pop(PROFILE, None)
+    role = options.get(_ROLE)
+    if options.get("aws_skip_signature", "").lower() == "true":
+        return options, None
+    has_token_file = "aws_web_identity_token_file" in options or "AWS_WEB_IDENTITY_TOKEN_FILE" in os.environ
+    if role is not None and not has_token_file:
+        session = _session(profile, table)
+        return _of_role(options, session)
+    if profile is None:
+        if any(name in options or name.upper() in os.environ for name in _OF_OBSTORE):
+            return options, None
+        profile = os.environ.get("AWS_PROFILE")
+        if profile is None and not _has_default_profile():
+            return options, None
+    session = _session(profile, table)
+    found = _of_session(session, profile, table)
+    if found is None:
+        return options, None
+    region = session.get_config_variable("region")
+    endpoint = session.get_scoped_config().get("endpoint_url")
+    for name, value in ((_REGION, region), (_ENDPOINT, endpoint)):
+        if value and name not in options and name.upper() not in os.environ:
+            options[name] = value
+    return options, _OfProfile(profile or "default", found)
+
+
+@dataclass(frozen=True)
+class _OfProfile:
+    profile: str
+    found: Any
+
+    def __call__(self) -> Mapping[str, Any]:
+        keys = self.found.get_frozen_credentials()  # botocore renews what expires soon
+        return {
+            "access_key_id": keys.access_key,
+            "secret_access_key": keys.secret_key,
+            "token": keys.token,
+            "expires_at": datetime.now(timezone.utc) + _ASKED_AGAIN_AFTER,
+        }
+
+
+@dataclass(frozen=True)
+class _OfRole:
+    role: str
+    session_name: str
+    client: Any
+
+    def __call__(self) -> Mapping[str, Any]:
+        found = self.client.assume_role(RoleArn=self.role, RoleSessionName=self.session_name)["Credentials"]
+        return {
+            "access_key_id": found["AccessKeyId"],
+            "secret_access_key": found["SecretAccessKey"],
+            "token": found["SessionToken"],
+            "expires_at": found["Expiration"].astimezone(timezone.utc),  # obstore 0.12 takes no other zone
+        }
+
+
+def _of_role(options: dict[str, str], session: Any) -> tuple[dict[str, str], Credentials]:
+    role, session_name = options.pop(_ROLE), options.pop(_SESSION_NAME, "bayou")
+    access, secret, token = (options.pop(name, None) for name in _KEYS)
+    client = session.create_client(
+        "sts",
+        region_name=options.get(_REGION) or os.environ.get("AWS_REGION") or session.get_config_variable("region") or "us-east-1",
+        endpoint_url=options.pop(_STS_ENDPOINT, None),
+        aws_access_key_id=access,
+        aws_secret_access_key=secret,
+        aws_session_token=token,
+    )
+    return options, _OfRole(role, session_name, client)
+
+
+def _session(profile: str | None, table: str) -> Any:
+    try:
+        import botocore.exceptions  # noqa: PLC0415  (not needed by most)
+        import botocore.session  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingPackageError(
+            "Profiles and roles of AWS need the package botocore, which is not installed.",
+            table=table,
+            next_step="pip install botocore; or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+            package="botocore",
+        ) from error
+    session = botocore.session.Session(profile=profile)
+    try:
+        session.get_scoped_config()
+    except botocore.exceptions.ProfileNotFound as error:
+        raise InvalidOptionError(
+            f"There is no profile {profile!r} in the AWS configuration.",
+            table=table,
+            option=PROFILE,
+            next_step="Correct AWS_PROFILE, or make the profile with `aws configure --profile`.",
+        ) from error
+    return session
+
+
+def _of_session(session: Any, profile: str | None, table: str) -> Any:
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (it is there: the session is one of its)
+
+    try:
+        found = session.get_credentials()
+        why = "has none"
+    except BotoCoreError as error:
+        found, why = None, f"gives none: {' '.join(str(error).split())[:300]}"
+    if found is None and not (profile is None and why == "has none"):
+        raise InvalidOptionError(
+            f"The AWS configuration was asked for the credentials of the profile {profile or 'default'!r}, and {why}.",
+            table=table,
+            option=PROFILE,
+            next_step="Run `aws configure` or `aws sso login`, or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+        )
+    return found
+
+
+def _has_default_profile() -> bool:
+    """Whether the AWS configuration holds credentials of a profile that nobody has to name."""
+    return any(
+        _has_default(name, file) for name, file in (("AWS_SHARED_CREDENTIALS_FILE", "credentials"), ("AWS_CONFIG_FILE", "config"))
+    )
+
+
+def _has_default(variable: str, name: str) -> bool:
+    file = configparser.RawConfigParser()
+    try:
+        file.read(os.environ.get(variable) or Path.home() / ".aws" / name, encoding="utf-8")
+    except (configparser.Error, UnicodeDecodeError, OSError):
+        return False
+    return file.has_section("default") and any(file.has_option("default", each) for each in _SAYS_WHO)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credentials of profiles and roles, and credentials that expire."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime, timedelta, timezone
+
+import pytest
+from tests.support.object_servers import ACCESS, Fault
+
+from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
+from bayou.storage import open_store, qualify
+from bayou.storage.object_stores.credentials import aws_credentials
+from bayou.storage.object_stores.object_store import ObjectStore
+from bayou.storage.object_stores.options import ObjectOptions
+from bayou.storage.object_stores.places import place_of
+
+KEYS = {"aws_access_key_id": "from-options", "aws_secret_access_key": "s"}
+VARIABLES = (
+    *("AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),
+    *("AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Writes the files of the AWS configuration."""
+    pytest.importorskip("botocore", reason="botocore reads the AWS configuration")
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    credentials, config = tmp_path / "credentials", tmp_path / "config"
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    def write(in_credentials="", in_config=""):
+        credentials.write_text(in_credentials)
+        config.write_text(in_config)
+
+    return write
+
+
+def profile(name, key):
+    return f"[{name}]\naws_access_key_id = {key}\naws_secret_access_key = s\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "key"),
+    [
+        ({}, {}, "of-default"),
+        ({"aws_profile": "other"}, {}, "of-other"),
+        ({}, {"AWS_PROFILE": "other"}, "of-other"),
+        ({"profile": "other"}, {"AWS_PROFILE": "default"}, "of-other"),
+        ({"aws_profile": "other"}, {"AWS_ACCESS_KEY_ID": "x"}, "of-other"),
+        # obstore finds these itself
+        (KEYS, {"AWS_PROFILE": "other"}, None),
+        ({"access_key_id": "x"}, {}, None),
+        ({"aws_skip_signature": "true"}, {"AWS_PROFILE": "other"}, None),
+        ({}, {"AWS_ACCESS_KEY_ID": "x"}, None),
+        ({}, {"AWS_WEB_IDENTITY_TOKEN_FILE": "/token", "AWS_PROFILE": "other"}, None),
+    ],
+)
+def test_whose_credentials_they_are(files, monkeypatch, options, environment, key):
+    files(profile("default", "of-default") + profile("other", "of-other"), "[default]\nregion = eu-central-1\n")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    left, found = aws_credentials(options, "t")
+    assert (None if found is None else found()["access_key_id"]) == key
+    assert not any("profile" in name for name in left)
+
+
+def test_region_and_endpoint_of_a_profile_hold_where_no_option_names_others(files):
+    files(profile("default", "k"), "[default]\nregion = eu-central-1\nendpoint_url = http://server\n")
+    assert aws_credentials({}, "t")[0] == {"aws_region": "eu-central-1", "aws_endpoint_url": "http://server"}
+    given = {"region": "us-west-1", "endpoint": "http://other"}
+    assert aws_credentials(given, "t")[0] == {"aws_region": "us-west-1", "aws_endpoint_url": "http://other"}
+
+
+def test_a_configuration_without_credentials_leaves_it_to_obstore(files):
+    files("", "[default]\nregion = eu-central-1\n")
+    assert aws_credentials({}, "t") == ({}, None)
+
+
+def test_a_wrong_profile_is_refused_by_name(files):
+    files(profile("default", "k"), "[profile empty]\nregion = x\n")
+    with pytest.raises(InvalidOptionError, match=r"no profile 'none'.*AWS_PROFILE"):
+        aws_credentials({"aws_profile": "none"}, "t")
+    with pytest.raises(InvalidOptionError, match="of the profile 'empty', and has none"):
+        aws_credentials({"aws_profile": "empty"}, "t")
+
+
+def test_without_botocore_the_error_names_it(files, monkeypatch):
+    files(profile("default", "k"))
+    monkeypatch.setitem(sys.modules, "botocore.session", None)
+    with pytest.raises(MissingPackageError, match="pip install botocore"):
+        aws_credentials({}, "t")
+
+
+def test_a_program_that_gives_credentials_is_asked_again_when_they_expire(files, tmp_path, place, options):
+    calls = tmp_path / "calls"
+    soon = (datetime.now(timezone.utc) + timedelta(seconds=30)).isoformat()
+    answer = {"Version": 1, "AccessKeyId": "access", "SecretAccessKey": "not-a-secret", "SessionToken": "t", "Expiration": soon}
+    script = tmp_path / "program.py"
+    script.write_text(f"open({str(calls)!r}, 'a').write('x')\nprint({json.dumps(answer)!r})")
+    files("", f"[default]\ncredential_process = {sys.executable} {script}\n")
+    given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
+    store = open_store(qualify(place), given)
+    assert store.put_if_absent("a", b"x")
+    _, found = aws_credentials({}, "t")
+    before = len(calls.read_text())
+    assert found()["token"] == found()["token"] == "t"
+    assert len(calls.read_text()) >= before + 2  # what is over in 30 s is renewed at once
+
+
+def test_a_role_is_assumed_with_the_keys_that_are_given(s3, place, options, files):
+    role = "arn:aws:iam::123456789012:role/writer"
+    given = {**options, "AWS_ROLE_ARN": role, "AWS_ENDPOINT_URL_STS": s3}
+    assert open_store(qualify(place), given).put_if_absent("a", b"x")
+    left, found = aws_credentials({name.lower(): value for name, value in given.items()}, place)
+    assumed = found()
+    assert assumed["access_key_id"] != ACCESS["AWS_ACCESS_KEY_ID"]
+    assert assumed["token"]
+    assert assumed["expires_at"] > datetime.now(timezone.utc)
+    assert not {"aws_access_key_id", "aws_role_arn", "aws_endpoint_url_sts"} & left.keys()
+
+
+def test_what_cannot_give_credentials_is_an_error_at_once(files, place, options):
+    files("", f"[default]\ncredential_process = {sys.executable} -c 1/0\n")
+    given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
+    with pytest.raises(InvalidOptionError, match=r"profile 'default', and gives none.*ZeroDivisionError"):
+        open_store(qualify(place), given)
+
+
+class Options:
+    """Reads the options of a store, and counts how often."""
+
+    def __init__(self, given):
+        self.given, self.count = given, 0
+
+    def __call__(self):
+        self.count += 1
+        return ObjectOptions.of(self.given, "s3", "t")
+
+
+OPERATIONS = {
+    "read": lambda store: store.read("_delta_log/a"),
+    "list": lambda store: list(store.list_from("_delta_log/")),
+    "create": lambda store: store.put_if_absent("_delta_log/b", b"x"),
+    "delete": lambda store: store.delete("_delta_log/a"),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_expired_credentials_are_read_again_once(operation, store, place, options, server):
+    store.put("_delta_log/a", b"x")
+    reader = Options(options)
+    fresh = ObjectStore(place, place_of(qualify(place)), reader)
+    fresh.read("_delta_log/a")
+    server.requests.clear()
+    server.fault = lambda request: Fault(400, "ExpiredToken") if request.number == 0 else None
+    operation(fresh)
+    assert (len(server.requests), reader.count) == (2, 2)
+
+
+def test_credentials_that_stay_expired_are_an_error_at_once(store, place, options, server):
+    reader = Options(options)
+    fresh = ObjectStore(place, place_of(qualify(place)), reader)
+    server.fault = lambda _: Fault(400, "ExpiredToken")
+    with pytest.raises(StorageError, match=r"ExpiredToken.*Renew the credentials") as caught:
+        fresh.read("_delta_log/a")
+    assert (len(server.requests), reader.count) == (2, 2)
+    assert caught.value.facts["status"] == 400
