@@ -1,50 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""obstore's clients for a table."""
+"""Clients of obstore, the library that sends the requests."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from bayou.errors import InvalidOptionError, MissingPackageError, redact_uri
-from bayou.storage.object_stores.failures import Failure
+from bayou.storage.object_stores.attempts import attempt
+from bayou.storage.object_stores.credentials import Credentials
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
+from bayou.storage.object_stores.secrets import Secrets
 
-_SHORTEST_SECRET: Final = 8
-
-
-class Clients:
-    """What sends the requests for a table.
-
-    Attributes:
-        options: what they were made with.
-        usual: sends a failed request again.
-        once: sends a request once.
-    """
-
-    def __init__(self, obstore: Any, place: ObjectPlace, options: ObjectOptions, uri: str) -> None:
-        """Make them; no request is sent.
-
-        Args:
-            obstore: the package, as `imported` gives it.
-            place: where the table is.
-            options: credentials and settings.
-            uri: the table's URI, for errors.
-
-        Raises:
-            InvalidOptionError: an option is unknown, or has a value that cannot be read.
-        """
-        self.options = options
-        retries: dict[str, Any] = {"retry_timeout": options.retry_timeout}
-        given = {} if options.max_retries is None else {"max_retries": options.max_retries}
-        table = redact_uri(uri)
-        self.usual = _client(obstore, place, options, {**retries, **given}, table)
-        self.once = _client(obstore, place, options, {**retries, "max_retries": 0}, table)
+# The library quotes what it cannot read. A short value outside quotes may be a part of any word.
+_SHORTEST: Final = 8
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 def imported(place: ObjectPlace) -> Any:
-    """The package obstore.
+    """The library.
 
     Raises:
         MissingPackageError: it is not installed.
@@ -61,8 +39,69 @@ def imported(place: ObjectPlace) -> Any:
     return obstore
 
 
-def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: Mapping[str, Any], table: str) -> Any:
+class Clients:
+    """What sends the requests for a table.
+
+    Attributes:
+        options: what they were made with.
+        secrets: what must not be shown of them.
+        usual: sends a failed request again.
+        once: sends a request once.
+    """
+
+    def __init__(self, obstore: Any, place: ObjectPlace, options: ObjectOptions, uri: str) -> None:
+        """Make them; no request is sent.
+
+        Args:
+            obstore: the package, as `imported` gives it.
+            place: where the table is.
+            options: credentials and settings.
+            uri: the table's URI, for errors.
+
+        Raises:
+            InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
+        """
+        self.options = options
+        self.secrets = Secrets({**options.client, **options.store})
+        given = {} if options.max_retries is None else {"max_retries": options.max_retries}
+        self.usual = _client(obstore, place, options, given, self.secrets, redact_uri(uri))
+        self.once = _client(obstore, place, options, {"max_retries": 0}, self.secrets, redact_uri(uri))
+
+
+def _client(
+    obstore: Any, place: ObjectPlace, options: ObjectOptions, tries: Mapping[str, int], secrets: Secrets, table: str
+) -> Any:
     classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
+    retries = {"retry_timeout": options.retry_timeout, **tries}
+    config = _config(place, options)
+    asking = {} if options.credentials is None else {"credential_provider": _Remembered(options.credentials, secrets)}
+
+    def make(store: Mapping[str, str], client: Mapping[str, object]) -> Any:
+        return classes[place.kind](place.bucket, config=dict(store), client_options=dict(client), retry_config=retries, **asking)
+
+    made, failure = attempt(lambda: make(config, options.client), str)
+    if failure is None:
+        return made
+    for name in config:
+        if f"'{name}'" in failure.text or f'"{name}"' in failure.text:
+            raise unknown_option(name, place.kind, table)
+    raise _wrong_value(failure.text, config, options.client, make, secrets.hide, table)
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """Asks for credentials, and sees to it that they are not shown either."""
+
+    ask: Credentials
+    secrets: Secrets
+
+    def __call__(self) -> Mapping[str, Any]:
+        found = self.ask()
+        self.secrets.add(str(found[name]) for name in ("access_key_id", "secret_access_key", "token") if found.get(name))
+        return found
+
+
+def _config(place: ObjectPlace, options: ObjectOptions) -> dict[str, str]:
     config = dict(options.store)
     if place.kind == "s3":
         config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
@@ -73,21 +112,38 @@ def _client(obstore: Any, place: ObjectPlace, options: ObjectOptions, retries: M
             config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
     if place.is_onelake:
         config.setdefault("azure_use_fabric_endpoint", "true")
-    asking: dict[str, Any] = {} if options.credentials is None else {"credential_provider": options.credentials}
-    try:
-        return classes[place.kind](
-            place.bucket, config=config, client_options=dict(options.client), retry_config=dict(retries), **asking
-        )
-    except Exception as error:  # noqa: BLE001  (obstore's classes have no common one but this)
-        for name in config:
-            if f"'{name}'" in str(error) or f'"{name}"' in str(error):
-                raise unknown_option(name, place.kind, table) from None
-        text = Failure.of(error).text
-        given = [str(value) for value in (*config.values(), *options.client.values())]
-        for value in sorted(given, key=len, reverse=True):  # the library quotes what it cannot read
-            text = text.replace(value, "...") if len(value) >= _SHORTEST_SECRET else text
-        raise InvalidOptionError(
-            f"The storage options for {NAMES[place.kind]} make no client: {text}.",
-            table=table,
-            next_step="Correct them. docs/object_stores.md has the names and values.",
-        ) from None
+    return config
+
+
+def _wrong_value(
+    text: str,
+    config: Mapping[str, str],
+    client: Mapping[str, object],
+    make: Callable[[Mapping[str, str], Mapping[str, object]], Any],
+    hide: Callable[[str], str],
+    table: str,
+) -> InvalidOptionError:
+    """The error for options that make no client. The library does not name the option: it is the one without which it makes one."""
+    said = hide(_without_values(text, [*config.values(), *map(str, client.values())])).rstrip(". ")
+    for name in (*client, *config):
+        store = {each: value for each, value in config.items() if each != name}
+        others = {each: value for each, value in client.items() if each != name}
+        if attempt(lambda store=store, others=others: make(store, others), str)[1] is None:  # type: ignore[misc]
+            return InvalidOptionError(
+                f"The storage option {name} has a value that cannot be used: {said}.",
+                table=table,
+                option=name,
+                next_step="Correct the value. docs/object_stores.md has the values.",
+            )
+    return InvalidOptionError(
+        f"The storage options make no client: {said}.",
+        table=table,
+        next_step="Correct them. docs/object_stores.md has the names and values.",
+    )
+
+
+def _without_values(text: str, values: list[str]) -> str:
+    spellings = {each for value in values for each in (value, value.strip(), " ".join(value.split()), json.dumps(value)[1:-1])}
+    for each in sorted(spellings, key=len, reverse=True):
+        text = text.replace(each, "...") if len(each) >= _SHORTEST else text
+    return _QUOTED.sub("...", text)

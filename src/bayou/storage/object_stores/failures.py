@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bayou.errors import StorageError, redact_uri
 
@@ -15,13 +15,47 @@ _STATUS: Final = re.compile(r"status code: (\d{3})")
 _CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>")
 _MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
-# What a server's answer and an error of obstore may say of credentials.
+_HOST: Final = re.compile(r"https?://(?:[^\s/]*@)?([^\s/?]+)", re.ASCII)
+_CONNECTED: Final = re.compile(r"\"tcp connect error\",\s*([^\s,]+),")  # the proxy's address, if there is one
+_RETRIES: Final = re.compile(r", after \d+ retries", re.ASCII)
+# What a server's answer and an error of obstore may say of credentials. An answer may be cut anywhere.
 _SECRET: Final = re.compile(
-    r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes|AuthenticationErrorDetail|Token-0)>.*?</\1>"
+    r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes"
+    r"|AuthenticationErrorDetail|Token-0)>.*?(?:</\1>|$)"
 )
 
 
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
+_WEB_PAGE: Final = "the server answers with a web page"
+# Why no connection came about, by what the library's dump of its error holds. The dump is not shown.
+_CONNECTIONS: Final[Mapping[str, str]] = {
+    "UnknownIssuer": "the TLS certificate is signed by an authority that this machine does not trust",
+    "NotValidForName": "the TLS certificate is for another host",
+    "Expired": "the TLS certificate has expired",
+    "InvalidContentType": "the server answers without TLS, and its endpoint is https",
+    "dns error": "the host of the endpoint, or of the proxy, cannot be found",
+    "ConnectionRefused": "no server listens there",
+    "ConnectionReset": "the server ended the connection",
+    "IncompleteMessage": "the server ended the connection",
+    "kind: Timeout": "the server did not answer in time",
+    "TunnelUnsuccessful": "the proxy refused the connection",
+    "ProxyAuthRequired": "the proxy wants a user and a password",
+}
+
+
+class WebPageError(Exception):
+    """What answers is no object store."""
+
+
+def checked_answer(found: Any) -> Any:
+    """The answer to a GET, unless it is a web page: each object has an ETag, and obstore asks for none here.
+
+    Raises:
+        WebPageError: it is one.
+    """
+    if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
+        raise WebPageError(_WEB_PAGE)
+    return found
 
 
 class Meaning(enum.Enum):
@@ -65,13 +99,28 @@ class Failure:
     text: str
 
     @classmethod
-    def of(cls, error: BaseException) -> Failure:
-        """Read an error of obstore."""
-        raw = str(error)
+    def of(cls, error: BaseException, hide: Callable[[str], str] = str) -> Failure:
+        """Read an error of obstore.
+
+        Args:
+            error: the error.
+            hide: takes secrets out of a text.
+        """
+        raw = hide(str(error))
         status_text, code_text = _STATUS.search(raw), _CODE.search(raw)
         status = int(status_text[1]) if status_text else None
         code = code_text[1] if code_text else None
         return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
+
+    @property
+    def is_web_page(self) -> bool:
+        """Whether what answers is no object store."""
+        return self.text == _WEB_PAGE
+
+    def of_new_object(self) -> Failure:
+        """The failure of a request that needs no object: if something is absent, then it is the bucket, or the object store."""
+        refused = Failure(Meaning.REFUSED, self.status, self.code, self.text)
+        return refused if self.meaning is Meaning.ABSENT else self
 
     def error(self, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
         """The error to raise.
@@ -106,8 +155,10 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "AlreadyExistsError": Meaning.EXISTS,
     "PreconditionError": Meaning.EXISTS,
     "NotSupportedError": Meaning.UNSUPPORTED,
+    "WebPageError": Meaning.REFUSED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
+_NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
 _NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: what was to give credentials raised an error
 _UNAUTHORISED: Final = frozenset({400, 401, 403})
 _TIMED_OUT: Final = 408
@@ -128,7 +179,8 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
         return _CLASSES[name]
     # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
     is_answered = status is not None and status < _SERVER and status != _TIMED_OUT
-    return Meaning.REFUSED if is_answered or _NOT_HTTPS in raw else Meaning.BUSY
+    is_unsent = _NOT_HTTPS in raw or (status is None and _NO_TRUST.search(raw) is not None)
+    return Meaning.REFUSED if is_answered or is_unsent else Meaning.BUSY
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:
@@ -141,7 +193,14 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
         return _ONLY_HTTPS
     if _NO_CREDENTIALS in raw:
         raw = f"no credentials: {raw.partition(_NO_CREDENTIALS)[2].lstrip(': ')}"
-    text = _SECRET.sub("", raw.split("\n\nDebug source", 1)[0])
+    first, _, dump = raw.partition("\n\nDebug source")
+    if status is None and "HttpError" in dump:
+        why = next((text for found, text in _CONNECTIONS.items() if found in dump), None)
+        if why is not None:
+            address = _CONNECTED.search(dump) or _HOST.search(first)
+            retries = _RETRIES.search(first)
+            return f"{why}{f' ({address[1]})' if address else ''}{retries[0] if retries else ''}"
+    text = _SECRET.sub("", first)
     text = _URL.sub(lambda found: redact_uri(found[0].partition("?")[0]), text)
     return " ".join(text.split())[:500]
 
@@ -157,6 +216,9 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
     ),
     "RequestTimeTooSkewed": "Set the clock of this machine.",
     301: _REGION_STEP,
+    404: "Check the endpoint and the bucket's name: what answers there may be no object store.",
+    405: "Check the endpoint: what answers there may be no object store.",
+    407: "Put the proxy's user and password into proxy_url, before the host.",
     401: _WRONG_STEP,
     403: "Ask for the permissions to list the bucket, and to read, write and delete objects below the table's path.",
     None: "Check the endpoint, its port, the proxy and the network.",
@@ -164,15 +226,38 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
 """What to do, by the server's code, else by the status."""
 
 
+_TRUST_STEP: Final = (
+    "Give the authority's certificate as PEM text in the storage option root_certificate (for a proxy's: "
+    "proxy_ca_certificate), or correct the endpoint."
+)
+_PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, or list the endpoint's host in proxy_excludes."
+_TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
+_TEXT_STEPS: Final[Mapping[str, str]] = {
+    _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
+    _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
+    _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
+    _CONNECTIONS["NotValidForName"]: _TRUST_STEP,
+    _CONNECTIONS["Expired"]: "Renew the certificate of the server.",
+    _CONNECTIONS["InvalidContentType"]: "Give an http endpoint and allow_http=true (fs.s3a.connection.ssl.enabled=false), "
+    "or correct the port.",
+    _CONNECTIONS["ConnectionReset"]: "Check the endpoint: a server with TLS needs https. Check the proxy and the network, too.",
+    _CONNECTIONS["kind: Timeout"]: "Raise timeout, read_timeout or connect_timeout, or check the endpoint and the proxy.",
+    _CONNECTIONS["TunnelUnsuccessful"]: _PROXY_STEP,
+    _CONNECTIONS["ProxyAuthRequired"]: _PROXY_STEP,
+    "HTTP request to an HTTPS server": _TLS_STEP,  # of Go
+    "HTTP request was sent to HTTPS port": _TLS_STEP,  # of nginx
+    "ETag Header missing": "Check the endpoint and its port: what answers there is no object store.",
+    "no credentials: ": "Renew the login, or correct the profile or role that gives the credentials.",
+    "incorrectly configured region": _REGION_STEP,
+    "invalid path": "Rename or delete that object: a part of its key is empty, and no file of a table is called so.",
+}
+"""What to do, by what the failure's text holds; this comes before the code and the status."""
+
+
 def _next_step(failure: Failure) -> str:
-    if failure.text == _ONLY_HTTPS:
-        return "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false)."
+    said = next((step for text, step in _TEXT_STEPS.items() if text in failure.text), None)
+    if said is not None:
+        return said
     if failure.meaning is Meaning.EXPIRED:
         return "Renew the credentials: a session token or a SAS is over."
-    if failure.text.startswith("no credentials"):
-        return "Renew the login, or correct the profile or role that gives the credentials."
-    if "incorrectly configured region" in failure.text:
-        return _REGION_STEP
-    if "invalid path" in failure.text:
-        return "Rename or delete that object: a part of its key is empty, and no file of a table is called so."
     return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "See what the server says."

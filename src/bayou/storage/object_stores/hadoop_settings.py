@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 from bayou.errors import InvalidOptionError, redact_uri
 from bayou.storage.object_stores.places import PUBLIC_CLOUD, ObjectPlace
@@ -18,9 +19,9 @@ PREFIXES: Final[Mapping[str, str]] = {"s3": "fs.s3a.", "gcs": "fs.gs.", "azure":
 """What the settings of a kind of store begin with."""
 
 _SECRETS: Final[Mapping[str, tuple[str, ...]]] = {
-    "s3": ("access.key", "secret.key", "session.token", "encryption.key"),
-    "gcs": (),
-    "azure": ("account.key", "account.oauth2.client.secret", "sas.fixed.token"),
+    "s3": ("access.key", "secret.key", "session.token", "encryption.key", "proxy.username", "proxy.password"),
+    "gcs": ("proxy.username", "proxy.password"),
+    "azure": ("account.key", "account.oauth2.client.secret", "sas.fixed.token", "encryption.encoded.client-provided-key"),
 }
 
 Settings: TypeAlias = Mapping[str, str]
@@ -60,7 +61,8 @@ def secret_names(place: ObjectPlace) -> list[str]:
 def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
     """Hadoop's settings as storage options, beneath those that the user gave.
 
-    Who gives a credential of his own asks by that alone, and who gives an endpoint reaches it as he says.
+    Who gives a credential of his own asks by that alone, and who gives an endpoint reaches it as he says. The same holds for
+    encryption and for a proxy.
 
     Args:
         settings: Hadoop's settings, by their full names.
@@ -72,12 +74,12 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
         InvalidOptionError: as `storage_options`.
     """
     names = {_short(name) for name in given}
-    if names & _IDENTITY:
-        settings = without_credentials(settings)
-    found = storage_options(settings, place, table)
     left_out = set(names)
-    if names & _IDENTITY:
-        left_out |= _IDENTITY
+    for group, its_settings in _GROUPS:
+        if names & group:
+            settings = {name: value for name, value in settings.items() if not its_settings.search(name)}
+            left_out |= group
+    found = storage_options(settings, place, table)
     if "endpoint" in names:
         left_out |= {"endpoint", "virtual_hosted_style_request", "allow_http"}
     return {**{name: value for name, value in found.items() if _short(name) not in left_out}, **given}
@@ -101,8 +103,6 @@ def _short(name: str) -> str:
     return _SPELLINGS.get(lower, lower)
 
 
-# The settings that say how credentials are got.
-_WAYS_TO_ASK: Final = re.compile(r"\.aws\.credentials\.provider$|^fs\.gs\.auth\.type$|^fs\.azure\.account\.auth\.type", re.ASCII)
 _SPELLINGS: Final[Mapping[str, str]] = {
     "access_key": "account_key",
     "default_region": "region",
@@ -121,6 +121,22 @@ _IDENTITY: Final = frozenset(
         *("msi_endpoint", "use_azure_cli"),
     }
 )
+_ENCRYPTION: Final = frozenset(
+    {"server_side_encryption", "sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64", "encryption_key"}
+)
+# The settings that say how credentials are got.
+_WAYS_TO_ASK: Final = re.compile(
+    r"\.aws\.credentials\.provider$|\.security\.credential\.provider\.path$|\.delegation\.token\.binding$"
+    r"|^fs\.gs\.auth\.|^google\.cloud\.auth\.|^fs\.azure\.account\.(?:auth\.type|keyprovider)"
+    r"|^fs\.azure\.sas\.token\.provider\.type",
+    re.ASCII,
+)
+# Options that are given together or not at all, and the settings that must not be mixed with them, or even be understood.
+_GROUPS: Final = (
+    (_IDENTITY, _WAYS_TO_ASK),
+    (_ENCRYPTION, re.compile(r"\.(?:server-side-|client-provided-)?encryption[.-]", re.ASCII)),
+    (frozenset({"proxy_url"}), re.compile(r"\.proxy\.", re.ASCII)),
+)
 
 
 def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
@@ -134,18 +150,15 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
             "endpoint.region": "aws_region",
         },
     )
-    # S3A's timeout is that of a socket, and 0 means none.
-    for name, option in (("connection.timeout", "read_timeout"), ("connection.establish.timeout", "connect_timeout")):
-        if found.get(name, "0").strip().rstrip("smhd") not in {"", "0"}:
-            options[option] = f"{found[name]}ms" if found[name].isdecimal() else found[name]
-    options = {**_s3_endpoint(found, place), **options}
+    _check_s3(found, table)
+    options = {**_s3_endpoint(found, place, table), **options, **_s3_connections(found)}
     if _is_true(found, "requester.pays.enabled"):
         options["aws_request_payer"] = "true"
     options |= _s3_encryption(found, table)
-    if found.get("proxy.host"):
-        scheme = "https" if _is_true(found, "proxy.ssl.enabled") else "http"
-        port = f":{found['proxy.port']}" if found.get("proxy.port") else ""
-        options["proxy_url"] = f"{scheme}://{found['proxy.host']}{port}"
+    # Of the other algorithms object_store has none. A checksum that is asked for is sent all the same.
+    checksum = found.get("create.checksum.algorithm", "").strip().upper().replace("_", "")
+    if checksum not in {"", "NONE"}:
+        options["aws_checksum_algorithm"] = "crc64nvme" if checksum == "CRC64NVME" else "sha256"
     return options | ({"aws_skip_signature": "true"} if _first_provider(found) in _ANONYMOUS else {})
 
 
@@ -157,8 +170,72 @@ def _s3_settings(settings: Settings, place: ObjectPlace) -> dict[str, str]:
     return found | {name.removeprefix(of_bucket): value for name, value in settings.items() if name.startswith(of_bucket)}
 
 
-def _s3_endpoint(found: Settings, place: ObjectPlace) -> dict[str, str]:
-    endpoint = found.get("endpoint", "")
+# What S3A does differently by these, and what to give instead.
+_S3_WITHOUT_COUNTERPART: Final[Mapping[str, tuple[str, str]]] = {
+    "accesspoint.arn": ("send requests to an access point by its ARN", "Use the access point's alias as the bucket in the path."),
+    "delegation.token.binding": ("ask with delegation tokens", "Give the storage option AWS_ACCESS_KEY_ID."),
+    "encryption.context": ("send an encryption context", "Leave the setting out for this bucket."),
+    "proxy.domain": ("log on to a proxy with NTLM", "Give the storage option proxy_url."),
+    "proxy.workstation": ("log on to a proxy with NTLM", "Give the storage option proxy_url."),
+    "security.credential.provider.path": (
+        "read the credential file of S3A",
+        "Set hadoop.security.credential.provider.path, or give the storage option AWS_ACCESS_KEY_ID.",
+    ),
+}
+_SIGNERS: Final = frozenset({"", "AWSS3V4SignerType", "AWS4SignerType", "AwsS3V4Signer", "Aws4Signer"})
+
+
+def _check_s3(found: Settings, table: str) -> None:
+    """Refuse what changes who asks, where or how safely, and has no counterpart."""
+    for name, (what, instead) in _S3_WITHOUT_COUNTERPART.items():
+        if found.get(name, "").strip():
+            raise _without_counterpart(f"fs.s3a.{name}", what, instead, table)
+    for name in ("signing-algorithm", "s3.signing-algorithm"):
+        if found.get(name, "").strip() not in _SIGNERS:
+            raise _without_counterpart(f"fs.s3a.{name}", "sign in another way than AWS's version 4", "Leave it out.", table)
+    if _is_true(found, "http.signer.enabled"):
+        raise _without_counterpart("fs.s3a.http.signer.enabled", "sign in another way than AWS's version 4", "Leave it out.", table)
+
+
+def _s3_connections(found: Settings) -> dict[str, str]:
+    options = _renamed(
+        found,
+        {"attempts.maximum": "max_retries", "connection.maximum": "pool_max_idle_per_host", "user.agent.prefix": "user_agent"},
+    )
+    # S3A's timeout is that of a socket, and 0 means none.
+    for name, option in (
+        ("connection.timeout", "read_timeout"),
+        ("connection.establish.timeout", "connect_timeout"),
+        ("connection.request.timeout", "timeout"),
+        ("connection.idle.time", "pool_idle_timeout"),
+    ):
+        _put(options, option, _milliseconds(found.get(name)))
+    if found.get("proxy.host"):
+        scheme = "https" if _is_true(found, "proxy.ssl.enabled") else "http"
+        port = f":{found['proxy.port']}" if found.get("proxy.port") else ""
+        options["proxy_url"] = _with_user(f"{scheme}://{found['proxy.host']}{port}", found, "proxy.")
+    return options
+
+
+def _milliseconds(value: str | None) -> str | None:
+    """A time of Hadoop's as an option; a number alone is milliseconds, and 0 means none."""
+    text = (value or "").strip()
+    if text.rstrip("smhd") in {"", "0"}:
+        return None
+    return f"{text}ms" if text.isdecimal() else text
+
+
+def _with_user(address: str, found: Settings, prefix: str) -> str:
+    """The address of a proxy with the user and the password that it wants."""
+    user, password = found.get(f"{prefix}username", ""), found.get(f"{prefix}password", "")
+    if not user:
+        return address
+    scheme, separator, host = address.rpartition("://")
+    return f"{scheme}{separator or 'http://'}{quote(user, safe='')}:{quote(password, safe='')}@{host}"
+
+
+def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
+    endpoint = _fips_endpoint(found, table) if _is_true(found, "endpoint.fips") else found.get("endpoint", "")
     is_by_path = _is_true(found, "path.style.access") or "." in place.bucket
     scheme, separator, host = endpoint.partition("://")
     if not separator:
@@ -177,6 +254,15 @@ def _s3_endpoint(found: Settings, place: ObjectPlace) -> dict[str, str]:
         "aws_virtual_hosted_style_request": "false" if is_by_path else "true",
         "allow_http": "true" if scheme == "http" else "false",
     }
+
+
+def _fips_endpoint(found: Settings, table: str) -> str:
+    """The host with FIPS encryption, which S3A takes from the SDK."""
+    region = found.get("endpoint.region", "").strip()
+    if found.get("endpoint") or not region:
+        instead = "Set fs.s3a.endpoint.region, and leave fs.s3a.endpoint out."
+        raise _without_counterpart("fs.s3a.endpoint.fips", "find the FIPS host", instead, table)
+    return f"https://s3-fips.{region}.amazonaws.com"
 
 
 def _s3_encryption(found: Settings, table: str) -> dict[str, str]:
@@ -224,12 +310,28 @@ def _of_gcs(settings: Settings, _place: ObjectPlace, table: str) -> dict[str, st
     )
     if options.get("google_base_url", "").startswith("http://"):
         options["allow_http"] = "true"
+    if "proxy_url" in options:
+        options["proxy_url"] = _with_user(options["proxy_url"], settings, "fs.gs.proxy.")
+    _check_gcs(settings, table)
     kind = settings.get("fs.gs.auth.type", "")
     if kind == "UNAUTHENTICATED" or settings.get("fs.gs.auth.null.enable", "").lower() == "true":
         options["google_skip_signature"] = "true"
     elif kind in {"USER_CREDENTIALS", "ACCESS_TOKEN_PROVIDER", "WORKLOAD_IDENTITY_FEDERATION_CREDENTIAL_CONFIG_FILE"}:
         raise _unmapped("fs.gs.auth.type", kind, "GOOGLE_SERVICE_ACCOUNT", table)
     return options
+
+
+def _check_gcs(settings: Settings, table: str) -> None:
+    """Refuse what changes who asks, who pays or how safely, and has no counterpart."""
+    for name in settings:
+        if name.startswith("fs.gs.encryption.") and settings[name]:
+            raise _without_counterpart(
+                name, "send a key of your own", "Leave it out, and use the bucket's key in Cloud KMS.", table
+            )
+        if ".auth.impersonation.service.account" in name and settings[name]:
+            raise _without_counterpart(name, "act as another service account", "Give GOOGLE_SERVICE_ACCOUNT.", table)
+    if settings.get("fs.gs.requester.pays.mode", "DISABLED").upper() not in {"", "DISABLED"}:
+        raise _without_counterpart("fs.gs.requester.pays.mode", "have the requester pay", "Set it to DISABLED.", table)
 
 
 def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
@@ -243,6 +345,12 @@ def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, s
         return None
 
     options: dict[str, str] = {}
+    _check_azure(value, table)
+    _put(options, "azure_storage_encryption_key", value("encryption.encoded.client-provided-key"))
+    _put(options, "user_agent", value("user.agent.prefix"))
+    _put(options, "max_retries", value("io.retry.max.retries"))
+    _put(options, "connect_timeout", _milliseconds(value("http.connection.timeout")))
+    _put(options, "read_timeout", _milliseconds(value("http.read.timeout")))
     kind = (value("account.auth.type") or "SharedKey").lower()
     if kind == "sharedkey":
         _put(options, "azure_storage_account_key", value("account.key"))
@@ -257,6 +365,22 @@ def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, s
     else:
         raise _unmapped("fs.azure.account.auth.type", kind, "AZURE_STORAGE_ACCOUNT_KEY", table)
     return options
+
+
+def _check_azure(value: Callable[[str], str | None], table: str) -> None:
+    """Refuse what changes who asks or how safely, and has no counterpart."""
+    for name in ("encryption.context.provider.type", "client-provided-encryption-key"):
+        if value(name):
+            raise _without_counterpart(
+                f"fs.azure.{name}", "encrypt that way", "Give the storage option AZURE_STORAGE_ENCRYPTION_KEY.", table
+            )
+    for name, known, option in (
+        ("account.keyprovider", "SimpleKeyProvider", "AZURE_STORAGE_ACCOUNT_KEY"),
+        ("sas.token.provider.type", "FixedSASTokenProvider", "AZURE_STORAGE_SAS_KEY"),
+    ):
+        provider = value(name) or known
+        if provider.rpartition(".")[2] != known:
+            raise _unmapped(f"fs.azure.{name}", provider, option, table)
 
 
 def _azure_oauth(value: Callable[[str], str | None], table: str) -> dict[str, str]:
@@ -306,4 +430,10 @@ def _unmapped(setting: str, value: str, option: str, table: str) -> InvalidOptio
         table=redact_uri(table),
         option=setting,
         next_step=f"Give the storage option {option}, or set another value.",
+    )
+
+
+def _without_counterpart(setting: str, what: str, instead: str, table: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"{setting} is set, and bayou cannot {what}.", table=redact_uri(table), option=setting, next_step=instead
     )

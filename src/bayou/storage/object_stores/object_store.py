@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
 from bayou.errors import StorageError, redact_uri
+from bayou.storage.object_stores.attempts import Pauses, attempt
 from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
-from bayou.storage.object_stores.failures import Failure, Meaning
+from bayou.storage.object_stores.failures import Failure, Meaning, checked_answer
 from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
@@ -36,8 +36,6 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
-_FIRST_PAUSE: Final = 0.05
-_LONGEST_PAUSE: Final = 5.0
 
 _alone: Final = threading.Lock()
 """Held while a single writer looks for a file and writes it."""
@@ -75,6 +73,7 @@ class ObjectStore:
         self._clients = self._made()
         self._renewing = threading.Lock()
         self._sleep: Callable[[float], None] = time.sleep
+        self._web_page: Failure | None = None
         self._probed = endpoint_to_probe(place, self._options.store)
         if self._options.single_writer:
             warnings.warn(
@@ -85,6 +84,12 @@ class ObjectStore:
 
     def __repr__(self) -> str:
         return f"ObjectStore({redact_uri(self._uri)!r})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"The store of {redact_uri(self._uri)} cannot be pickled, because it holds credentials. "
+            "Open the table again in the other process: bayou.open(path, storage_options=...)."
+        )
 
     def list_from(self, path: str) -> Iterator[FileStatus]:
         """See LogStore."""
@@ -112,7 +117,7 @@ class ObjectStore:
     def read(self, path: str) -> bytes:
         """See LogStore."""
         found: bytes = self._done(
-            "read the file", path, lambda: self._obstore.get(self._client, self._key(path)).bytes().to_bytes()
+            "read the file", path, lambda: checked_answer(self._obstore.get(self._client, self._key(path))).bytes().to_bytes()
         )
         return found
 
@@ -124,7 +129,7 @@ class ObjectStore:
         def get(start: int | None, length: int) -> tuple[bytes, int]:
             wanted = {"suffix": length} if start is None else (start, start + length)
             try:
-                found = self._obstore.get(self._client, key, options={"range": wanted})
+                found = checked_answer(self._obstore.get(self._client, key, options={"range": wanted}))
             except Exception as error:
                 if start is None and Failure.of(error).status == _NO_SUCH_RANGE:  # an empty file has no last bytes
                     return b"", 0
@@ -183,9 +188,12 @@ class ObjectStore:
             path,
             lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
             lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
+            needs_object=False,
         )
 
-    def _tried(self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool]) -> bool:
+    def _tried(
+        self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
+    ) -> bool:
         """Create an object unless it is there; False if it was there before.
 
         Args:
@@ -193,6 +201,7 @@ class ObjectStore:
             path: the object.
             create: sends the request, once.
             is_ours: whether the object that is there is the one that an earlier attempt without an answer made.
+            needs_object: whether it is made of another object.
 
         Raises:
             FileNotFoundError: what is copied is not there.
@@ -200,26 +209,30 @@ class ObjectStore:
         """
         may_be_ours, pauses = False, self._pauses()
         while True:
-            try:
-                create()
-            except Exception as error:
-                failure = Failure.of(error)
-                if failure.meaning is Meaning.ABSENT:
-                    raise FileNotFoundError(2, "There is no such object", path) from error
-                if failure.meaning is Meaning.EXISTS:
-                    return may_be_ours and is_ours()
-                if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
-                    raise failure.error(doing, self._uri, path, may_be_done=may_be_ours) from error
-                may_be_ours |= failure.meaning is Meaning.BUSY
-                if not pauses.wait(failure):
-                    raise pauses.over(failure, doing, self._uri, path) from error
-            else:
+            _, failure = attempt(create, self._hide)
+            if failure is None:
                 return True
+            failure = failure if needs_object else failure.of_new_object()
+            if failure.meaning is Meaning.ABSENT:
+                raise FileNotFoundError(2, "There is no such object", path)
+            if failure.meaning is Meaning.EXISTS:
+                return may_be_ours and is_ours()
+            if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
+                raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
+            may_be_ours |= failure.meaning is Meaning.BUSY
+            if not pauses.wait(failure):
+                raise pauses.over(failure, doing, self._uri, path)
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
         split = len(data) >= _SPLIT_FROM
-        self._done("write the file", path, lambda: self._obstore.put(self._client, self._key(path), data, use_multipart=split))
+        key = self._key(path)
+        self._done(
+            "write the file",
+            path,
+            lambda: self._obstore.put(self._client, key, data, use_multipart=split),
+            needs_object=False,
+        )
 
     def delete(self, path: str) -> None:
         """See LogStore."""
@@ -260,6 +273,8 @@ class ObjectStore:
         """See CopyingStore. The server copies within a bucket."""
         if self._options.single_writer or not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
             return None
+        if any("customer_key" in name for name in self._options.store):
+            return None  # object_store 0.14 does not send the key for the source, and the server cannot read it
         self._check_obeys()
         # A server may obey the condition of a PUT, and not that of a copy.
         if self._is_there(path):
@@ -304,6 +319,7 @@ class ObjectStore:
     def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
         prefix = self._key(path)
         found = self._done("list the folder", path, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        self._check_empty(is_empty=not (found["common_prefixes"] or found["objects"]))
         start = len(prefix) + 1 if prefix else 0
         folder = FolderBuilder(path, shown)
         # Folders have no time of their own here. As young ones they are left alone: an empty one is not there at all.
@@ -322,16 +338,15 @@ class ObjectStore:
         while True:
             pages = iter(self._obstore.list(self._client, prefix or None, offset=last, chunk_size=_PAGE))
             while True:
-                try:
-                    page = next(pages, None)
-                except Exception as error:
-                    failure = Failure.of(error)
+                page, failure = attempt(lambda pages=pages: next(pages, None), self._hide)  # type: ignore[misc]
+                if failure is not None:
                     if not failure.meaning.is_transient:
-                        raise failure.error("list the folder", self._uri, None) from error
+                        raise failure.error("list the folder", self._uri, None)
                     if not pauses.wait(failure):
-                        raise pauses.over(failure, "list the folder", self._uri, None) from error
+                        raise pauses.over(failure, "list the folder", self._uri, None)
                     break  # a listing that has failed gives no further page: another one begins behind the last key
                 if page is None:
+                    self._check_empty(is_empty=last == offset)
                     return
                 for entry in page:
                     key = entry["path"]
@@ -339,7 +354,12 @@ class ObjectStore:
                         last = key
                         yield key, entry
 
-    def _done(self, doing: str, path: str | None, request: Callable[[], T]) -> T:
+    def _check_empty(self, *, is_empty: bool) -> None:
+        """Refuse an empty listing of a server that answers with web pages: the library reads one as a listing of nothing."""
+        if is_empty and self._web_page is not None:
+            raise self._web_page.error("list the folder", self._uri, None)
+
+    def _done(self, doing: str, path: str | None, request: Callable[[], T], *, needs_object: bool = True) -> T:
         """Send a request that may be sent again.
 
         Raises:
@@ -348,22 +368,22 @@ class ObjectStore:
         """
         pauses = self._pauses()
         while True:
-            try:
-                return request()
-            except Exception as error:
-                failure = Failure.of(error)
-                if failure.meaning is Meaning.ABSENT:
-                    raise FileNotFoundError(2, "There is no such object", path) from error
-                if failure.meaning.is_transient:
-                    if pauses.wait(failure):
-                        continue
-                    raise pauses.over(failure, doing, self._uri, path) from error
-                raise failure.error(doing, self._uri, path) from error
+            found, failure = attempt(request, self._hide)
+            if failure is None:
+                return cast("T", found)
+            failure = failure if needs_object else failure.of_new_object()
+            if failure.meaning is Meaning.ABSENT:
+                raise FileNotFoundError(2, "There is no such object", path)
+            if not failure.meaning.is_transient:
+                self._web_page = failure if failure.is_web_page else self._web_page
+                raise failure.error(doing, self._uri, path)
+            if not pauses.wait(failure):
+                raise pauses.over(failure, doing, self._uri, path)
 
-    def _pauses(self) -> _Pauses:
+    def _pauses(self) -> Pauses:
         options = self._options
         renew = partial(self._renew, self._clients)
-        return _Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)
+        return Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)
 
     def _key(self, path: str) -> str:
         prefix = self._place.prefix
@@ -381,6 +401,9 @@ class ObjectStore:
     def _once(self) -> Any:
         return self._clients.once
 
+    def _hide(self, text: str) -> str:
+        return self._clients.secrets.hide(text)
+
     def _made(self) -> Clients:
         return Clients(self._obstore, self._place, self._read_options(), self._uri)
 
@@ -389,46 +412,6 @@ class ObjectStore:
         with self._renewing:
             if self._clients is expired:
                 self._clients = self._made()
-
-
-class _Pauses:
-    """The pauses between the attempts of one operation: random, and longer each time."""
-
-    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None], renew: Callable[[], None]) -> None:
-        self._start = time.monotonic()
-        self._seconds = seconds
-        self._most = most
-        self._sleep = sleep
-        self._renew: Callable[[], None] | None = renew
-        self._count = 0
-
-    def wait(self, failure: Failure) -> bool:
-        """Pause; False, without a pause, if the time or the number of attempts is used up.
-
-        Expired credentials are renewed once, without a pause; new ones that have expired too are an error.
-        """
-        if failure.meaning is Meaning.EXPIRED:
-            renew, self._renew = self._renew, None
-            if renew is not None:
-                renew()
-                self._count += 1
-            return renew is not None
-        if self._most is not None and self._count >= self._most:
-            return False
-        longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
-        pause = random.uniform(0, longest)  # noqa: S311  (no secret)
-        if time.monotonic() - self._start + pause > self._seconds:
-            return False
-        self._count += 1
-        self._sleep(pause)
-        return True
-
-    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
-        error = failure.error(doing, table, path)
-        tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
-        return StorageError(
-            f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts
-        )
 
 
 def _before(key: str) -> str:

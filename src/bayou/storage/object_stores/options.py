@@ -16,6 +16,7 @@ from typing import Final
 
 from bayou.errors import InvalidOptionError
 from bayou.storage.object_stores.credentials import Credentials, aws_credentials
+from bayou.storage.object_stores.option_checks import check_options
 from bayou.storage.object_stores.places import NAMES, Kind
 
 SINGLE_WRITER: Final = "single_writer"
@@ -88,7 +89,7 @@ class ObjectOptions:
             credentials: gives the credentials, where the options do not say them.
 
         Raises:
-            InvalidOptionError: an option's value cannot be read, or it asks for a lock table.
+            InvalidOptionError: an option's value cannot be read, it asks for a lock table, or it would have no effect.
             MissingPackageError: an option asks for what botocore only can do.
         """
         store: dict[str, str] = {}
@@ -107,6 +108,7 @@ class ObjectOptions:
                 others[lower] = value
             else:
                 store[lower] = value
+        check_options(given, kind, table)
         if kind == "s3" and credentials is None:
             store, credentials = aws_credentials(store, table)
         return cls(

@@ -37,6 +37,8 @@ NAMES: Final[Mapping[Kind, str]] = {"s3": "S3", "gcs": "Google Cloud Storage", "
 PUBLIC_CLOUD: Final = "core.windows.net"
 """The end of the hosts of Azure's public cloud."""
 
+# The query of a signed URL, and a shared access signature.
+_SIGNED: Final = re.compile(r"\?(?:.*&)?(?:sig|X-Amz-Signature|X-Goog-Signature)=", re.IGNORECASE)
 _EXPRESS: Final = "--x-s3"
 # `account.dfs.core.windows.net`, and the same in other clouds and in OneLake.
 _AZURE_HOST: Final = re.compile(r"(?P<account>[^.]+)\.(?:dfs|blob)\.(?P<suffix>(?:core|fabric|storage)\..+)", re.ASCII)
@@ -76,7 +78,7 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
     authority, _, key = path.uri.partition("://")[2].partition("/")
     account = None
     host = None
-    if kind != "azure" and "@" in authority:
+    if ":" in authority.rpartition("@")[0] or (kind != "azure" and "@" in authority) or _SIGNED.search(key):
         raise _wrong(path, "it holds credentials, which every error and log would show", "Give them as storage options.")
     if kind == "azure":
         container, at, host_name = authority.rpartition("@")

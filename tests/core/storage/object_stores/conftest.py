@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.support.certificates import make_certificates
 from tests.support.gcs_xml_proxy import gcs_xml_proxy, make_google_bucket
 from tests.support.object_servers import (
     ACCESS,
@@ -22,6 +23,7 @@ from tests.support.object_servers import (
     proxy,
     versitygw,
 )
+from tests.support.recording_server import OBJECT, recorder
 
 from bayou.storage import open_store, qualify, registry
 
@@ -132,3 +134,37 @@ def store(place, options, server):
     found.delete("_delta_log/.first")
     server.requests.clear()
     return found
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    pytest.importorskip("cryptography", reason="cryptography makes the certificates of these tests")
+    return make_certificates(tmp_path_factory.mktemp("certificates"))
+
+
+@pytest.fixture(scope="session")
+def running_recorder():
+    with recorder() as found:
+        yield found
+
+
+@pytest.fixture
+def recording(running_recorder):
+    """A server that keeps what it is sent."""
+    running_recorder.seen.clear()
+    running_recorder.answer = lambda _: OBJECT
+    return running_recorder
+
+
+@pytest.fixture
+def second_recording():
+    """Another one: a proxy, or an authority that gives tokens."""
+    with recorder() as found:
+        yield found
+
+
+@pytest.fixture
+def safe_recording(certificates):
+    """One with TLS."""
+    with recorder(certificates.server) as found:
+        yield found

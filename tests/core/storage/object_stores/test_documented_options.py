@@ -25,6 +25,23 @@ VALUES = {
     "AWS_REQUEST_PAYER": "true",
     "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "true",
     "AWS_SERVER_SIDE_ENCRYPTION": "aws:kms",
+    "AWS_SSE_BUCKET_KEY_ENABLED": "true",
+    "AWS_SSE_CUSTOMER_KEY_BASE64": "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
+    "AWS_CHECKSUM_ALGORITHM": "SHA256",
+    "AWS_UNSIGNED_PAYLOAD": "true",
+    "AZURE_STORAGE_AUTHORITY_HOST": "https://login.example.com",
+    "AZURE_STORAGE_ENCRYPTION_KEY": "a2tra2tra2tra2tra2tra2tra2tra2tra2tra2tra2s=",
+    "AZURE_STORAGE_ENDPOINT": "https://server",
+    "AZURE_SKIP_SIGNATURE": "true",
+    "AZURE_USE_FABRIC_ENDPOINT": "true",
+    "GOOGLE_BASE_URL": "https://server",
+    "GOOGLE_SKIP_SIGNATURE": "true",
+    "allow_invalid_certificates": "true",
+    "http1_only": "true",
+    "http2_only": "true",
+    "pool_max_idle_per_host": "4",
+    "pool_idle_timeout": "30s",
+    "timeout": "30s",
     "AZURE_STORAGE_ACCOUNT_KEY": "c2VjcmV0",
     "AZURE_STORAGE_SAS_KEY": "sv=2021-10-04&ss=b&sig=x",
     "allow_http": "true",
@@ -46,21 +63,25 @@ BESIDE = {
     "GOOGLE_": {},
     "AZURE_": {"AZURE_STORAGE_ACCOUNT_NAME": "a"},
 }
+NEEDED = {
+    "AWS_SSE_KMS_KEY_ID": {"AWS_SERVER_SIDE_ENCRYPTION": "aws:kms"},
+    "AWS_SSE_BUCKET_KEY_ENABLED": {"AWS_SERVER_SIDE_ENCRYPTION": "aws:kms"},
+    "AWS_SSE_CUSTOMER_KEY_BASE64": {"AWS_SERVER_SIDE_ENCRYPTION": "sse-c"},
+}
+ELSEWHERE = {  # test_credentials.py; files and keys that must be there; a warning
+    *("AWS_PROFILE", "AWS_ROLE_ARN", "GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_KEY", "single_writer"),
+}
 
 
-def test_each_option_is_taken():
+def test_each_option_is_taken(certificates):
     names = [name for row in documented() for name in row]
     assert len(names) > 20
+    values = {**VALUES, **dict.fromkeys(("root_certificate", "proxy_ca_certificate"), certificates.authority)}
     for name in names:
-        if name in {
-            "AWS_PROFILE",
-            "AWS_ROLE_ARN",
-            "GOOGLE_SERVICE_ACCOUNT",
-            "single_writer",
-        }:  # test_credentials.py; a file; a warning
+        if name in ELSEWHERE:
             continue
         kind = next((prefix for prefix in PLACES if name.startswith(prefix)), "AWS_")
-        open_store(qualify(PLACES[kind]), {**BESIDE[kind], name: VALUES.get(name, "value")})
+        open_store(qualify(PLACES[kind]), {**BESIDE[kind], **NEEDED.get(name, {}), name: values.get(name, "value")})
         with pytest.raises(InvalidOptionError, match="no storage option"):
             open_store(qualify(PLACES[kind]), {**BESIDE[kind], f"{name}_": "value"})
 

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that are tried again, and the pauses between them."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from bayou.errors import StorageError
+from bayou.storage.object_stores.failures import Failure, Meaning
+
+T = TypeVar("T")
+
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 5.0
+
+
+def attempt(request: Callable[[], T], hide: Callable[[str], str]) -> tuple[T, None] | tuple[None, Failure]:
+    """What a request gives, or its failure.
+
+    The library's error ends here: it quotes what the server said, and no error of bayou's may have it as its cause or context.
+    """
+    try:
+        return request(), None
+    except Exception as error:  # noqa: BLE001  (the library's classes have no common one but this)
+        return None, Failure.of(error, hide)
+
+
+class Pauses:
+    """The pauses between the attempts of one operation: random, and longer each time."""
+
+    def __init__(self, seconds: float, most: int | None, sleep: Callable[[float], None], renew: Callable[[], None]) -> None:
+        self._start = time.monotonic()
+        self._seconds = seconds
+        self._most = most
+        self._sleep = sleep
+        self._renew: Callable[[], None] | None = renew
+        self._count = 0
+
+    def wait(self, failure: Failure) -> bool:
+        """Pause; False, without a pause, if the time or the number of attempts is used up.
+
+        Expired credentials are renewed once, without a pause; new ones that have expired too are an error.
+        """
+        if failure.meaning is Meaning.EXPIRED:
+            renew, self._renew = self._renew, None
+            if renew is not None:
+                renew()
+                self._count += 1
+            return renew is not None
+        if self._most is not None and self._count >= self._most:
+            return False
+        longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
+        pause = random.uniform(0, longest)  # noqa: S311  (no secret)
+        if time.monotonic() - self._start + pause > self._seconds:
+            return False
+        self._count += 1
+        self._sleep(pause)
+        return True
+
+    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
+        """The error once there are no pauses left."""
+        error = failure.error(doing, table, path)
+        tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
+        return StorageError(
+            f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts
+        )
