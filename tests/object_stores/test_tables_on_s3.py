@@ -8,6 +8,10 @@ from tests.object_stores.conftest import BUCKET
 from tests.support.object_servers import ACCESS, Fault
 
 import bayou
+from bayou.log.checkpoint.sharding import register_log_jobs
+from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.spark.session.application import Application
+from bayou.spark.session.log_jobs import SparkLogJobs
 from bayou.spark.session.object_stores import open_session_object_store
 from bayou.storage import qualify
 from bayou.storage.object_stores import conditional_puts
@@ -82,6 +86,24 @@ def test_a_checkpoint_and_time_travel(spark, path):
     assert rows(spark, path) == list(range(12))
     old = spark.read.format("delta").option("versionAsOf", 4).load(path)
     assert sorted(row[0] for row in old.collect()) == list(range(5))
+
+
+def test_the_checkpoint_of_a_very_large_log_is_written_and_read_by_jobs(spark, path, caplog):
+    jobs = SparkLogJobs(10)  # from ten files on
+    take_back = register_log_jobs(jobs)
+    try:
+        frame = spark.range(4000).repartitionByRange(40, "id")
+        frame.write.format("delta").option("delta.checkpointPolicy", "v2").save(path)
+        written = write_checkpoint(bayou.open(path).snapshot(), sidecar_actions=15)
+        assert len(written.files) > 3
+        write(spark, path, 4000, 4010)
+        Application.of(spark).logs.clear()  # as a session that has not read this log yet
+        assert spark.read.format("delta").load(path).where("id = 1234").count() == 1
+        assert rows(spark, path) == list(range(4010))
+        assert bayou.open(path).snapshot().num_files == 41
+    finally:
+        take_back()
+    assert not [each for each in caplog.records if each.name == "bayou"]
 
 
 def test_what_an_append_asks_of_the_log(spark, path, server):

@@ -173,6 +173,7 @@ class Fault:
         acts: whether the server gets the request all the same.
         keep: send so much of the answer's body only; None for all of it.
         without: the server gets the request without this header.
+        stall: wait for so many seconds before anything is done with it.
     """
 
     status: int | None = None
@@ -180,6 +181,7 @@ class Fault:
     acts: bool = False
     keep: int | None = None
     without: str = ""
+    stall: float = 0
 
 
 @dataclass
@@ -224,6 +226,7 @@ def proxy(target: str) -> Iterator[Proxy]:
                 request = Request(self.command, self.path, len(found.requests), self.headers.get("Authorization") or "")
                 found.requests.append(request)
             fault = found.fault(request)
+            time.sleep(0 if fault is None else fault.stall)
             if fault is not None and fault.status is not None and not fault.acts:
                 self._answer_fault(fault)
                 return

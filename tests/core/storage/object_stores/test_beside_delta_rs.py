@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import io
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +17,7 @@ from bayou.protocol.types.schema import StructField, StructType
 
 deltalake = pytest.importorskip("deltalake", reason="delta-rs is the other writer")
 
-WRITERS, COMMITS = 3, 4
+COMMITS = 4
 
 
 def append_by_bayou(uri, options, writer):
@@ -36,16 +38,22 @@ def append_by_delta_rs(uri, options, writer):
         deltalake.write_deltalake(uri, rows, mode="append", storage_options=options)
 
 
-def test_no_commit_is_lost_and_both_read_everything(place, options):
+@pytest.mark.parametrize(
+    ("writers", "pools"),
+    [
+        pytest.param(2, ThreadPoolExecutor, id="threads"),
+        pytest.param(4, partial(ProcessPoolExecutor, mp_context=get_context("spawn")), id="processes", marks=pytest.mark.soak),
+    ],
+)
+def test_no_commit_is_lost_and_both_read_everything(place, options, writers, pools):
     bayou.open(place, storage_options=options).create(StructType((StructField("id", "long"),)))
-    given = {name.upper() if name == "allow_http" else name: value for name, value in options.items()}
-    given = {"AWS_ALLOW_HTTP": "true", **{name: value for name, value in given.items() if name.startswith("AWS_")}}
-    with ThreadPoolExecutor(2 * WRITERS) as pool:
-        writing = [pool.submit(append_by_bayou, place, options, writer) for writer in range(WRITERS)]
-        writing += [pool.submit(append_by_delta_rs, place, given, WRITERS + writer) for writer in range(WRITERS)]
+    given = {"AWS_ALLOW_HTTP": "true", **{name: value for name, value in options.items() if name.startswith("AWS_")}}
+    with pools(2 * writers) as pool:
+        writing = [pool.submit(append_by_bayou, place, options, writer) for writer in range(writers)]
+        writing += [pool.submit(append_by_delta_rs, place, given, writers + writer) for writer in range(writers)]
         for each in writing:
             each.result()
-    expected = sorted(1000 * writer + number for writer in range(2 * WRITERS) for number in range(COMMITS))
+    expected = sorted(1000 * writer + number for writer in range(2 * writers) for number in range(COMMITS))
     table = deltalake.DeltaTable(place, storage_options=given)
     assert sorted(table.to_pyarrow_table()["id"].to_pylist()) == expected
     log = bayou.open(place, storage_options=options)

@@ -23,14 +23,16 @@ FAULTS = [
     Fault(500, "InternalError", acts=True),
     Fault(409, "OperationAborted"),
     Fault(400, "ExpiredToken"),
+    Fault(403, "RequestTimeTooSkewed"),
     Fault(keep=7),
+    Fault(stall=2),  # the writer has given up by the time that the request is carried out
 ]
 
 
 @pytest.mark.in_turn(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_every_reported_outcome_is_true(place, options, server, seed):
-    options = {**options, "retry_timeout": "20s"}
+    options = {**options, "retry_timeout": "20s", "timeout": "1s"}
     bayou.open(place, storage_options=options).create(StructType((StructField("id", "long"),)))
     chance = random.Random(seed)
     server.fault = lambda _: chance.choice(FAULTS) if chance.random() < 0.33 else None
