@@ -57,7 +57,8 @@ def prepared(corpora: Path, case: dict[str, Any], copy: Path, table: str = "", r
     for file in (copy / "_delta_log").glob("*.json"):
         text = file.read_text(encoding="utf-8")
         for old, new in case["setup"]["replace_in_log"].items():
-            text = text.replace(old, new.replace("{TABLE}", table or str(copy)).replace("{ROOT}", root or str(corpora.resolve())))
+            there = new.replace("file://{ROOT}", root) if root else new.replace("{ROOT}", str(corpora.resolve()))
+            text = text.replace(old, there.replace("{TABLE}", table or str(copy)))
         file.write_text(text, encoding="utf-8")
         file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     return str(copy)

@@ -36,11 +36,13 @@ def put(corpora, case, copy, uploaded):
     """The URI of a case's table on S3, where it is put unless it is there."""
     root = f"s3a://{BUCKET}/published"
     uri = f"{root}/{case['path']}" if "setup" not in case else f"{root}-copies/{copy.name}"
-    local = prepared(corpora, case, copy, uri, root)
-    if uri not in uploaded:
-        store = open_store(qualify(uri))
-        for file in Path(local).rglob("*"):
-            if file.is_file():
-                store.put(file.relative_to(local).as_posix(), file.read_bytes())
-        uploaded.add(uri)
+    folders = {uri: Path(prepared(corpora, case, copy, uri, root))}
+    folders |= {f"{root}/{each}": corpora / each for each in case.get("setup", {}).get("needs", ())}
+    for to, local in folders.items():
+        if to not in uploaded:
+            store = open_store(qualify(to))
+            for file in local.rglob("*"):
+                if file.is_file():
+                    store.put(file.relative_to(local).as_posix(), file.read_bytes())
+            uploaded.add(to)
     return uri
