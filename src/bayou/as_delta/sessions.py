@@ -21,14 +21,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
-from pyspark.sql.sql_formatter import SQLStringFormatter
 
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
-from bayou.as_delta.statements import Description, describes, may_change_rows, refusal
+from bayou.as_delta.statements import may_change_rows, refusal
 from bayou.spark.dml.core.result import row_of_counts
 from bayou.spark.enable import enable
-from bayou.spark.errors.conversion import as_pyspark, raised_as_pyspark
+from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.system_properties import change_spark_properties
 from bayou.spark.jvm.relations.commands import counts_of_statement
@@ -36,7 +35,6 @@ from bayou.spark.jvm.relations.commands import counts_of_statement
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pyspark.sql import DataFrame
 
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _enabling = threading.local()
@@ -193,9 +191,6 @@ def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
-        description = _description(self, sqlQuery, options)
-        if description is not None:  # Spark would look for a table of the name `history`, and log that there is none
-            return _rows_of(self, description)
         try:
             frame = original(self, sqlQuery, *arguments, **options)
         except AnalysisException as error:
@@ -207,20 +202,3 @@ def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
         return frame if counts is None else row_of_counts(self, counts)
 
     return sql
-
-
-def _description(spark: SparkSession, text: str, options: Mapping[str, Any]) -> Description | None:
-    """The DESCRIBE HISTORY or DESCRIBE DETAIL that a text is, with what PySpark puts into its braces; None for others."""
-    named = {name: value for name, value in options.items() if name != "args"}
-    if not named or not describes(text):
-        return Description.read(text)
-    formatter = SQLStringFormatter(spark)
-    try:
-        return Description.read(formatter.format(text, **named))
-    finally:
-        formatter.clear()
-
-
-@raised_as_pyspark
-def _rows_of(spark: SparkSession, description: Description) -> DataFrame:
-    return description.rows(spark)

@@ -4,8 +4,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from bayou.as_delta import sessions
-from bayou.as_delta.statements import Description, refusal
+from bayou.as_delta.statements import refusal
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.maintenance.optimize import OptimizeRequest
@@ -65,33 +64,3 @@ def test_arguments_are_checked_first_as_delta_spark_checks_them(table, call, err
 def test_a_table_of_changes_that_spark_does_not_know_is_refused(text, error, features):
     found = refusal(text, error)
     assert (found and found.features) == features
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("describe history t", Description("history", None, "t", None)),
-        ("DESC HISTORY a.b LIMIT 5 ;; ", Description("history", None, "a.b", 5)),
-        ("desc detail delta.`/tmp/a--b/*x*/t`", Description("detail", None, "delta.`/tmp/a--b/*x*/t`", None)),
-        ("describe detail '/tmp/a--b /* c */'", Description("detail", "/tmp/a--b /* c */", None, None)),
-        ('-- why\ndescribe /* so */ history "/t" limit 1', Description("history", "/t", None, 1)),
-        ("describe detail `a``b` . c", Description("detail", None, "`a``b` . c", None)),
-        ("describe detail t limit 3", None),
-        ("describe history as json", None),
-        ("describe detail partition (p = 1)", None),
-        ("describe table history", None),
-        ("describe history", None),
-    ],
-)
-def test_descriptions_are_read_from_their_text(text, wanted):
-    assert Description.read(text) == wanted
-
-
-def test_descriptions_are_not_asked_of_spark_which_would_log_an_error(monkeypatch):
-    def original(*_):
-        raise AssertionError
-
-    monkeypatch.setattr(Description, "rows", lambda self, _: (self.of, self.name, self.limit))
-    sql = sessions._as_deltas_statements(original)
-    assert sql(None, "DESCRIBE HISTORY t LIMIT 1") == ("history", "t", 1)
-    assert sql(None, "describe detail a.b") == ("detail", "a.b", None)

@@ -33,6 +33,7 @@ def clone_table(
     replace: bool,
     properties: Mapping[str, str],
     source_name: str | None = None,
+    location: str | None = None,
 ) -> tuple[Place, CloneResult]:
     """Makes a table of its own from a version of another one, and registers it if it has a name.
 
@@ -44,6 +45,7 @@ def clone_table(
         replace: whether a table that is there is replaced.
         properties: properties that the clone gets in addition to the table's.
         source_name: the table's name in the catalog.
+        location: where a clone with a name lies; the catalog says it if None.
 
     Raises:
         InvalidOptionError: the path is not absolute, or a property cannot be set.
@@ -52,7 +54,7 @@ def clone_table(
     """
     application, spark = table.application, table.spark
     catalog = Catalog(application.jvm, spark)
-    place = _place(catalog, target)
+    place = _place(catalog, target, location)
     settings = settings_of(spark)
     request = CloneRequest(
         shallow,
@@ -83,7 +85,18 @@ def clone_table(
     return place, result
 
 
-def _place(catalog: Catalog, target: str) -> Place:
+def _place(catalog: Catalog, target: str, location: str | None) -> Place:
+    if location is not None:
+        if catalog.name(target).path is not None:
+            raise InvalidOptionError(
+                f"The clone's path is given twice: by its name {target}, and as LOCATION {location}.",
+                table=target,
+                error_class="DELTA_CLONE_AMBIGUOUS_TARGET",
+                sql_state="42613",
+                option="location",
+                next_step="Leave LOCATION out, or give the clone a name.",
+            )
+        return place_of(catalog, TableDefinition(name=target, location=location))
     if is_absolute(target):
         return place_of(catalog, TableDefinition(location=target))
     path = catalog.name(target).path

@@ -64,7 +64,7 @@ _METRICS: Final = pa.struct(
         *_longs("numTableColumns", "numTableColumnsWithStats"),
     ]
 )
-_ROW: Final = pa.schema([("path", pa.string()), ("metrics", _METRICS)])
+RESULT_SCHEMA: Final = pa.schema([("path", pa.string()), ("metrics", _METRICS)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class OptimizeResult:
 
     def as_table(self) -> pa.Table:
         """The row that delta-spark answers with."""
-        return pa.Table.from_pylist([{"path": hadoop_text(self.path), "metrics": self._metrics()}], schema=_ROW)
+        return pa.Table.from_pylist([{"path": hadoop_text(self.path), "metrics": self._metrics()}], schema=RESULT_SCHEMA)
 
     def _metrics(self) -> dict[str, Any]:
         vectors = {"numDeletionVectorsRemoved": self.removed_vectors, "numDeletionVectorRowsRemoved": self.removed_rows}

@@ -13,6 +13,7 @@ from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
 from bayou.spark.sql.refused_statements import LackingStatements
 from bayou.spark.sql.replacing_inserts import as_write
+from bayou.spark.sql.statements.statements import StatementCommands
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -26,6 +27,7 @@ class ParsedStatements:
         self._application = application
         self._constraints = ConstraintStatements(application)
         self._lacking = LackingStatements(application)
+        self._commands = StatementCommands(application)
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
@@ -43,8 +45,7 @@ class ParsedStatements:
         in_script = text is None
         match parsed.nodeName():
             case "DescribeColumn":
-                self._lacking.refuse_description(parsed)
-                return None
+                return self._commands.of_description(parsed)
             case "AddConstraint":
                 refuse_added_key(self._application, parsed)
                 return None
@@ -58,6 +59,8 @@ class ParsedStatements:
         found = None
         if not self._is_known and "constraint" in text.lower():
             found = self._constraints.of_text(text)
+        if found is None:
+            found = self._commands.of_text(text)
         if found is None:
             self._lacking.refuse_text(text)
         return found

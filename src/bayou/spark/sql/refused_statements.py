@@ -14,7 +14,7 @@ from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import described_column, table_name
+from bayou.spark.jvm.relations.parser import table_name
 from bayou.spark.table.not_yet import not_yet
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.session.application import Application
 
 _QUOTED: Final = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`"""
@@ -55,22 +55,9 @@ _STATEMENTS: Final = {
     }.items()
 }
 """The statements by how they begin, up to the word that Spark's own do not have there."""
-_METHODS: Final = {
-    "VACUUM": "use {table}.vacuum(hours), or with dry_run=True what it would delete.",
-    "OPTIMIZE": "use {table}.optimize().executeCompaction(), or executeZOrderBy(column, ...).",
-    "REORG TABLE": "use {table}.reorg().",
-    "RESTORE": "use {table}.restoreToVersion(version) or restoreToTimestamp(time).",
-    "GENERATE": 'use {table}.generate("symlink_format_manifest").',
-    "DESCRIBE HISTORY": "{table}.history() gives the same rows.",
-    "DESCRIBE DETAIL": "{table}.detail() gives the same row.",
-    "ALTER TABLE ... DROP FEATURE": "use {table}.dropFeatureSupport(feature).",
-    "ALTER TABLE ... SYNC IDENTITY": "use {table}.syncIdentity(column).",
-    "ALTER TABLE ... CLUSTER BY": "use {table}.clusterBy(column, ...).",
-    "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
-}
 _INSTEAD: Final = {
-    "CONVERT TO DELTA": "use DeltaTable.convertToDelta(spark, name), or (spark, 'parquet.`/a/path`', partitionSchema=columns).",
     "CLUSTER BY AUTO": "name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
+    "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
 _SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)
@@ -88,11 +75,13 @@ class LackingStatement:
         command: its name.
         table: the name of the table, as SQL has it; None if it is a path, or not known.
         path: the path of the table; None if it is named.
+        is_in_script: whether it is one of a script's.
     """
 
     command: str
     table: str | None = None
     path: str | None = None
+    is_in_script: bool = False
 
     @classmethod
     def read(cls, text: str) -> LackingStatement | None:
@@ -109,19 +98,20 @@ class LackingStatement:
                 found = pattern.match(plain, place)
                 if found is not None:
                     groups = found.groupdict()
-                    return cls(command, _plain_name(groups.get("table")), groups.get("path"))
+                    in_script = _SCRIPT.match(plain) is not None
+                    return cls(command, _plain_name(groups.get("table")), groups.get("path"), in_script)
         return None
 
     def error(self) -> UnsupportedFeatureError:
         """What the user reads."""
-        step = _INSTEAD.get(self.command, "")
-        if self.command in _METHODS:
-            handle = "DeltaTable.forName(spark, name)" if self.table is None else f"DeltaTable.forName(spark, {self.table!r})"
-            if self.path is not None:
-                handle = f"DeltaTable.forPath(spark, {self.path!r})"
-            step = _METHODS[self.command].format(table=handle)
-            return not_yet(f"{self.command} as SQL", self.path or self.table, next_step=step, feature=self.command)
-        return not_yet(self.command, self.path or self.table, next_step=step)
+        if self.is_in_script:
+            return UnsupportedFeatureError(
+                f"{self.command} cannot stand in a SQL script: Spark's parser reads the whole script, and does not know it.",
+                table=self.path or self.table,
+                features=[self.command],
+                next_step="Put the statement into a string: EXECUTE IMMEDIATE 'VACUUM orders'.",
+            )
+        return not_yet(self.command, self.path or self.table, next_step=_INSTEAD.get(self.command, ""))
 
 
 class LackingStatements:
@@ -138,27 +128,6 @@ class LackingStatements:
         """
         found = LackingStatement.read(text)
         if found is not None and self._may_be_ours(active_session(self._application.jvm), found):
-            raise found.error()
-
-    def refuse_description(self, parsed: JavaObject) -> None:
-        """Refuses DESCRIBE HISTORY and DESCRIBE DETAIL, which Spark reads as a column of a table with that name.
-
-        Args:
-            parsed: the DescribeColumn, not resolved.
-
-        Raises:
-            UnsupportedFeatureError: there is no table `history` or `detail`.
-        """
-        jvm = self._application.jvm
-        described = described_column(jvm, parsed)
-        if described is None:
-            return
-        (word, *more), column = described
-        if more or word.lower() not in ("history", "detail"):
-            return
-        spark = active_session(jvm)
-        found = LackingStatement(f"DESCRIBE {word.upper()}", ".".join(map(_as_written, column)))
-        if not _has_table(jvm, spark, word) and self._may_be_ours(spark, found):
             raise found.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
@@ -202,7 +171,7 @@ def _plain_name(name: str | None) -> str | None:
     return None if name is None or name.lower() == "identifier" else name
 
 
-def _has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
+def has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
     """Whether there is a table or a view of that name; in a catalog that is not the session's own, it may be."""
     parts = table_name(jvm, java_session(spark), name)
     if parts is None:

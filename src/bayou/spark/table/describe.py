@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _STRINGS = pa.map_(pa.string(), pa.string())
 _MICROS = pa.timestamp("us", "UTC")
 _JOB = ("jobId", "jobName", "jobRunId", "runId", "jobOwnerId", "triggerType")
-_HISTORY = pa.schema(
+HISTORY_SCHEMA = pa.schema(
     [
         ("version", pa.int64()),
         ("timestamp", _MICROS),
@@ -47,7 +47,7 @@ _HISTORY = pa.schema(
         ("engineInfo", pa.string()),
     ]
 )
-_DETAIL = pa.schema(
+DETAIL_SCHEMA = pa.schema(
     [
         ("format", pa.string()),
         ("id", pa.string()),
@@ -90,7 +90,7 @@ def history_frame(application: Application, spark: SparkSession, entries: Sequen
         }
         for entry in entries
     ]
-    return rows_frame(application, spark, pa.Table.from_pylist(rows, schema=_HISTORY))
+    return rows_frame(application, spark, pa.Table.from_pylist(rows, schema=HISTORY_SCHEMA))
 
 
 def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
@@ -120,7 +120,7 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         "minWriterVersion": protocol.min_writer_version,
         "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
     }
-    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=DETAIL_SCHEMA))
 
 
 def detail_of_other(application: Application, spark: SparkSession, entry: CatalogEntry) -> DataFrame:
@@ -140,7 +140,7 @@ def detail_of_other(application: Application, spark: SparkSession, entry: Catalo
         "partitionColumns": list(entry.partition_by),
         "properties": [],
     }
-    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=DETAIL_SCHEMA))
 
 
 def detail_of_folder(application: Application, spark: SparkSession, path: str) -> DataFrame:
@@ -151,16 +151,21 @@ def detail_of_folder(application: Application, spark: SparkSession, path: str) -
         spark: the session.
         path: the folder.
     """
-    return rows_frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=_DETAIL))
+    return rows_frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=DETAIL_SCHEMA))
 
 
 def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
     """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, structs of these, lists and maps of texts."""
-    fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in table.schema]
-    schema = json.dumps({"type": "struct", "fields": fields})
+    schema = spark_schema(table.schema)
     session = java_session(spark)
     dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
     return DataFrame(dataset, spark)
+
+
+def spark_schema(columns: pa.Schema) -> str:
+    """The JSON of the Spark schema that rows with these columns have."""
+    fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in columns]
+    return json.dumps({"type": "struct", "fields": fields})
 
 
 def _spark(kind: pa.DataType) -> Any:

@@ -35,6 +35,34 @@ def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts
     return jvm.static("bayou.RowChange").of(body, statement, text, columns)
 
 
+def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
+    """A command that stands for a statement of Delta's own.
+
+    Args:
+        jvm: the bridge.
+        body: called with nothing and the JVM session when it is executed, a `BiFunction`; gives the rows as a JVM DataFrame, or
+            None where there are none.
+        text: what EXPLAIN shows.
+        columns: the columns of the rows, as the JSON of a Spark schema.
+    """
+    found = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
+    attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(found)
+    return jvm.static("bayou.Statement").of(body, text, attributes)
+
+
+def explained(jvm: Jvm, session: JavaObject, command: JavaObject, mode: str) -> JavaObject:
+    """EXPLAIN of a command.
+
+    Args:
+        jvm: the bridge.
+        session: the JVM session.
+        command: the command.
+        mode: the word after EXPLAIN, in capitals; empty for none.
+    """
+    plan = session.sessionState().sqlParser().parsePlan(f"EXPLAIN {mode} SELECT 1")
+    return jvm.static("bayou.Nodes").replaced(plan, "logicalPlan", command)
+
+
 def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
     """Runs a parsed statement as Spark resolves it; the counts of one that became a command of bayou's, else an empty text.
 

@@ -11,6 +11,7 @@ from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
+from bayou.spark.jvm.relations.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,6 +85,22 @@ def words(jvm: Jvm, text: str) -> Iterator[str]:
     while (found := lexer.nextToken()).getType() != _END:
         if found.getChannel() == 0:
             yield str(found.getText())
+
+
+def words_of(jvm: Jvm, text: str) -> list[Word]:
+    """The words of a statement, as Spark's lexer finds them; blanks and comments are none.
+
+    Raises:
+        SessionError: this JVM cannot compile the adapters.
+    """
+    parts = str(Adapters.of(jvm).static("bayou.Words").of(text)).split("\0")
+    found = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
+    return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in found]
+
+
+def string_value(session: JavaObject, literal: str) -> str:
+    """What a string literal means, as Spark reads it."""
+    return str(session.sessionState().sqlParser().parseExpression(literal).value())
 
 
 def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:

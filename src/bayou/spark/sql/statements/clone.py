@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CREATE TABLE ... CLONE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pyarrow as pa
+
+from bayou.errors import TableNotFoundError
+from bayou.spark.create.clone import clone_table
+from bayou.spark.sql.statements.maintenance import read_moment, time_of, version_of
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from bayou.spark.sql.statements.context import Context
+    from bayou.spark.sql.statements.reader import Reader, TableReference
+
+_COUNTS: Final = (
+    *("source_table_size", "source_num_of_files", "num_removed_files", "num_copied_files"),
+    *("removed_files_size", "copied_files_size"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clone:
+    """A clone of a table.
+
+    `{CREATE [OR REPLACE] | REPLACE} TABLE [IF NOT EXISTS] target [SHALLOW | DEEP] CLONE source [moment] [TBLPROPERTIES (...)]
+    [LOCATION 'path']`, where the moment is `VERSION AS OF number` or `TIMESTAMP AS OF time`.
+
+    Attributes:
+        target: the clone.
+        source: the table that is cloned.
+        is_shallow: whether the clone refers to the source's files.
+        replaces: whether a table that is there is replaced.
+        if_absent: whether nothing happens where there is a table.
+        moment: VERSION or TIMESTAMP and its value; None for the latest version.
+        properties: further properties, by their literals.
+        location: the literal with the clone's path; None where the catalog chooses it.
+    """
+
+    begins: ClassVar = (("CREATE", "OR", "REPLACE", "TABLE"), ("CREATE", "TABLE"), ("REPLACE", "TABLE"))
+    columns: ClassVar = pa.schema([(name, pa.int64()) for name in _COUNTS])
+
+    target: TableReference
+    source: TableReference
+    is_shallow: bool
+    replaces: bool
+    if_absent: bool = False
+    moment: tuple[str, str] | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    location: str | None = None
+
+    @classmethod
+    def read(cls, reader: Reader) -> Clone | None:
+        """Read what follows the first words; None where it is another statement."""
+        if not reader.has("CLONE"):
+            return None
+        replaces = reader.read_words[-2:] != ("CREATE", "TABLE")
+        if_absent = reader.take("IF", "NOT", "EXISTS")
+        target = reader.table()
+        kind = reader.take_one("SHALLOW", "DEEP")
+        if not reader.take("CLONE"):
+            return None
+        source = reader.table()
+        reader.take("FOR")
+        moment = None
+        if any(reader.next_is(word) for word in ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")):
+            moment = read_moment(reader)
+        properties = _properties(reader) if reader.take("TBLPROPERTIES") else ()
+        location = reader.string() if reader.take("LOCATION") else None
+        return cls(target, source, kind == "SHALLOW", replaces, if_absent, moment, properties, location)
+
+    def run(self, context: Context) -> DataFrame:
+        """Make the clone; gives counts."""
+        location = None if self.location is None else context.string(self.location)
+        properties = {context.text(key): context.text(value) for key, value in self.properties}
+        table = context.table(self.source, "CLONE")
+        altered = table._altered()  # noqa: SLF001  (of this package)
+        target = context.name_of(self.target) if self.target.path is None else context.string(self.target.path)
+        if self.if_absent and self._is_there(context, target):
+            return context.rows(self.columns, [])
+        wanted = {} if self.moment is None else _wanted(context, *self.moment)
+        source = altered.log.snapshot(**wanted, time_zone=context.time_zone)
+        _, done = clone_table(
+            altered,
+            source,
+            target,
+            shallow=self.is_shallow,
+            replace=self.replaces,
+            properties=properties,
+            source_name=table.name,
+            location=location,
+        )
+        values = (
+            source.size_bytes,
+            source.num_files,
+            done.num_removed_files,
+            done.num_copied_files,
+            done.removed_bytes,
+            done.copied_bytes,
+        )
+        return context.rows(self.columns, [dict(zip(_COUNTS, values, strict=True))])
+
+    def _is_there(self, context: Context, target: str) -> bool:
+        name = context.catalog.name(target)
+        if name.path is None:
+            return context.catalog.entry(name) is not None
+        try:
+            context.application.logs.get(qualify(name.path).uri, {}).version()
+        except TableNotFoundError:
+            return False
+        return True
+
+
+def _wanted(context: Context, by: str, value: str) -> dict[str, Any]:
+    return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
+
+
+def _properties(reader: Reader) -> tuple[tuple[str, str], ...]:
+    """Read `(key = value, ...)`; keys are names or string literals, values are string literals, numbers or booleans."""
+    reader.expect("(")
+    found = []
+    while True:
+        key = reader.name_or_string()
+        reader.take("=")
+        found.append((key, reader.value()))
+        if not reader.take(","):
+            break
+    reader.expect(")")
+    return tuple(found)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a statement runs on: the session, and the tables that it names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
+from bayou.protocol.actions.paths import hadoop_text
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.parser import string_value
+from bayou.spark.table.alterations import TableAlterations
+from bayou.spark.table.clone import TableClones
+from bayou.spark.table.describe import rows_frame
+from bayou.spark.table.maintenance import TableMaintenance
+from bayou.spark.table.optimize import TableOptimization
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
+    from bayou.spark.session.application import Application
+    from bayou.spark.sql.statements.reader import TableReference
+
+
+class StatementTable(TableMaintenance, TableOptimization, TableAlterations, TableClones):
+    """A table with the methods that statements call."""
+
+    @property
+    def name(self) -> str | None:
+        """Its name in the catalog; None for a path."""
+        return self._name
+
+
+@dataclass(frozen=True)
+class Context:
+    """A session on which a statement runs.
+
+    Attributes:
+        application: the application.
+        spark: the session.
+    """
+
+    application: Application
+    spark: SparkSession
+
+    @property
+    def catalog(self) -> Catalog:
+        """The session's catalog."""
+        return Catalog(self.application.jvm, self.spark)
+
+    def string(self, literal: str) -> str:
+        """What a string literal means."""
+        return string_value(java_session(self.spark), literal)
+
+    @property
+    def time_zone(self) -> str:
+        """The session's time zone."""
+        return self.spark.conf.get("spark.sql.session.timeZone") or "UTC"
+
+    def rows(self, columns: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
+        """Rows as a DataFrame."""
+        return rows_frame(self.application, self.spark, pa.Table.from_pylist(list(rows), schema=columns))
+
+    def text(self, written: str) -> str:
+        """What the key or the value of a property means: a string literal's text, or the word itself without backticks."""
+        return self.string(written) if written[:1] in {"'", '"'} else written.replace("`", "")
+
+    def path_of(self, reference: TableReference) -> str | None:
+        """The path that a statement names its table by; None for a name in the catalog."""
+        if reference.path is not None:
+            return self.string(reference.path)
+        return self.catalog.name(self.name_of(reference)).path
+
+    def name_of(self, reference: TableReference) -> str:
+        """The name that a statement has for its table, as SQL has it; one that is computed is computed now."""
+        if reference.computed is None:
+            return reference.text
+        found = self.spark.sql(f"SELECT {reference.computed}").first()
+        return "" if found is None else str(found[0])
+
+    def table(self, reference: TableReference, operation: str) -> StatementTable:
+        """The Delta table that a statement names.
+
+        Args:
+            reference: its name or path.
+            operation: the statement, for errors.
+
+        Raises:
+            TableNotFoundError: there is no table of that name, or it is not a Delta table.
+            InvalidOptionError: the name is that of a view, or of a table in another catalog.
+        """
+        path = self.path_of(reference)
+        if path is not None:
+            return self._at_path(path, operation)
+        name = self.catalog.name(self.name_of(reference))
+        entry = self.entry(name, operation)
+        if entry.provider != "delta":
+            raise not_delta(name.text, operation)
+        found = StatementTable._at(self.spark, entry.location, {})  # noqa: SLF001  (a class of this package)
+        found._name = entry.name  # noqa: SLF001
+        return found
+
+    def entry(self, name: TableName, operation: str) -> CatalogEntry:
+        """The catalog's entry of a table.
+
+        Raises:
+            TableNotFoundError: there is none.
+            InvalidOptionError: it is that of a view.
+        """
+        entry = self.catalog.entry(name)
+        if entry is None:
+            raise TableNotFoundError(
+                f"The table or view {name.text} cannot be found.",
+                table=name.text,
+                error_class="TABLE_OR_VIEW_NOT_FOUND",
+                sql_state="42P01",
+                next_step="check the name and the current database.",
+            )
+        if entry.is_view:
+            raise InvalidOptionError(
+                f"'{operation}' expects a table but {name.text} is a view.",
+                table=name.text,
+                operation=operation,
+                error_class="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
+                sql_state="42809",
+                next_step="name the table that the view reads.",
+            )
+        return entry
+
+    def _at_path(self, path: str, operation: str) -> StatementTable:
+        uri = qualify(path).uri
+        try:
+            self.application.logs.get(uri, {}).version()
+        except TableNotFoundError as error:
+            raise not_delta(hadoop_text(uri), operation) from error
+        return StatementTable._at(self.spark, path, {})  # noqa: SLF001
+
+
+def not_delta(table: str, operation: str) -> TableNotFoundError:
+    """The error for what is no Delta table."""
+    shown = redact_uri(table)
+    return TableNotFoundError(
+        f"{shown} is not a Delta table. {operation} is only supported for Delta tables.",
+        table=shown,
+        operation=operation,
+        error_class="DELTA_TABLE_ONLY_OPERATION",
+        sql_state="0AKDD",
+        next_step="name a Delta table, or make this one a Delta table by CONVERT TO DELTA.",
+    )

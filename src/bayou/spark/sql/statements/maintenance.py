@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import pyarrow as pa
+
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.spark.maintenance.optimize_result import RESULT_SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from typing_extensions import Self
+
+    from bayou.spark.sql.statements.context import Context
+    from bayou.spark.sql.statements.reader import Reader, TableReference
+
+_PATH: Final = pa.schema([("path", pa.string())])
+_NUMBER: Final = re.compile(r"\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuum:
+    """`VACUUM table [FULL | LITE] [USING INVENTORY table | (query)] [RETAIN number HOURS] [DRY RUN]`.
+
+    Attributes:
+        table: the table.
+        kind: FULL or LITE; None where the session decides.
+        inventory: the table or the query with the listing to use; None for a listing of VACUUM's own.
+        hours: the retention as it is written; None where the table decides.
+        is_dry_run: whether nothing is deleted.
+    """
+
+    begins: ClassVar = (("VACUUM",),)
+    columns: ClassVar = _PATH
+
+    table: TableReference
+    kind: str | None = None
+    inventory: str | None = None
+    hours: str | None = None
+    is_dry_run: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read what follows the first word."""
+        table = reader.table()
+        given: dict[str, object] = {}
+
+        def once(clause: str, name: str, value: object) -> None:
+            if name in given:
+                raise reader.error(f"Found duplicate clauses: {clause}")
+            given[name] = value
+
+        while not reader.is_at_end:
+            if kind := reader.take_one("FULL", "LITE"):
+                once("FULL/LITE", "kind", kind)
+            elif reader.take("USING", "INVENTORY"):
+                once("USING INVENTORY", "inventory", _inventory(reader))
+            elif reader.take("RETAIN"):
+                once("RETAIN", "hours", reader.number())
+                reader.expect("HOURS")
+            elif reader.take("DRY", "RUN"):
+                once("DRY RUN", "is_dry_run", value=True)
+            else:
+                raise reader.error()
+        return cls(table, **given)  # type: ignore[arg-type]
+
+    def run(self, context: Context) -> DataFrame:
+        """Delete the files; gives the table's path, or those that would be deleted."""
+        if self.inventory is not None and self.kind == "LITE":
+            raise InvalidOptionError(
+                "Mutually exclusive clauses: LITE and USING INVENTORY.",
+                table=self.table.text,
+                error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
+                sql_state="KD009",
+                next_step="Give one of them.",
+            )
+        inventory = None
+        if self.inventory is not None:
+            inventory = context.spark.sql(f"SELECT * FROM {self.inventory}")  # noqa: S608  (the user's own statement)
+        return context.table(self.table, "VACUUM").vacuum(
+            None if self.hours is None else float(self.hours),
+            kind=None if self.kind is None else self.kind.lower(),  # type: ignore[arg-type]
+            dry_run=self.is_dry_run,
+            inventory=inventory,
+        )
+
+
+def _inventory(reader: Reader) -> str:
+    if not reader.next_is("("):
+        return reader.name()
+    reader.expect("(")
+    query = reader.until()
+    reader.expect(")")
+    return f"({query})"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimize:
+    """`OPTIMIZE table [FULL] [WHERE condition] [ZORDER BY column, ...]`.
+
+    Attributes:
+        table: the table.
+        is_full: whether all files of a clustered table are clustered again.
+        where: a condition on partition columns; None for all of them.
+        z_order: the columns of the curve; empty for none.
+    """
+
+    begins: ClassVar = (("OPTIMIZE",),)
+    columns: ClassVar = RESULT_SCHEMA
+
+    table: TableReference
+    is_full: bool = False
+    where: str | None = None
+    z_order: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read what follows the first word."""
+        table = reader.table()
+        is_full = reader.take("FULL")
+        where = reader.until(("ZORDER", "BY")) if reader.take("WHERE") else None
+        z_order = reader.names() if reader.take("ZORDER", "BY") else ()
+        return cls(table, is_full, where, z_order)
+
+    def run(self, context: Context) -> DataFrame:
+        """Rewrite the files; gives the path and the metrics."""
+        builder = context.table(self.table, "OPTIMIZE").optimize()
+        if self.where is not None:
+            builder = builder.where(self.where)
+        if self.is_full:
+            if self.z_order:
+                raise InvalidOptionError(
+                    "OPTIMIZE FULL clusters a table by its own columns, and ZORDER BY names others.",
+                    table=self.table.text,
+                    error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
+                    sql_state="42613",
+                    next_step="Leave FULL or ZORDER BY out.",
+                )
+            return builder.executeFull()
+        return builder.executeZOrderBy(*self.z_order) if self.z_order else builder.executeCompaction()
+
+
+@dataclass(frozen=True, slots=True)
+class Reorg:
+    """`REORG TABLE table [WHERE condition] APPLY (PURGE)`.
+
+    Attributes:
+        table: the table.
+        where: a condition on partition columns; None for all of them.
+        upgrades_uniform: whether it asks for UniForm, which bayou does not write.
+    """
+
+    begins: ClassVar = (("REORG", "TABLE"),)
+    columns: ClassVar = RESULT_SCHEMA
+
+    table: TableReference
+    where: str | None = None
+    upgrades_uniform: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read what follows the first words."""
+        table = reader.table()
+        where = reader.until(("APPLY", "(")) if reader.take("WHERE") else None
+        reader.expect("APPLY", "(")
+        uniform = reader.take("UPGRADE", "UNIFORM")
+        if uniform:
+            reader.until()
+        else:
+            reader.expect("PURGE")
+        reader.expect(")")
+        return cls(table, where, uniform)
+
+    def run(self, context: Context) -> DataFrame:
+        """Rewrite the files; gives the path and the metrics."""
+        table = context.table(self.table, "REORG TABLE")
+        if self.upgrades_uniform:
+            raise UnsupportedFeatureError(
+                "bayou writes no Iceberg metadata, which REORG TABLE ... APPLY (UPGRADE UNIFORM) asks for.",
+                table=self.table.text,
+                features=["UniForm"],
+                next_step="use APPLY (PURGE), or an engine that writes UniForm.",
+            )
+        return table.reorg(self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """`RESTORE [TABLE] table [TO] [FOR] {VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME} AS OF value`.
+
+    Attributes:
+        table: the table.
+        by: VERSION or TIMESTAMP.
+        value: the version, or an expression for the time.
+    """
+
+    begins: ClassVar = (("RESTORE", "TABLE"), ("RESTORE",))
+    columns: ClassVar = pa.schema(
+        [
+            (name, pa.int64())
+            for name in (
+                *("table_size_after_restore", "num_of_files_after_restore", "num_removed_files", "num_restored_files"),
+                *("removed_files_size", "restored_files_size"),
+            )
+        ]
+    )
+
+    table: TableReference
+    by: str
+    value: str
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read what follows the first words."""
+        table = reader.table()
+        reader.take("TO")
+        reader.take("FOR")
+        by, value = read_moment(reader)
+        return cls(table, by, value)
+
+    def run(self, context: Context) -> DataFrame:
+        """Make the table what it was; gives counts."""
+        table = context.table(self.table, "RESTORE")
+        if self.by == "VERSION":
+            return table.restoreToVersion(version_of(context, self.value))
+        return table.restoreToTimestamp(time_of(context, self.value))
+
+
+def read_moment(reader: Reader) -> tuple[str, str]:
+    """Read `VERSION AS OF value` or `TIMESTAMP AS OF value`, in one of its spellings."""
+    word = reader.take_one("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
+    if word is None:
+        raise reader.error()
+    reader.expect("AS", "OF")
+    return "VERSION" if word.endswith("VERSION") else "TIMESTAMP", reader.until(("TBLPROPERTIES",), ("LOCATION",))
+
+
+def version_of(context: Context, text: str) -> int:
+    """The version that a number or a string literal is.
+
+    Raises:
+        InvalidOptionError: it is neither.
+    """
+    plain = context.text(text)
+    if _NUMBER.fullmatch(plain.strip()) is None:
+        raise InvalidOptionError(f"{text} is no version.", option="version", next_step="Give a number from 0 on.")
+    return int(plain)
+
+
+def time_of(context: Context, text: str) -> str:
+    """The time that a constant expression is, in the session's time zone."""
+    found = context.spark.sql(f"SELECT CAST(CAST(({text}) AS TIMESTAMP) AS STRING)").first()
+    if found is None or found[0] is None:
+        raise InvalidOptionError(f"{text} is no time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'.")
+    return str(found[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """`GENERATE symlink_format_manifest FOR TABLE table`.
+
+    Attributes:
+        mode: the kind of manifests.
+        table: the table.
+    """
+
+    begins: ClassVar = (("GENERATE",),)
+    columns: ClassVar = pa.schema([])
+
+    mode: str
+    table: TableReference
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Read what follows the first word."""
+        mode = reader.name()
+        reader.expect("FOR", "TABLE")
+        return cls(mode, reader.table())
+
+    def run(self, context: Context) -> None:
+        """Write the manifests."""
+        context.table(self.table, "GENERATE").generate(self.mode)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeStatistics:
+    """`ANALYZE TABLE table COMPUTE DELTA STATISTICS`, a statement of Databricks.
+
+    Attributes:
+        table: the table.
+    """
+
+    begins: ClassVar = (("ANALYZE", "TABLE"),)
+    columns: ClassVar = pa.schema(
+        [("path", pa.string()), *((name, pa.int64()) for name in ("num_files", "num_updated_files", "num_scanned_files"))]
+    )
+
+    table: TableReference
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self | None:
+        """Read what follows the first words; None where it is Spark's own statement."""
+        if not reader.has("DELTA"):
+            return None
+        table = reader.table()
+        reader.expect("COMPUTE", "DELTA", "STATISTICS")
+        return cls(table)
+
+    def run(self, context: Context) -> DataFrame:
+        """Make the statistics anew; gives counts."""
+        return context.table(self.table, "ANALYZE TABLE").computeStatistics()

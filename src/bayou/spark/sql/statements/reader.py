@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A statement, read word by word. The words are those that Spark's lexer finds, so quotes and comments are Spark's."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bayou.errors import SqlSyntaxError
+from bayou.spark.jvm.relations.words import Word
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """What a statement says of its table.
+
+    Attributes:
+        name: its name, as SQL has it; None for a path in quotes, and for a name that is computed.
+        path: the string literal with its path; None for a name.
+        computed: the expression in `IDENTIFIER(...)` that gives the name; None for others.
+    """
+
+    name: str | None
+    path: str | None = None
+    computed: str | None = None
+
+    @property
+    def text(self) -> str:
+        """As the statement has it."""
+        return self.name or self.path or f"IDENTIFIER({self.computed})"
+
+
+class Reader:
+    """The words of a statement that are not read yet."""
+
+    def __init__(self, text: str, words: Sequence[Word]) -> None:
+        self.text = text
+        self._words = list(words)
+        while self._words and self._words[-1].text == ";":
+            self._words.pop()
+        self._at = 0
+        self._wanted: list[str] = []
+
+    @property
+    def read_words(self) -> tuple[str, ...]:
+        """The words that are read, in capitals."""
+        return tuple(each.text.upper() for each in self._words[: self._at])
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether every word is read."""
+        return self._at == len(self._words)
+
+    @property
+    def position(self) -> int:
+        """Where in the text the next word begins."""
+        word = self._peek()
+        return len(self.text) if word is None else word.start
+
+    def has(self, word: str) -> bool:
+        """Whether a word is among those that are not read yet."""
+        return any(each.text.upper() == word for each in self._words[self._at :])
+
+    def next_is(self, *words: str) -> bool:
+        """Whether these words come next, in any case."""
+        if words[-1].isidentifier():  # a word, and not a sign that may go on with what was there
+            self._wanted.append(" ".join(words))
+        found = self._words[self._at : self._at + len(words)]
+        return len(found) == len(words) and all(each.text.upper() == word for each, word in zip(found, words, strict=True))
+
+    def take(self, *words: str) -> bool:
+        """Read these words if they come next."""
+        is_next = self.next_is(*words)
+        if is_next:
+            self._read(len(words))
+        return is_next
+
+    def take_one(self, *words: str) -> str | None:
+        """Read one of these words if it comes next; gives it in capitals."""
+        return next((word for word in words if self.take(word)), None)
+
+    def expect(self, *words: str) -> None:
+        """Read these words.
+
+        Raises:
+            SqlSyntaxError: others come next.
+        """
+        if not self.take(*words):
+            raise self.error()
+
+    def name(self) -> str:
+        """Read a name of one part or more, as SQL has it.
+
+        Raises:
+            SqlSyntaxError: there is none.
+        """
+        start = self._at
+        self._part()
+        while self.take("."):
+            self._part()
+        return self.text[self._words[start].start : self._words[self._at - 1].end]
+
+    def names(self) -> tuple[str, ...]:
+        """Read names with commas between them, and parentheses around them or none."""
+        is_open = self.take("(")
+        found = [self.name()]
+        while self.take(","):
+            found.append(self.name())
+        if is_open:
+            self.expect(")")
+        return tuple(found)
+
+    def table(self) -> TableReference:
+        """Read a table's name, its path in quotes, or `IDENTIFIER(...)`."""
+        if self.take("IDENTIFIER", "("):
+            computed = self.until()
+            self.expect(")")
+            return TableReference(None, None, computed)
+        word = self._peek()
+        if word is not None and word.is_string:
+            self._read(1)
+            return TableReference(None, word.text)
+        return TableReference(self.name())
+
+    def name_or_string(self) -> str:
+        """Read a name, or a string literal as it is written."""
+        word = self._peek()
+        return self.string() if word is not None and word.is_string else self.name()
+
+    def string(self) -> str:
+        """Read a string literal, as it is written.
+
+        Raises:
+            SqlSyntaxError: there is none.
+        """
+        word = self._peek()
+        self._wanted.append("a string")
+        if word is None or not word.is_string:
+            raise self.error()
+        self._read(1)
+        return word.text
+
+    def value(self) -> str:
+        """Read the value of a property, as it is written: a string literal, a number, or true or false."""
+        word = self._peek()
+        if word is not None and word.is_string:
+            return self.string()
+        return (self.take_one("TRUE", "FALSE") or self.number()).lower()
+
+    def number(self) -> str:
+        """Read a number, which may have a sign.
+
+        Raises:
+            SqlSyntaxError: there is none.
+        """
+        sign = "-" if self.take("-") else ""
+        word = self._peek()
+        self._wanted.append("a number")
+        if word is None or _NUMBER.fullmatch(word.text) is None:
+            raise self.error()
+        self._read(1)
+        return sign + word.text
+
+    def until(self, *ends: tuple[str, ...]) -> str:
+        """Read up to words that stand outside of parentheses, or to the end; gives the text between.
+
+        Raises:
+            SqlSyntaxError: there is nothing.
+        """
+        start, depth = self._at, 0
+        while not self.is_at_end and not (depth == 0 and any(self.next_is(*words) for words in ends)):
+            depth += {"(": 1, ")": -1}.get(self._words[self._at].text, 0)
+            if depth < 0:
+                break
+            self._read(1)
+        if self._at == start:
+            self._wanted.append("an expression")
+            raise self.error()
+        return self.text[self._words[start].start : self._words[self._at - 1].end]
+
+    def end(self) -> None:
+        """Check that nothing follows.
+
+        Raises:
+            SqlSyntaxError: something does.
+        """
+        if not self.is_at_end:
+            raise self.error()
+
+    def error(self, what: str | None = None) -> SqlSyntaxError:
+        """The error for what comes next.
+
+        Args:
+            what: what is wrong with it; that it is not expected if None.
+        """
+        word = self._peek()
+        found = "the end of the statement" if word is None else f"'{word.text}'"
+        wanted = list(dict.fromkeys(self._wanted))
+        place = len(self.text.rstrip()) if word is None else word.start
+        line = self.text.count("\n", 0, place) + 1
+        column = place - (self.text.rfind("\n", 0, place) + 1)
+        near = [] if word is None else difflib.get_close_matches(word.text.upper(), [each.split()[0] for each in wanted], n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        expected = f" Expected: {', '.join(wanted)}." if wanted and what is None else ""
+        shown = self.text.split("\n")[line - 1]
+        return SqlSyntaxError(
+            f"{what or f'Syntax error at or near {found}'} (line {line}, pos {column}).{expected}{hint}\n\n"
+            f"== SQL ==\n{shown}\n{'-' * column}^^^",
+            next_step="Correct the statement; docs/sql.md has its clauses.",
+            line=line,
+            position=column,
+        )
+
+    def _part(self) -> None:
+        word = self._peek()
+        self._wanted.append("a name")
+        if word is None or not word.is_name:
+            raise self.error()
+        self._read(1)
+
+    def _peek(self) -> Word | None:
+        return None if self.is_at_end else self._words[self._at]
+
+    def _read(self, count: int) -> None:
+        self._at += count
+        self._wanted.clear()

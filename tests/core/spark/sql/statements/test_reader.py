@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What statements of Delta's are read as, and where a wrong one is wrong."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bayou.errors import SqlSyntaxError
+from bayou.spark.jvm.relations.words import Word
+from bayou.spark.sql.statements.alteration import ClusterBy, Convert, DropFeature, SyncIdentity
+from bayou.spark.sql.statements.clone import Clone
+from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
+from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, Optimize, Reorg, Restore, Vacuum
+from bayou.spark.sql.statements.reader import Reader, TableReference
+from bayou.spark.sql.statements.statements import read_statement
+
+# As Spark's lexer, as far as these texts go.
+KINDS = {
+    "BACKQUOTED_IDENTIFIER": r"`(?:``|[^`])*`",
+    "STRING_LITERAL": r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"",
+    "INTEGER_VALUE": r"\d+(?:\.\d+)?",
+    "IDENTIFIER": r"\w+",
+    "": r"[^\s\w]",
+}
+WORDS = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, pattern in enumerate(KINDS.values())))
+COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def read(text):
+    plain = COMMENTS.sub(lambda found: " " * len(found[0]), text)
+    kinds = list(KINDS)
+    words = [Word(kinds[int(found.lastgroup[1:])], found[0], found.start(), found.end()) for found in WORDS.finditer(plain)]
+    return read_statement(Reader(text, words))
+
+
+T = TableReference("t")
+CONDITION = "(p = 1 and q in (1, 2))"
+PATH = TableReference("delta.`/a/b c`")
+QUOTED = TableReference(None, "'/a b'")
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("vacuum t", Vacuum(T)),
+        ("VACUUM '/a b' ;;", Vacuum(QUOTED)),
+        ("VACUUM delta.`/a/b c` DRY RUN RETAIN 1.5 HOURS LITE", Vacuum(PATH, "LITE", None, "1.5", True)),
+        ("vacuum t retain -1 hours full", Vacuum(T, "FULL", None, "-1")),
+        ("vacuum t using inventory a.b dry run", Vacuum(T, None, "a.b", None, True)),
+        ("vacuum t using inventory (select (1) from x) lite", Vacuum(T, "LITE", "(select (1) from x)")),
+        ("optimize t", Optimize(T)),
+        ("optimize vacuum full", Optimize(TableReference("vacuum"), True)),
+        ("optimize t where (p = 1 and q in (1, 2)) zorder by (a, b.`c.d`)", Optimize(T, False, CONDITION, ("a", "b.`c.d`"))),
+        ("OPTIMIZE t -- all\nZORDER /* x */ BY a, b", Optimize(T, False, None, ("a", "b"))),
+        ("reorg table t apply (purge)", Reorg(T)),
+        ("REORG TABLE t WHERE p = 'x' APPLY (PURGE)", Reorg(T, "p = 'x'")),
+        ("reorg table t apply (upgrade uniform (iceberg_compat_version = 2))", Reorg(T, None, True)),
+        ("restore t version as of 3", Restore(T, "VERSION", "3")),
+        ("RESTORE TABLE t TO FOR SYSTEM_TIME AS OF '2026-01-01'", Restore(T, "TIMESTAMP", "'2026-01-01'")),
+        (
+            "restore table table to timestamp as of current_timestamp() - interval 1 day",
+            Restore(TableReference("table"), "TIMESTAMP", "current_timestamp() - interval 1 day"),
+        ),
+        ("generate symlink_format_manifest for table t", Generate("symlink_format_manifest", T)),
+        ("analyze table t compute delta statistics", ComputeStatistics(T)),
+        ("describe history a.b limit 5", DescribeHistory(TableReference("a.b"), 5)),
+        ("DESC DETAIL '/a b'", DescribeDetail(QUOTED)),
+        ("convert to delta parquet.`/a`", Convert("parquet.`/a`")),
+        (
+            "CONVERT TO DELTA t NO STATISTICS PARTITIONED BY (a decimal(9,2), b timestamp)",
+            Convert("t", False, "a decimal(9,2), b timestamp"),
+        ),
+        ("alter table t drop feature deletionVectors truncate history", DropFeature(T, "deletionVectors", True)),
+        ("ALTER TABLE t DROP FEATURE 'x-y'", DropFeature(T, "'x-y'")),
+        ("alter table t change a.b sync identity", SyncIdentity(T, "a.b")),
+        ("alter table t alter column column sync identity", SyncIdentity(T, "column")),
+        ("alter table t cluster by (a, b.c)", ClusterBy(T, ("a", "b.c"))),
+        ("alter table t cluster by none", ClusterBy(T, ())),
+        ("create table c shallow clone t", Clone(TableReference("c"), T, True, False)),
+        (
+            "create or replace table c clone t version as of 3 tblproperties ('a' = 'b', c.d = 1, e = true) location '/a b'",
+            Clone(
+                TableReference("c"),
+                T,
+                False,
+                True,
+                False,
+                ("VERSION", "3"),
+                (("'a'", "'b'"), ("c.d", "1"), ("e", "true")),
+                "'/a b'",
+            ),
+        ),
+        ("create table if not exists c deep clone t", Clone(TableReference("c"), T, False, False, True)),
+        ("replace table c clone t", Clone(TableReference("c"), T, False, True)),
+    ],
+)  # fmt: skip
+def test_a_statement_is_read(text, statement):
+    assert read(text) == statement
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select 1 from vacuum",
+        "create table x (a int",
+        "create table clone (",
+        "replace table x as",
+        "alter table t drop feature_column x y",
+        "alter table t cluster by auto",
+        "analyze table t compute",
+        "analyze table t compute statistics for",
+        "insert into optimize values",
+        "",
+    ],
+)
+def test_what_is_not_deltas_is_left_to_spark(text):
+    assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "line", "position"),
+    [
+        ("vacuum", "Expected: a name", 1, 6),
+        ("vacuum t retain 1 hours retain 2 hours", "Found duplicate clauses: RETAIN", 1, 33),
+        ("vacuum t full lite", "Found duplicate clauses: FULL/LITE", 1, 18),
+        ("vacuum t\nRETIAN 5 HOURS", "Did you mean RETAIN?", 2, 0),
+        ("vacuum t retain soon hours", "Expected: a number", 1, 16),
+        ("optimize t where", "Expected: an expression", 1, 16),
+        ("optimize t zorder (a)", "at or near 'zorder'", 1, 11),
+        ("optimize t zorder by (a, b", "the end of the statement", 1, 26),
+        ("reorg table t apply (purge) x", "at or near 'x'", 1, 28),
+        ("restore t to", "Expected: FOR, VERSION, SYSTEM_VERSION, TIMESTAMP, SYSTEM_TIME.", 1, 12),
+        ("restore t to 3", "at or near '3'", 1, 13),
+        ("generate x for t", "FOR TABLE", 1, 11),
+        ("describe history t limit x", "Expected: a number", 1, 25),
+        ("convert to delta t partitioned by (a int) no statistics", "at or near 'no'", 1, 42),
+        ("create table c clone t location 5", "Expected: a string", 1, 32),
+        ("alter table t drop feature", "the end of the statement", 1, 26),
+    ],
+)
+def test_a_wrong_statement_is_refused_at_its_place(text, part, line, position):
+    with pytest.raises(SqlSyntaxError) as caught:
+        read(text)
+    error = caught.value
+    assert part in str(error)
+    assert (error.facts["line"], error.facts["position"]) == (line, position)
+    assert f"{'-' * position}^^^" in str(error)
