@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 
-from tests.smoke.operations import Place, equal, operation
+from tests.smoke.operations import Place, equal, operation, refused
 
 import bayou
 from bayou import DeltaTable
@@ -115,3 +115,19 @@ def z_order_and_cluster(on: Place) -> None:
         assert sorted(map(tuple, on.spark.read.format("delta").load(other).collect())) == before
     finally:
         on.spark.conf.unset(size)
+
+
+@operation
+def maintenance_in_sql(on: Place) -> None:
+    path = on.saved(*ROWS)
+    on.rows((3, "c")).write.format("delta").mode("append").save(path)
+    table = f"delta.`{path}`"
+    equal(on.sql(f"OPTIMIZE {table}").select("metrics.numFilesAdded"), [(1,)])
+    equal(on.sql(f"DESCRIBE HISTORY {table} LIMIT 1").select("version", "operation"), [(2, "OPTIMIZE")])
+    equal(on.sql(f"DESCRIBE DETAIL {table}").select("format", "numFiles"), [("delta", 1)])
+    equal(on.sql(f"RESTORE TABLE {table} TO VERSION AS OF 0").selectExpr("num_restored_files > 0"), [(True,)])
+    equal(on.sql(f"CREATE TABLE delta.`{path}-clone` CLONE {table}").selectExpr("num_copied_files > 0"), [(True,)])
+    on.expect(f"{path}-clone", *ROWS)
+    assert on.sql(f"VACUUM {table} RETAIN 240 HOURS DRY RUN").columns == ["path"]
+    assert "DeltaStatement" in on.sql(f"EXPLAIN REORG TABLE {table} APPLY (PURGE)").first()[0]
+    refused(lambda: on.sql(f"VACUUM {table} RETIAN 5 HOURS"), "Did you mean RETAIN")

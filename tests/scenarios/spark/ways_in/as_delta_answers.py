@@ -62,7 +62,6 @@ answers["statements"] = [
         "create table zt (a int) using delta comment 'a clone of x'",
         "create table t using delta as select clone from nope",
         "alter table zt add columns (a int comment 'x drop feature y')",
-        "create table t2 shallow clone zt",
     )
 ]
 

@@ -105,7 +105,8 @@ class DescribeDetail:
             return detail_frame(application, spark, application.logs.get(qualify(path).uri, {}).update())
         except TableNotFoundError as error:
             if self.table.path is None:  # delta.`/a/path`
-                raise not_delta(path, "DESCRIBE DETAIL") from error
+                message = f"{path} is not a Delta table."
+                raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01") from error
             if isinstance(error, PathNotFoundError):
                 message = f"File path {path} does not exist."
                 raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND", sql_state="42K03") from error
