@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
-from bayou.protocol.actions.paths import hadoop_text
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import string_value
@@ -140,7 +139,14 @@ class Context:
         try:
             self.application.logs.get(uri, {}).version()
         except TableNotFoundError as error:
-            raise not_delta(hadoop_text(uri), operation) from error
+            raise TableNotFoundError(
+                f"`{redact_uri(path)}` is not a Delta table, so that {operation} does not work on it.",
+                table=redact_uri(uri),
+                operation=operation,
+                error_class="DELTA_MISSING_DELTA_TABLE",
+                sql_state="42P01",
+                next_step="check the path.",
+            ) from error
         return StatementTable._at(self.spark, path, {})  # noqa: SLF001
 
 

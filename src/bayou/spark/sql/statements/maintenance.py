@@ -52,7 +52,7 @@ class Vacuum:
 
         def once(clause: str, name: str, value: object) -> None:
             if name in given:
-                raise reader.error(f"Found duplicate clauses: {clause}")
+                raise reader.error(f"Found duplicate clauses: {clause}", "DUPLICATE_CLAUSES", "42614")
             given[name] = value
 
         while not reader.is_at_end:
@@ -67,18 +67,13 @@ class Vacuum:
                 once("DRY RUN", "is_dry_run", value=True)
             else:
                 raise reader.error()
+        if given.get("kind") == "LITE" and "inventory" in given:
+            clauses = "Mutually exclusive clauses: LITE and USING INVENTORY"
+            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES", "KD009")
         return cls(table, **given)  # type: ignore[arg-type]
 
     def run(self, context: Context) -> DataFrame:
         """Delete the files; gives the table's path, or those that would be deleted."""
-        if self.inventory is not None and self.kind == "LITE":
-            raise InvalidOptionError(
-                "Mutually exclusive clauses: LITE and USING INVENTORY.",
-                table=self.table.text,
-                error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
-                sql_state="KD009",
-                next_step="Give one of them.",
-            )
         inventory = None
         if self.inventory is not None:
             inventory = context.spark.sql(f"SELECT * FROM {self.inventory}")  # noqa: S608  (the user's own statement)

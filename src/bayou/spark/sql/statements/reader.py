@@ -192,11 +192,13 @@ class Reader:
         if not self.is_at_end:
             raise self.error()
 
-    def error(self, what: str | None = None) -> SqlSyntaxError:
+    def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR", sql_state: str = "42601") -> SqlSyntaxError:
         """The error for what comes next.
 
         Args:
             what: what is wrong with it; that it is not expected if None.
+            error_class: Spark's or delta-spark's class of the error.
+            sql_state: its SQLSTATE.
         """
         word = self._peek()
         found = "the end of the statement" if word is None else f"'{word.text}'"
@@ -212,6 +214,8 @@ class Reader:
             f"{what or f'Syntax error at or near {found}'} (line {line}, pos {column}).{expected}{hint}\n\n"
             f"== SQL ==\n{shown}\n{'-' * column}^^^",
             next_step="Correct the statement; docs/sql.md has its clauses.",
+            error_class=error_class,
+            sql_state=sql_state,
             line=line,
             position=column,
         )

@@ -49,7 +49,7 @@ QUOTED = TableReference(None, "'/a b'")
         ("VACUUM delta.`/a/b c` DRY RUN RETAIN 1.5 HOURS LITE", Vacuum(PATH, "LITE", None, "1.5", True)),
         ("vacuum t retain -1 hours full", Vacuum(T, "FULL", None, "-1")),
         ("vacuum t using inventory a.b dry run", Vacuum(T, None, "a.b", None, True)),
-        ("vacuum t using inventory (select (1) from x) lite", Vacuum(T, "LITE", "(select (1) from x)")),
+        ("vacuum t using inventory (select (1) from x) full", Vacuum(T, "FULL", "(select (1) from x)")),
         ("optimize t", Optimize(T)),
         ("optimize vacuum full", Optimize(TableReference("vacuum"), True)),
         ("optimize t where (p = 1 and q in (1, 2)) zorder by (a, b.`c.d`)", Optimize(T, False, CONDITION, ("a", "b.`c.d`"))),
@@ -124,6 +124,7 @@ def test_what_is_not_deltas_is_left_to_spark(text):
     [
         ("vacuum", "Expected: a name", 1, 6),
         ("vacuum t retain 1 hours retain 2 hours", "Found duplicate clauses: RETAIN", 1, 33),
+        ("vacuum t using inventory x lite", "Mutually exclusive clauses: LITE and USING INVENTORY", 1, 31),
         ("vacuum t full lite", "Found duplicate clauses: FULL/LITE", 1, 18),
         ("vacuum t\nRETIAN 5 HOURS", "Did you mean RETAIN?", 2, 0),
         ("vacuum t retain soon hours", "Expected: a number", 1, 16),
