@@ -60,9 +60,9 @@ class Pauses:
         self._sleep(pause)
         return True
 
-    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
-        """The error once there are no pauses left."""
-        error = failure.error(doing, table, path)
+    def over(self, failure: Failure, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
+        """The error once there are no pauses left. The arguments are those of `Failure.error`."""
+        error = failure.error(doing, table, path, may_be_done=may_be_done)
         tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
         return StorageError(
             f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts

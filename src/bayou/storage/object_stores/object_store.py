@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
-from bayou.errors import StorageError, redact_uri
+from bayou.errors import DeltaError, StorageError, redact_uri
 from bayou.storage.object_stores.attempts import Pauses, attempt
 from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
@@ -178,8 +178,14 @@ class ObjectStore:
         with _alone:
             if self._is_there(path):
                 return False
-            self.put(path, data)
-            return True
+            # Sent once at a time, so that a refusal after an answer that was lost does not count as "nothing was written".
+            return self._tried(
+                "create the file",
+                path,
+                lambda: self._obstore.put(self._once, self._key(path), data, use_multipart=False),
+                lambda: True,
+                needs_object=False,
+            )
 
     def _created(self, path: str, data: bytes) -> bool:
         key = self._key(path)
@@ -187,9 +193,20 @@ class ObjectStore:
             "create the file",
             path,
             lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
-            lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
+            lambda: self._holds(path, data),  # a commit's own id makes it unlike any other
             needs_object=False,
         )
+
+    def _holds(self, path: str, data: bytes) -> bool:
+        try:
+            return self.read(path) == data
+        except FileNotFoundError as error:
+            raise StorageError(
+                "The file existed when an attempt without an answer was repeated, and does not exist any more. Who made it is not "
+                "known.",
+                table=redact_uri(self._uri),
+                file=path,
+            ) from error
 
     def _tried(
         self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
@@ -221,7 +238,7 @@ class ObjectStore:
                 raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
             may_be_ours |= failure.meaning is Meaning.BUSY
             if not pauses.wait(failure):
-                raise pauses.over(failure, doing, self._uri, path)
+                raise pauses.over(failure, doing, self._uri, path, may_be_done=may_be_ours)
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
@@ -408,10 +425,25 @@ class ObjectStore:
         return Clients(self._obstore, self._place, self._read_options(), self._uri)
 
     def _renew(self, expired: Clients) -> None:
-        """Read the credentials again, unless another thread has done so since."""
+        """Read the credentials again, unless another thread has done so since.
+
+        Raises:
+            StorageError: there are no new ones. No other error may end a commit here: it would say that nothing was written, and an
+                attempt without an answer may have been made before.
+        """
         with self._renewing:
-            if self._clients is expired:
+            if self._clients is not expired:
+                return
+            try:
                 self._clients = self._made()
+            except StorageError:
+                raise
+            except DeltaError as error:
+                raise StorageError(
+                    f"The credentials have expired, and there are no new ones: {error.message}",
+                    table=redact_uri(self._uri),
+                    next_step=error.next_step,
+                ) from error
 
 
 def _before(key: str) -> str:

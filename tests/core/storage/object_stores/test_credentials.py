@@ -8,7 +8,8 @@ import sys
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from tests.support.object_servers import ACCESS, Fault
+from tests.support.object_servers import ACCESS, AZURE_ACCESS, Fault
+from tests.support.recording_server import Answer
 
 from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
 from bayou.storage import open_store, qualify
@@ -172,3 +173,37 @@ def test_credentials_that_stay_expired_are_an_error_at_once(store, place, option
         fresh.read("_delta_log/a")
     assert (len(server.requests), reader.count) == (2, 2)
     assert caught.value.facts["status"] == 400
+
+
+SAS_IS_OVER = (
+    "<AuthenticationErrorDetail>Signature not valid in the specified time frame: Start [a] - Expiry [b] - Current [c]"
+    "</AuthenticationErrorDetail>"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "said", "is_expired"),
+    [
+        (
+            "t",
+            403,
+            f"<Code>AuthenticationFailed</Code><Message>m</Message>{SAS_IS_OVER}",
+            True,
+        ),
+        (
+            "t",
+            401,
+            "<Code>InvalidAuthenticationInfo</Code><AuthenticationErrorDetail>The token is expired.</AuthenticationErrorDetail>",
+            True,
+        ),
+        ("expired_orders", 403, "<Code>AuthorizationFailure</Code><Message>This request is not authorized.</Message>", False),
+        ("expired_orders", 403, "<Code>AccessDenied</Code><Resource>/c/expired_orders/a</Resource>", False),
+        ("expired_orders", 403, "", False),
+    ],
+)
+def test_how_azure_says_that_credentials_have_expired(recording, table, status, said, is_expired):
+    recording.answer = lambda _: Answer(f"<?xml version='1.0'?><Error>{said}</Error>".encode(), status)
+    store = open_store(qualify(f"az://c/{table}"), {**AZURE_ACCESS, "azure_storage_endpoint": recording.url})
+    with pytest.raises(StorageError) as caught:
+        store.read("a")
+    assert ("Renew the credentials" in caught.value.next_step, len(recording.seen)) == (is_expired, 2 if is_expired else 1)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.support.object_servers import ACCESS, Fault
+from tests.support.recording_server import Answer
 
 import bayou
 from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
@@ -102,6 +103,14 @@ def test_files_that_cannot_be_deleted_are_named(store, server):
     assert done.deleted == 0
     assert set(done.failed) == {"a", "b", "c"}
     assert "permissions" in str(done.failed["a"])
+
+
+def test_a_file_that_the_server_does_not_delete_says_why(recording, place, options):
+    key = place.removeprefix("s3://bucket/") + "/a"
+    error = f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+    recording.answer = lambda _: Answer(f"<?xml version='1.0'?><DeleteResult>{error}</DeleteResult>".encode())
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    assert "permissions" in str(store.delete_many(["a"]).failed["a"])
 
 
 @pytest.mark.parametrize(
