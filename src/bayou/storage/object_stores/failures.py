@@ -28,6 +28,7 @@ _SECRET: Final = re.compile(
 
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
 _WEB_PAGE: Final = "the server answers with a web page"
+_CHANGED: Final = "another program replaced the file while it was read"
 # Why no connection came about, by what the library's dump of its error holds. The dump is not shown.
 _CONNECTIONS: Final[Mapping[str, str]] = {
     "UnknownIssuer": "the TLS certificate is signed by an authority that this machine does not trust",
@@ -57,6 +58,29 @@ def checked_answer(found: Any) -> Any:
     if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
         raise WebPageError(_WEB_PAGE)
     return found
+
+
+class ChangedError(Exception):
+    """An object was replaced while its parts were read."""
+
+
+class SameObject:
+    """Sees to it that the parts of an object are of one: it may be replaced between two requests."""
+
+    def __init__(self) -> None:
+        self._first: tuple[object, object] | None = None
+
+    def __call__(self, found: Any) -> Any:
+        """The answer to a GET.
+
+        Raises:
+            ChangedError: an earlier answer was of another object.
+        """
+        version = (found.meta["e_tag"], found.meta["size"])
+        self._first = self._first or version
+        if self._first != version:
+            raise ChangedError(_CHANGED)
+        return found
 
 
 class Meaning(enum.Enum):
@@ -158,6 +182,7 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "PreconditionError": Meaning.EXISTS,
     "NotSupportedError": Meaning.UNSUPPORTED,
     "WebPageError": Meaning.REFUSED,
+    "ChangedError": Meaning.REFUSED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
 _NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
@@ -249,6 +274,7 @@ _PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, o
 _TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
     _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
+    _CHANGED: "Read the table again.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
     _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
     _CONNECTIONS["NotValidForName"]: _TRUST_STEP,

@@ -73,6 +73,17 @@ def test_a_part_that_was_read_is_not_asked_for_again(store, server):
         assert server.counts() == {"GET": 1}
 
 
+@pytest.mark.parametrize("size", [300_000, 400_000])
+def test_parts_of_a_file_that_was_replaced_are_not_mixed(bucket, size):
+    store = open_store(qualify(bucket.new_uri()), bucket.options)
+    store.put("_delta_log/a", b"a" * 300_000)
+    with store.open("_delta_log/a") as file:
+        store.put("_delta_log/a", b"b" * size)
+        file.seek(0)
+        with pytest.raises(StorageError, match="replaced the file while it was read"):
+            file.read(1000)
+
+
 def test_lines_of_a_part_file(store):
     store.put("a", b"first\n" + b"x" * 200_000 + b"\nlast")
     with store.open("a") as file:
