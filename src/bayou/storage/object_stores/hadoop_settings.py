@@ -73,7 +73,7 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
     Raises:
         InvalidOptionError: as `storage_options`.
     """
-    names = {_short(name) for name in given}
+    names = {short_name(name) for name in given}
     left_out = set(names)
     for group, its_settings in _GROUPS:
         if names & group:
@@ -82,12 +82,12 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
     found = storage_options(settings, place, table)
     if "endpoint" in names:
         left_out |= {"endpoint", "virtual_hosted_style_request", "allow_http"}
-    return {**{name: value for name, value in found.items() if _short(name) not in left_out}, **given}
+    return {**{name: value for name, value in found.items() if short_name(name) not in left_out}, **given}
 
 
 def names_who_asks(given: Settings) -> bool:
     """Whether storage options bring credentials."""
-    return any(_short(name) in _IDENTITY for name in given)
+    return any(short_name(name) in _IDENTITY for name in given)
 
 
 def without_credentials(settings: Settings) -> dict[str, str]:
@@ -95,7 +95,7 @@ def without_credentials(settings: Settings) -> dict[str, str]:
     return {name: value for name, value in settings.items() if not _WAYS_TO_ASK.search(name)}
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """An option's name without the prefixes that may be left out, in one of its spellings."""
     lower = name.lower()
     for prefix in ("aws_", "google_", "azure_storage_", "azure_"):
@@ -118,7 +118,8 @@ _IDENTITY: Final = frozenset(
         *("access_key_id", "secret_access_key", "session_token", "skip_signature", "role_arn", "role_session_name", "profile"),
         *("service_account", "service_account_key", "application_credentials", "bearer_token"),
         *("account_key", "sas_key", "client_id", "client_secret", "tenant_id", "authority_host", "federated_token_file"),
-        *("msi_endpoint", "use_azure_cli"),
+        *("msi_endpoint", "use_azure_cli", "web_identity_token_file", "container_authorization_token_file"),
+        *("container_credentials_relative_uri", "container_credentials_full_uri"),
     }
 )
 _ENCRYPTION: Final = frozenset(

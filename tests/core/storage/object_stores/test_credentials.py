@@ -79,6 +79,46 @@ def test_region_and_endpoint_of_a_profile_hold_where_no_option_names_others(file
     assert aws_credentials(given, "t")[0] == {"aws_region": "us-west-1", "aws_endpoint_url": "http://other"}
 
 
+@pytest.mark.parametrize(
+    ("options", "environment", "left"),
+    [
+        ({}, {"AWS_ENDPOINT_URL_S3": "http://other"}, {"aws_region": "eu-central-1"}),
+        ({}, {"AWS_ENDPOINT": "http://other"}, {"aws_region": "eu-central-1"}),
+        ({}, {"AWS_DEFAULT_REGION": "us-west-1"}, {"aws_endpoint_url": "http://server"}),
+        ({"default_region": "us-west-1"}, {}, {"default_region": "us-west-1", "aws_endpoint_url": "http://server"}),
+    ],
+)
+def test_other_spellings_come_before_a_profile_too(files, monkeypatch, options, environment, left):
+    files(profile("default", "k"), "[default]\nregion = eu-central-1\nendpoint_url = http://server\n")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert aws_credentials(options, "t")[0] == left
+
+
+@pytest.mark.parametrize("who", [KEYS, {"aws_profile": "other"}], ids=["keys", "profile"])
+def test_a_role_of_the_options_is_assumed_by_whom_they_name(files, monkeypatch, who):
+    """Also on a machine whose environment has a token that takes a role of its own."""
+    files(profile("other", "of-other"))
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")
+    monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/of-machine")
+    _, found = aws_credentials({**who, "aws_role_arn": "arn:aws:iam::1:role/wanted"}, "t")
+    assert found.role == "arn:aws:iam::1:role/wanted"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"aws_access_key_id": "x"}, "role cannot be assumed.*aws_secret_access_key"),
+        ({**KEYS, "aws_region": "eu west"}, "role cannot be assumed.*region"),
+        ({"aws_profile": "p"}, "configuration cannot be read"),
+    ],
+)
+def test_what_botocore_refuses_is_an_error_of_an_option(files, options, named):
+    files("", "[profile p\n" if "aws_profile" in options else "")
+    with pytest.raises(InvalidOptionError, match=named):
+        aws_credentials({**options, "aws_role_arn": "arn:aws:iam::1:role/r"}, "t")
+
+
 def test_a_configuration_without_credentials_leaves_it_to_obstore(files):
     files("", "[default]\nregion = eu-central-1\n")
     assert aws_credentials({}, "t") == ({}, None)
@@ -132,6 +172,81 @@ def test_what_cannot_give_credentials_is_an_error_at_once(files, place, options)
     given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
     with pytest.raises(InvalidOptionError, match=r"profile 'default', and gives none.*ZeroDivisionError"):
         open_store(qualify(place), given)
+
+
+AZURE_NAME = {"AZURE_STORAGE_ACCOUNT_NAME": "acc"}
+A_KEY, OTHER_KEY = "a2V5LW9mLW9wdGlvbnM=", "a2V5LW9mLXRoZS1tYWNoaW5l"
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [
+        ({"AZURE_STORAGE_SAS_KEY": "sv=1&sig=abcdefghijkl"}, {"AZURE_STORAGE_ACCOUNT_KEY": OTHER_KEY}),
+        ({"AZURE_STORAGE_SAS_TOKEN": "sv=1&sig=abcdefghijkl"}, {"AZURE_STORAGE_TOKEN": "of-the-machine"}),
+        ({"AZURE_STORAGE_ACCOUNT_KEY": A_KEY}, {"AZURE_STORAGE_TOKEN": "of-the-machine"}),
+        ({"azure_storage_access_key": A_KEY}, {"AZURE_STORAGE_TOKEN": "of-the-machine", "AZURE_STORAGE_SAS_KEY": "sig=x"}),
+        ({"AZURE_STORAGE_TOKEN": "of-options"}, {"AZURE_STORAGE_ACCOUNT_KEY": OTHER_KEY}),
+    ],
+)
+def test_credentials_of_azure_options_come_before_those_of_the_environment(recording, monkeypatch, options, environment):
+    given = {**AZURE_NAME, **options, "azure_storage_endpoint": recording.url, "allow_http": "true", "max_retries": "0"}
+    open_store(qualify("az://c/t"), given).read("a")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    store = open_store(qualify("az://c/t"), given)
+    store.read("a")
+    alone, beside = recording.seen
+    assert (alone.query, alone.authorization.split(":")[0]) == (beside.query, beside.authorization.split(":")[0])
+    assert "of-the-machine" not in beside.authorization
+    assert store._hide("abcdefghijkl" + A_KEY) == store._hide("abcdefghijkl") + store._hide(A_KEY)
+    assert not any(value in store._hide(value) for value in options.values())
+
+
+def test_a_session_token_of_the_environment_is_not_sent_with_a_key_of_the_options(recording, monkeypatch, place, options):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-the-machine")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-machine")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-machine")
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    store.read("a")
+    assert "Credential=access/" in recording.last.authorization
+    assert "of-the-machine" not in str(recording.last.headers)
+    assert store._hide(options["AWS_SECRET_ACCESS_KEY"]) == "..."
+    copy = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    assert store._shares_bucket(copy)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "variable"),
+    [
+        ("gs://b/t", {"GOOGLE_SERVICE_ACCOUNT_KEY": "{}"}, "GOOGLE_SERVICE_ACCOUNT"),
+        ("gs://b/t", {"GOOGLE_SERVICE_ACCOUNT": "/a.json"}, "GOOGLE_SERVICE_ACCOUNT_KEY"),
+        ("az://c/t", {**AZURE_NAME, "AZURE_CLIENT_ID": "i", "AZURE_CLIENT_SECRET": "s"}, "AZURE_STORAGE_ACCOUNT_KEY"),
+    ],
+)
+def test_a_variable_that_would_win_over_an_option_is_named(monkeypatch, table, options, variable):
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(InvalidOptionError, match=rf"both say who asks.*Unset {variable}"):
+        open_store(qualify(table), options)
+
+
+def test_an_account_of_the_options_that_is_not_the_paths_is_an_error():
+    options = {"AZURE_STORAGE_ACCOUNT_NAME": "other", "AZURE_STORAGE_ACCOUNT_KEY": A_KEY}
+    with pytest.raises(InvalidOptionError, match="names the storage account 'acc', and the storage option"):
+        open_store(qualify("abfss://c@acc.dfs.core.windows.net/t"), options)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "missing"),
+    [
+        ("s3://b/t", {"AWS_ACCESS_KEY_ID": "x"}, "AWS_SECRET_ACCESS_KEY"),
+        ("s3://b/t", {"AWS_SECRET_ACCESS_KEY": "x"}, "AWS_ACCESS_KEY_ID"),
+        ("az://c/t", {"AZURE_STORAGE_ACCOUNT_KEY": A_KEY}, "AZURE_STORAGE_ACCOUNT_NAME"),
+    ],
+)
+def test_an_option_that_is_missing_is_named(files, table, options, missing):
+    files()
+    with pytest.raises(InvalidOptionError, match=f"The storage option {missing} is missing"):
+        open_store(qualify(table), options)
 
 
 class Options:

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "object_stores.md"
 PLACES = {
     "AWS_": "s3a://bucket/t",
     "GOOGLE_": "gs://bucket/t",
-    "AZURE_": "abfss://container@account.dfs.core.windows.net/t",
+    "AZURE_": "az://container/t",
 }
 VALUES = {
     "AWS_ENDPOINT_URL": "https://server",
@@ -192,6 +192,8 @@ def test_a_setting_without_counterpart_names_the_option_to_give(uri, settings, o
             {"AWS_ENDPOINT_URL": "http://z"},
             {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "aws_region": "r"},
         ),
+        ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/token"}, {"aws_region": "r", "endpoint": True}),
+        ({"aws_container_credentials_full_uri": "http://z"}, {"aws_region": "r", "endpoint": True}),
         ({"region": "q"}, {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "endpoint": True}),
     ],
 )
