@@ -114,7 +114,8 @@ def _config(place: ObjectPlace, options: ObjectOptions, table: str) -> dict[str,
     if place.kind == "s3":
         config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
     named = next((name for name in config if "account_name" in name), None)
-    if place.account is not None and named is not None and config[named] != place.account:
+    has_endpoint = any(name.endswith("endpoint") for name in config)
+    if place.account is not None and named is not None and config[named] != place.account and not has_endpoint:
         raise InvalidOptionError(
             f"The table's path names the storage account {place.account!r}, and the storage option {named} another one.",
             table=table,
@@ -124,7 +125,7 @@ def _config(place: ObjectPlace, options: ObjectOptions, table: str) -> dict[str,
     if place.account is not None and named is None:
         config["azure_storage_account_name"] = place.account
         # obstore takes every account for one of the public cloud.
-        if place.cloud not in {None, PUBLIC_CLOUD} and not any(name.endswith("endpoint") for name in config):
+        if place.cloud not in {None, PUBLIC_CLOUD} and not has_endpoint:
             config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
     if place.is_onelake:
         config.setdefault("azure_use_fabric_endpoint", "true")

@@ -224,7 +224,7 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
     """The text of an error in one line. obstore adds a dump of Rust's structures, and servers quote what was signed."""
     message = _MESSAGE.search(raw)
     if status is not None and (code or message):
-        said = [f"status {status}", *([code] if code else []), *([message[1].strip()] if message else [])]
+        said = [f"status {status}", *([code] if code else []), *([" ".join(message[1].split())] if message else [])]
         return ", ".join(said)
     if _NOT_HTTPS in raw:
         return _ONLY_HTTPS

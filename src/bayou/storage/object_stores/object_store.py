@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
-from bayou.errors import DeltaError, StorageError, redact_uri
-from bayou.storage.object_stores.attempts import Pauses, attempt
+from bayou.errors import DeltaError, StorageError, reason, redact_uri
+from bayou.storage.object_stores.attempts import Pauses, attempt, check_process
 from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning, SameObject, checked_answer
+from bayou.storage.object_stores.hadoop_settings import without_session
 from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
@@ -44,7 +45,8 @@ _alone: Final = threading.Lock()
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
     """The store of a table, as `bayou.storage.register` takes it."""
     found = place_of(place)
-    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
+    given = without_session(storage_options, found, place.uri)
+    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(given, found.kind, redact_uri(place.uri)))
 
 
 class ObjectStore:
@@ -194,20 +196,9 @@ class ObjectStore:
             "create the file",
             path,
             lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
-            lambda: self._holds(path, data),  # a commit's own id makes it unlike any other
+            lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
             needs_object=False,
         )
-
-    def _holds(self, path: str, data: bytes) -> bool:
-        try:
-            return self.read(path) == data
-        except FileNotFoundError as error:
-            raise StorageError(
-                "The file existed when an attempt without an answer was repeated, and does not exist any more. Who made it is not "
-                "known.",
-                table=redact_uri(self._uri),
-                file=path,
-            ) from error
 
     def _tried(
         self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
@@ -234,12 +225,24 @@ class ObjectStore:
             if failure.meaning is Meaning.ABSENT:
                 raise FileNotFoundError(2, "There is no such object", path)
             if failure.meaning is Meaning.EXISTS:
-                return may_be_ours and is_ours()
+                return may_be_ours and self._known(is_ours, path)
             if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
                 raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
             may_be_ours |= failure.meaning is Meaning.BUSY
             if not pauses.wait(failure):
                 raise pauses.over(failure, doing, self._uri, path, may_be_done=may_be_ours)
+
+    def _known(self, is_ours: Callable[[], bool], path: str) -> bool:
+        """Whether an object is ours. That this cannot be found out does not mean that nothing was written."""
+        try:
+            return is_ours()
+        except (FileNotFoundError, StorageError) as error:
+            raise StorageError(
+                f"An attempt without an answer was repeated, and whether the file is its own is not known: {reason(error)}",
+                table=redact_uri(self._uri),
+                file=path,
+                next_step=getattr(error, "next_step", ""),
+            ) from error
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
@@ -399,6 +402,7 @@ class ObjectStore:
                 raise pauses.over(failure, doing, self._uri, path)
 
     def _pauses(self) -> Pauses:
+        check_process(redact_uri(self._uri))
         options = self._options
         renew = partial(self._renew, self._clients)
         return Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)

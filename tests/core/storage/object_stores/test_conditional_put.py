@@ -254,9 +254,31 @@ def test_a_file_that_is_gone_again_leaves_the_outcome_open(store, server):
     server.fault = first_put(Fault(0, acts=True))
     real = store.read
     store.read = lambda path: (store.delete(path), real(path))[1]
-    with pytest.raises(StorageError, match="does not exist any more") as caught:
+    with pytest.raises(StorageError, match="whether the file is its own is not known") as caught:
         store.put_if_absent(PATH, b"mine")
     assert not caught.value.facts.get("is_refused")
+
+
+def test_a_refusal_to_read_back_says_nothing_of_the_first_attempt(place, options, server, monkeypatch):
+    """The files of such a commit must stay: it is in the log."""
+    log = bayou.open(place, storage_options=options)
+    log.create(StructType((StructField("id", "long"),)))
+    monkeypatch.setattr(log.store, "_sleep", lambda _: None)
+    sent = []
+
+    def lose_then_refuse_to_read(request):
+        if request.method == "PUT" and ".json" in request.path:
+            sent.append(request)
+            return Fault(0, acts=True) if len(sent) == 1 else None
+        return Fault(403, "AccessDenied") if sent and request.method == "GET" else None
+
+    server.fault = lose_then_refuse_to_read
+    with log.transaction("WRITE") as transaction:
+        outcome = transaction.try_commit([AddFile("a", {}, 1, 1)])
+    assert type(outcome).__name__ == "Unknown"
+    assert not transaction.is_abandoned
+    server.fault = lambda _: None
+    assert bayou.open(place, storage_options=options).snapshot().num_files == 1
 
 
 @pytest.mark.parametrize("fault", [Fault(400, "RequestTimeout"), Fault(408, "x"), Fault(499, "x")], ids=str)

@@ -302,7 +302,7 @@ SAS_IS_OVER = (
         (
             "t",
             403,
-            f"<Code>AuthenticationFailed</Code><Message>m</Message>{SAS_IS_OVER}",
+            f"<Code>AuthenticationFailed</Code><Message>m\nRequestId:1</Message>{SAS_IS_OVER}",
             True,
         ),
         (
@@ -321,4 +321,5 @@ def test_how_azure_says_that_credentials_have_expired(recording, table, status, 
     store = open_store(qualify(f"az://c/{table}"), {**AZURE_ACCESS, "azure_storage_endpoint": recording.url})
     with pytest.raises(StorageError) as caught:
         store.read("a")
+    assert "\n" not in str(caught.value)
     assert ("Renew the credentials" in caught.value.next_step, len(recording.seen)) == (is_expired, 2 if is_expired else 1)
