@@ -298,8 +298,12 @@ class ObjectStore:
             return None  # object_store 0.14 does not send the key for the source, and the server cannot read it
         self._check_obeys()
         # A server may obey the condition of a PUT, and not that of a copy.
-        if self._is_there(path):
-            return False
+        try:
+            if self._is_there(path):
+                return False
+        except StorageError as error:
+            error.facts["is_refused"] = True  # nothing was sent that makes a copy
+            raise
         key = source._key(source_path)  # noqa: SLF001  (of this class)
         try:
             return self._tried(

@@ -214,6 +214,16 @@ def test_the_server_copies_within_a_bucket(store, place, options, server):
     assert not [each.name for each in store.list_from("") if each.name == "e"]
 
 
+def test_a_file_of_another_program_stays_if_the_server_cannot_be_asked_for_it(store, place, options, server, monkeypatch):
+    store.put("a", b"x")
+    store.put("b", b"of another program")
+    table = open_store(qualify(place), {**options, "max_retries": "0"})
+    server.fault = lambda request: Fault(503) if request.method == "HEAD" else None
+    with pytest.raises(StorageError):
+        copy_files(table, [FileCopy(table, "a", "b")])
+    assert store.read("b") == b"of another program"
+
+
 def test_files_of_other_stores_are_copied_through_this_process(store, tmp_path):
     (tmp_path / "a").write_bytes(b"local")
     copy_files(store, [FileCopy(open_store(qualify(tmp_path)), "a", "b")])
