@@ -12,7 +12,6 @@ from typing import Any, Final
 from bayou.errors import InvalidOptionError, MissingPackageError, redact_uri
 from bayou.storage.object_stores.attempts import attempt
 from bayou.storage.object_stores.credentials import Credentials
-from bayou.storage.object_stores.given_credentials import GivenCredentials
 from bayou.storage.object_stores.options import ObjectOptions, unknown_option
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
 from bayou.storage.object_stores.secrets import Secrets
@@ -69,7 +68,7 @@ class Clients:
             InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
         """
         self.options = options
-        given = options.credentials.options if isinstance(options.credentials, GivenCredentials) else {}
+        given = getattr(options.credentials, "options", {})  # what was taken out of the store's
         self.secrets = Secrets({**options.client, **options.store, **given})
         tries = {} if options.max_retries is None else {"max_retries": options.max_retries}
         self.usual = _client(obstore, place, options, tries, self.secrets, redact_uri(uri))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import configparser
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -97,7 +97,7 @@ def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str
 @dataclass(frozen=True)
 class _OfProfile:
     profile: str
-    found: Any
+    found: Any = field(compare=False)  # one for each table; the server copies between tables of one profile
 
     def __call__(self) -> Mapping[str, Any]:
         keys = self.found.get_frozen_credentials()  # botocore renews what expires soon
@@ -114,6 +114,7 @@ class _OfRole:
     role: str
     session_name: str
     client: Any
+    options: Mapping[str, str] = field(repr=False)  # those that say who assumes the role
 
     def __call__(self) -> Mapping[str, Any]:
         found = self.client.assume_role(RoleArn=self.role, RoleSessionName=self.session_name)["Credentials"]
@@ -129,16 +130,14 @@ def _of_role(options: dict[str, str], session: Any, table: str) -> tuple[dict[st
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (it is there: the session is one of its)
 
     role, session_name = options.pop(_ROLE), options.pop(_SESSION_NAME, "bayou")
-    access, secret, token = (options.pop(name, None) for name in _KEYS)
+    keys: dict[str, str] = {name: options.pop(name) for name in _KEYS if name in options}
     region = options.get(_REGION) or os.environ.get("AWS_REGION") or session.get_config_variable("region") or "us-east-1"
     try:
         client = session.create_client(
             "sts",
             region_name=region,
             endpoint_url=options.pop(_STS_ENDPOINT, None),
-            aws_access_key_id=access,
-            aws_secret_access_key=secret,
-            aws_session_token=token,
+            **keys,
         )
     except BotoCoreError as error:
         raise InvalidOptionError(
@@ -147,7 +146,7 @@ def _of_role(options: dict[str, str], session: Any, table: str) -> tuple[dict[st
             option=_ROLE,
             next_step="Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together, and check AWS_REGION.",
         ) from error
-    return options, _OfRole(role, session_name, client)
+    return options, _OfRole(role, session_name, client, keys)
 
 
 def _session(profile: str | None, table: str) -> Any:

@@ -95,6 +95,24 @@ def test_other_spellings_come_before_a_profile_too(files, monkeypatch, options, 
     assert aws_credentials(options, "t")[0] == left
 
 
+def test_the_server_copies_between_tables_of_one_profile(files, place, options):
+    files(profile("default", "one") + profile("other", "two"))
+    given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
+    one, another = (open_store(qualify(place), given) for _ in range(2))
+    assert one._shares_bucket(another)
+    assert not one._shares_bucket(open_store(qualify(place), {**given, "AWS_PROFILE": "other"}))
+
+
+def test_an_answer_about_a_role_shows_no_secret_of_who_assumes_it(files, recording, place, options):
+    files()
+    echo = "<ErrorResponse><Error><Code>Odd</Code><Message>{}</Message></Error></ErrorResponse>"
+    recording.answer = lambda seen: Answer(echo.format(seen.headers["x-amz-security-token"]).encode(), 400)
+    role = {"AWS_ROLE_ARN": "arn:aws:iam::1:role/r", "AWS_SESSION_TOKEN": "token-of-options", "aws_endpoint_url_sts": recording.url}
+    with pytest.raises(StorageError, match="Odd") as caught:
+        open_store(qualify(place), {**options, **role}).read("a")
+    assert "token-of-options" not in str(caught.value)
+
+
 @pytest.mark.parametrize("who", [KEYS, {"aws_profile": "other"}], ids=["keys", "profile"])
 def test_a_role_of_the_options_is_assumed_by_whom_they_name(files, monkeypatch, who):
     """Also on a machine whose environment has a token that takes a role of its own."""
