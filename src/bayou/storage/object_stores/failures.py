@@ -18,6 +18,8 @@ _MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
 _HOST: Final = re.compile(r"https?://(?:[^\s/]*@)?([^\s/?]+)", re.ASCII)
 _CONNECTED: Final = re.compile(r"\"tcp connect error\",\s*([^\s,]+),")  # the proxy's address, if there is one
+# Who is asked for credentials if nobody gives any: the metadata service of the machine.
+_METADATA: Final = re.compile(r"https?://(?:169\.254\.169\.254|metadata\.google\.internal)/", re.ASCII)
 _RETRIES: Final = re.compile(r", after \d+ retries", re.ASCII)
 # What a server's answer and an error of obstore may say of credentials. An answer may be cut anywhere.
 _SECRET: Final = re.compile(
@@ -26,6 +28,7 @@ _SECRET: Final = re.compile(
 )
 
 
+_NOBODY: Final = "no credentials are given, and the metadata service of this machine gives none"
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
 _WEB_PAGE: Final = "the server answers with a web page"
 _CHANGED: Final = "another program replaced the file while it was read"
@@ -231,6 +234,8 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
     if _NO_CREDENTIALS in raw:
         raw = f"no credentials: {raw.partition(_NO_CREDENTIALS)[2].lstrip(': ')}"
     first, _, dump = raw.partition("\n\nDebug source")
+    if _METADATA.search(first):
+        return _NOBODY
     if status is None and "HttpError" in dump:
         why = next((text for found, text in _CONNECTIONS.items() if found in dump), None)
         if why is not None:
@@ -275,6 +280,8 @@ _TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
     _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
     _CHANGED: "Read the table again.",
+    _NOBODY: "Give credentials as storage options or in the environment; docs/object_stores.md has their names. For public data, set "
+    "AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
     _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
     _CONNECTIONS["NotValidForName"]: _TRUST_STEP,

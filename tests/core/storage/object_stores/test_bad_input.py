@@ -17,6 +17,7 @@ from bayou.errors import DeltaError, InvalidOptionError, StorageError
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
+from bayou.storage.object_stores.failures import Failure
 
 SCHEMA = StructType((StructField("id", "long"),))
 
@@ -169,6 +170,20 @@ def test_a_name_that_no_bucket_has(uri):
 def test_a_part_of_a_host_that_none_can_be(uri, name, value):
     with pytest.raises(InvalidOptionError, match=f"{name} (holds a space|is empty).*Give a name"):
         bayou.open(uri, storage_options={name: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Generic S3 error: Error performing PUT http://169.254.169.254/latest/api/token - HTTP error: timed out",
+        "Error performing GET http://169.254.169.254/metadata/identity/oauth2/token - status code: 403",
+        "Generic GCS error: Error performing GET http://metadata.google.internal/computeMetadata/v1/a - HTTP error: dns error",
+    ],
+)
+def test_who_gives_no_credentials_is_told_so(text):
+    error = Failure.of(RuntimeError(text)).error("read the file", "s3://b/t", None)
+    assert "no credentials are given" in str(error)
+    assert "Give credentials as storage options" in error.next_step
 
 
 def test_settings_of_hadoop_hold_without_a_session_too(recording):
