@@ -280,8 +280,8 @@ _TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
     _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
     _CHANGED: "Read the table again.",
-    _NOBODY: "Give credentials as storage options or in the environment; docs/object_stores.md has their names. For public data, set "
-    "AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
+    _NOBODY: "Give credentials as storage options or in the environment; docs/object_stores.md has their names. For public data, "
+    "set AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
     _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
     _CONNECTIONS["NotValidForName"]: _TRUST_STEP,

@@ -37,6 +37,7 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
+_BAD_REQUEST: Final = 400
 
 _alone: Final = threading.Lock()
 """Held while a single writer looks for a file and writes it."""
@@ -337,6 +338,8 @@ class ObjectStore:
             # The library names the first file that failed only.
             if len(paths) == 1:
                 return {} if isinstance(error, FileNotFoundError) else {paths[0]: error}
+            if isinstance(error, StorageError) and not _may_be_of_one(error):
+                return dict.fromkeys(paths, error)
             half = len(paths) // 2
             return self._deleted(paths[:half]) | self._deleted(paths[half:])
         return {}
@@ -453,6 +456,12 @@ class ObjectStore:
                     table=redact_uri(self._uri),
                     next_step=error.next_step,
                 ) from error
+
+
+def _may_be_of_one(error: StorageError) -> bool:
+    """Whether a request for many objects failed by one of them: by its answer for that one, or by a key that it does not take."""
+    status = error.facts.get("status")
+    return status == _BAD_REQUEST if status is not None else error.facts.get("code") is not None
 
 
 def _before(key: str) -> str:

@@ -116,6 +116,33 @@ def test_files_that_cannot_be_deleted_are_named(store, server):
     assert "permissions" in str(done.failed["a"])
 
 
+@pytest.mark.parametrize("fault", [Fault(0), Fault(503), Fault(403, "AccessDenied")], ids=str)
+def test_a_request_for_many_files_that_fails_as_a_whole_is_not_made_for_each(place, options, server, fault):
+    """Each would be tried for a minute."""
+    store = open_store(qualify(place), {**options, "max_retries": "0"})
+    server.requests.clear()
+    server.fault = lambda _: fault
+    paths = [str(number) for number in range(100)]
+    assert set(store.delete_many(paths).failed) == set(paths)
+    assert len(server.requests) == 1
+
+
+def test_one_file_that_cannot_be_deleted_does_not_keep_the_others(recording, place, options):
+    prefix = place.removeprefix("s3://bucket/")
+
+    def answer(seen):
+        asked = [key.split("<")[0] for key in seen.body.decode().split("<Key>")[1:]]
+        failed = [key for key in asked if key == f"{prefix}/7"]
+        errors = "".join(f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>m</Message></Error>" for key in failed)
+        done = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in asked if key not in failed)
+        return Answer(f"<?xml version='1.0'?><DeleteResult>{done}{errors}</DeleteResult>".encode())
+
+    recording.answer = answer
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    done = store.delete_many([str(number) for number in range(20)])
+    assert (done.deleted, list(done.failed)) == (19, ["7"])
+
+
 def test_a_file_that_the_server_does_not_delete_says_why(recording, place, options):
     key = place.removeprefix("s3://bucket/") + "/a"
     error = f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
