@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,15 +75,15 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
     made: list[str] = []
 
     def copy(one: FileCopy) -> None:
-        made.append(one.target_path)  # a store that fails may have made the copy all the same
         try:
-            is_new = _copied(target, one)
+            is_new = _copied(target, one, made.append)
         except (FileNotFoundError, StorageError):
             raise
         except OSError as error:
             raise StorageError(f"the file cannot be copied: {error}", file=one.target_path) from error
         if not is_new:
-            made.remove(one.target_path)
+            while one.target_path in made:
+                made.remove(one.target_path)
             raise StorageError(
                 "another program made a file of this name in the target's folder meanwhile",
                 file=one.target_path,
@@ -105,23 +105,40 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
         raise
 
 
-def _copied(target: LogStore, copy: FileCopy) -> bool:
+def _copied(target: LogStore, copy: FileCopy, begin: Callable[[str], None]) -> bool:
+    """Copy a file.
+
+    Args:
+        target: the store that gets the copy.
+        copy: what to copy.
+        begin: called with the path before anything is written there: a store that fails may have made the copy all the same.
+            Until then, a file of this name is another program's.
+    """
     if isinstance(target, CopyingStore):
-        made = target.copy_if_absent(copy.source, copy.source_path, copy.target_path)
+        try:
+            made = target.copy_if_absent(copy.source, copy.source_path, copy.target_path)
+        except StorageError as error:
+            if not error.facts.get("is_refused"):
+                begin(copy.target_path)
+            raise
         if made is not None:
+            begin(copy.target_path)
             return made
     source, place = copy.source.local_path(copy.source_path), target.local_path(copy.target_path)
     if source is None or place is None:
-        return target.put_if_absent(copy.target_path, copy.source.read(copy.source_path))
-    return _copied_on_disk(Path(source), Path(place))
+        data = copy.source.read(copy.source_path)
+        begin(copy.target_path)
+        return target.put_if_absent(copy.target_path, data)
+    return _copied_on_disk(Path(source), Path(place), lambda: begin(copy.target_path))
 
 
-def _copied_on_disk(source: Path, target: Path) -> bool:
+def _copied_on_disk(source: Path, target: Path, begin: Callable[[], None]) -> bool:
     """Copy a file without its bytes passing through Python. The copy gets its name when it is complete."""
     make_folders(target.parent)
     temporary = target.parent / f".{uuid.uuid4().hex}.tmp"  # a name of its own: the file's may be as long as names can be
     try:
         shutil.copyfile(source, temporary)
+        begin()
         return publish(temporary, target)
     finally:
         with contextlib.suppress(OSError):

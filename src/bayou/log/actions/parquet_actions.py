@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -51,6 +52,7 @@ class ParquetActions:
         self._whole: pa.Buffer | None = None
         with self._open() as source, pq.ParquetFile(source) as file:
             self._metadata = file.metadata
+            self._end = _end_of(source)
             if store.local_path(path) is None and source.size() <= _SMALL_BYTES:
                 source.seek(0)
                 self._whole = source.read_buffer()
@@ -204,14 +206,24 @@ class ParquetActions:
         # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
         is_remote = self._store.local_path(self.path) is None
         options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us", "pre_buffer": is_remote}
-        with self._open() as source, pq.ParquetFile(source, **options) as file:
-            yield file
+        with self._open() as source:
+            if self._whole is None and _end_of(source) != self._end:  # its parts are not where the footer says any more
+                raise OSError("another program replaced the file while it was read")
+            with pq.ParquetFile(source, **options) as file:
+                yield file
 
     def _open(self) -> Any:
         if self._whole is not None:
             return pa.BufferReader(self._whole)
         local = self._store.local_path(self.path)
         return pa.OSFile(local) if local is not None else pa.PythonFile(self._store.open(self.path), mode="r")
+
+
+def _end_of(source: Any) -> tuple[int, bytes]:
+    """The size of a file, and a digest of its last bytes: the footer, or most of it. They came when the file was opened."""
+    size = source.size()
+    source.seek(max(size - _SMALL_BYTES, 0))
+    return size, hashlib.blake2b(source.read(_SMALL_BYTES)).digest()
 
 
 def _check_texts(rows: pa.Table | pa.RecordBatch) -> None:

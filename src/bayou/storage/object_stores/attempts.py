@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable
@@ -26,6 +27,30 @@ def attempt(request: Callable[[], T], hide: Callable[[str], str]) -> tuple[T, No
         return request(), None
     except Exception as error:  # noqa: BLE001  (the library's classes have no common one but this)
         return None, Failure.of(error, hide)
+
+
+_asking: Final[list[int]] = []
+"""The process that sent the first request."""
+
+
+def check_process(table: str) -> None:
+    """Refuse a request that would never end: a forked process has none of the threads that carry them out.
+
+    Args:
+        table: the table's URI, for errors.
+
+    Raises:
+        StorageError: the process was forked from one that has sent requests.
+    """
+    if not _asking:
+        _asking.append(os.getpid())
+    elif _asking[0] != os.getpid():
+        raise StorageError(
+            "This process was forked from one that has used an object store, and lacks the threads that carry out requests.",
+            table=table,
+            next_step="Start it without a fork: multiprocessing.get_context('spawn').",
+            is_refused=True,
+        )
 
 
 class Pauses:
@@ -60,9 +85,9 @@ class Pauses:
         self._sleep(pause)
         return True
 
-    def over(self, failure: Failure, doing: str, table: str, path: str | None) -> StorageError:
-        """The error once there are no pauses left."""
-        error = failure.error(doing, table, path)
+    def over(self, failure: Failure, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
+        """The error once there are no pauses left. The arguments are those of `Failure.error`."""
+        error = failure.error(doing, table, path, may_be_done=may_be_done)
         tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
         return StorageError(
             f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts

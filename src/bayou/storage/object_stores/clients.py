@@ -18,6 +18,12 @@ from bayou.storage.object_stores.secrets import Secrets
 
 # The library quotes what it cannot read. A short value outside quotes may be a part of any word.
 _SHORTEST: Final = 8
+# What the library says if an option is missing beside those that are given, and which one.
+_MISSING: Final[Mapping[str, str]] = {
+    "Missing AccessKeyId": "AWS_ACCESS_KEY_ID",
+    "Missing SecretAccessKey": "AWS_SECRET_ACCESS_KEY",
+    "Account must be specified": "AZURE_STORAGE_ACCOUNT_NAME",
+}
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
@@ -62,9 +68,10 @@ class Clients:
             InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
         """
         self.options = options
-        self.secrets = Secrets({**options.client, **options.store})
-        given = {} if options.max_retries is None else {"max_retries": options.max_retries}
-        self.usual = _client(obstore, place, options, given, self.secrets, redact_uri(uri))
+        given = getattr(options.credentials, "options", {})  # what was taken out of the store's
+        self.secrets = Secrets({**options.client, **options.store, **given})
+        tries = {} if options.max_retries is None else {"max_retries": options.max_retries}
+        self.usual = _client(obstore, place, options, tries, self.secrets, redact_uri(uri))
         self.once = _client(obstore, place, options, {"max_retries": 0}, self.secrets, redact_uri(uri))
 
 
@@ -73,7 +80,7 @@ def _client(
 ) -> Any:
     classes = {"s3": obstore.store.S3Store, "gcs": obstore.store.GCSStore, "azure": obstore.store.AzureStore}
     retries = {"retry_timeout": options.retry_timeout, **tries}
-    config = _config(place, options)
+    config = _config(place, options, table)
     asking = {} if options.credentials is None else {"credential_provider": _Remembered(options.credentials, secrets)}
 
     def make(store: Mapping[str, str], client: Mapping[str, object]) -> Any:
@@ -101,14 +108,23 @@ class _Remembered:
         return found
 
 
-def _config(place: ObjectPlace, options: ObjectOptions) -> dict[str, str]:
+def _config(place: ObjectPlace, options: ObjectOptions, table: str) -> dict[str, str]:
     config = dict(options.store)
     if place.kind == "s3":
         config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
-    if place.account is not None and not any("account_name" in name for name in config):
+    named = next((name for name in config if "account_name" in name), None)
+    has_endpoint = any(name.endswith("endpoint") for name in config)
+    if place.account is not None and named is not None and config[named] != place.account and not has_endpoint:
+        raise InvalidOptionError(
+            f"The table's path names the storage account {place.account!r}, and the storage option {named} another one.",
+            table=table,
+            option=named,
+            next_step="Leave the option out, or correct the path.",
+        )
+    if place.account is not None and named is None:
         config["azure_storage_account_name"] = place.account
         # obstore takes every account for one of the public cloud.
-        if place.cloud not in {None, PUBLIC_CLOUD} and not any(name.endswith("endpoint") for name in config):
+        if place.cloud not in {None, PUBLIC_CLOUD} and not has_endpoint:
             config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
     if place.is_onelake:
         config.setdefault("azure_use_fabric_endpoint", "true")
@@ -124,6 +140,14 @@ def _wrong_value(
     table: str,
 ) -> InvalidOptionError:
     """The error for options that make no client. The library does not name the option: it is the one without which it makes one."""
+    for missing, option in _MISSING.items():
+        if missing in text:
+            return InvalidOptionError(
+                f"The storage option {option} is missing.",
+                table=table,
+                option=option,
+                next_step="Give it, or set it in the environment. docs/object_stores.md has the names and values.",
+            )
     said = hide(_without_values(text, [*config.values(), *map(str, client.values())])).rstrip(". ")
     for name in (*client, *config):
         store = {each: value for each, value in config.items() if each != name}

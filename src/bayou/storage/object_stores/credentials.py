@@ -10,7 +10,7 @@ from __future__ import annotations
 import configparser
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -27,10 +27,17 @@ _SESSION_NAME: Final = "aws_role_session_name"
 _REGION: Final = "aws_region"
 _ENDPOINT: Final = "aws_endpoint_url"
 _STS_ENDPOINT: Final = "aws_endpoint_url_sts"
+_DEFAULT_REGIONS: Final = frozenset({"aws_default_region", "default_region"})
+# Variables that come before what a profile says.
+_VARIABLES: Final = {
+    _REGION: ("AWS_REGION", "AWS_DEFAULT_REGION"),
+    _ENDPOINT: ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"),
+}
+_TOKEN_FILE: Final = "aws_web_identity_token_file"  # noqa: S105  (the name of an option)
 _KEYS: Final = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
 # What obstore asks by, if it is in the options or the environment.
 _OF_OBSTORE: Final = (
-    *("aws_access_key_id", "aws_web_identity_token_file", "aws_container_credentials_relative_uri"),
+    *("aws_access_key_id", _TOKEN_FILE, "aws_container_credentials_relative_uri"),
     "aws_container_credentials_full_uri",
 )
 # What a profile says of credentials. One with a region alone is that of a machine whose metadata has them.
@@ -62,10 +69,12 @@ def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str
     role = options.get(_ROLE)
     if options.get("aws_skip_signature", "").lower() == "true":
         return options, None
-    has_token_file = "aws_web_identity_token_file" in options or "AWS_WEB_IDENTITY_TOKEN_FILE" in os.environ
+    # A token of the environment takes the role, unless the options say who does.
+    says_who = profile is not None or _KEYS[0] in options
+    has_token_file = _TOKEN_FILE in options or (_TOKEN_FILE.upper() in os.environ and not says_who)
     if role is not None and not has_token_file:
         session = _session(profile, table)
-        return _of_role(options, session)
+        return _of_role(options, session, table)
     if profile is None:
         if any(name in options or name.upper() in os.environ for name in _OF_OBSTORE):
             return options, None
@@ -79,7 +88,8 @@ def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str
     region = session.get_config_variable("region")
     endpoint = session.get_scoped_config().get("endpoint_url")
     for name, value in ((_REGION, region), (_ENDPOINT, endpoint)):
-        if value and name not in options and name.upper() not in os.environ:
+        is_given = name in options or any(os.environ.get(each) for each in _VARIABLES[name])
+        if value and not is_given and not (name == _REGION and _DEFAULT_REGIONS & options.keys()):
             options[name] = value
     return options, _OfProfile(profile or "default", found)
 
@@ -87,7 +97,7 @@ def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str
 @dataclass(frozen=True)
 class _OfProfile:
     profile: str
-    found: Any
+    found: Any = field(compare=False)  # one for each table; the server copies between tables of one profile
 
     def __call__(self) -> Mapping[str, Any]:
         keys = self.found.get_frozen_credentials()  # botocore renews what expires soon
@@ -104,6 +114,7 @@ class _OfRole:
     role: str
     session_name: str
     client: Any
+    options: Mapping[str, str] = field(repr=False)  # those that say who assumes the role
 
     def __call__(self) -> Mapping[str, Any]:
         found = self.client.assume_role(RoleArn=self.role, RoleSessionName=self.session_name)["Credentials"]
@@ -115,18 +126,27 @@ class _OfRole:
         }
 
 
-def _of_role(options: dict[str, str], session: Any) -> tuple[dict[str, str], Credentials]:
+def _of_role(options: dict[str, str], session: Any, table: str) -> tuple[dict[str, str], Credentials]:
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (it is there: the session is one of its)
+
     role, session_name = options.pop(_ROLE), options.pop(_SESSION_NAME, "bayou")
-    access, secret, token = (options.pop(name, None) for name in _KEYS)
-    client = session.create_client(
-        "sts",
-        region_name=options.get(_REGION) or os.environ.get("AWS_REGION") or session.get_config_variable("region") or "us-east-1",
-        endpoint_url=options.pop(_STS_ENDPOINT, None),
-        aws_access_key_id=access,
-        aws_secret_access_key=secret,
-        aws_session_token=token,
-    )
-    return options, _OfRole(role, session_name, client)
+    keys: dict[str, str] = {name: options.pop(name) for name in _KEYS if name in options}
+    region = options.get(_REGION) or os.environ.get("AWS_REGION") or session.get_config_variable("region") or "us-east-1"
+    try:
+        client = session.create_client(
+            "sts",
+            region_name=region,
+            endpoint_url=options.pop(_STS_ENDPOINT, None),
+            **keys,
+        )
+    except BotoCoreError as error:
+        raise InvalidOptionError(
+            f"The role cannot be assumed: {' '.join(str(error).split())[:300]}",
+            table=table,
+            option=_ROLE,
+            next_step="Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together, and check AWS_REGION.",
+        ) from error
+    return options, _OfRole(role, session_name, client, keys)
 
 
 def _session(profile: str | None, table: str) -> Any:
@@ -144,11 +164,19 @@ def _session(profile: str | None, table: str) -> Any:
     try:
         session.get_scoped_config()
     except botocore.exceptions.ProfileNotFound as error:
+        name = os.environ.get("AWS_PROFILE") if profile is None else profile
         raise InvalidOptionError(
-            f"There is no profile {profile!r} in the AWS configuration.",
+            f"There is no profile {name!r} in the AWS configuration.",
             table=table,
             option=PROFILE,
             next_step="Correct AWS_PROFILE, or make the profile with `aws configure --profile`.",
+        ) from error
+    except botocore.exceptions.BotoCoreError as error:
+        raise InvalidOptionError(
+            f"The AWS configuration cannot be read: {' '.join(str(error).split())[:300]}",
+            table=table,
+            option=PROFILE,
+            next_step="Correct that file, or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
         ) from error
     return session
 

@@ -12,11 +12,14 @@ from typing import Any, Final
 from bayou.errors import StorageError, redact_uri
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
-_CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>")
+# The latter is the library's, of an error in the answer to a request that deletes many objects.
+_CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>|\(code: (\w{1,80})\)")
 _MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
 _HOST: Final = re.compile(r"https?://(?:[^\s/]*@)?([^\s/?]+)", re.ASCII)
 _CONNECTED: Final = re.compile(r"\"tcp connect error\",\s*([^\s,]+),")  # the proxy's address, if there is one
+# Who is asked for credentials if nobody gives any: the metadata service of the machine.
+_METADATA: Final = re.compile(r"https?://(?:169\.254\.169\.254|metadata\.google\.internal)/", re.ASCII)
 _RETRIES: Final = re.compile(r", after \d+ retries", re.ASCII)
 # What a server's answer and an error of obstore may say of credentials. An answer may be cut anywhere.
 _SECRET: Final = re.compile(
@@ -25,8 +28,10 @@ _SECRET: Final = re.compile(
 )
 
 
+_NOBODY: Final = "no credentials are given, and the metadata service of this machine gives none"
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
 _WEB_PAGE: Final = "the server answers with a web page"
+_CHANGED: Final = "another program replaced the file while it was read"
 # Why no connection came about, by what the library's dump of its error holds. The dump is not shown.
 _CONNECTIONS: Final[Mapping[str, str]] = {
     "UnknownIssuer": "the TLS certificate is signed by an authority that this machine does not trust",
@@ -56,6 +61,29 @@ def checked_answer(found: Any) -> Any:
     if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
         raise WebPageError(_WEB_PAGE)
     return found
+
+
+class ChangedError(Exception):
+    """An object was replaced while its parts were read."""
+
+
+class SameObject:
+    """Sees to it that the parts of an object are of one: it may be replaced between two requests."""
+
+    def __init__(self) -> None:
+        self._first: tuple[object, object] | None = None
+
+    def __call__(self, found: Any) -> Any:
+        """The answer to a GET.
+
+        Raises:
+            ChangedError: an earlier answer was of another object.
+        """
+        version = (found.meta["e_tag"], found.meta["size"])
+        self._first = self._first or version
+        if self._first != version:
+            raise ChangedError(_CHANGED)
+        return found
 
 
 class Meaning(enum.Enum):
@@ -109,7 +137,7 @@ class Failure:
         raw = hide(str(error))
         status_text, code_text = _STATUS.search(raw), _CODE.search(raw)
         status = int(status_text[1]) if status_text else None
-        code = code_text[1] if code_text else None
+        code = (code_text[1] or code_text[2]) if code_text else None
         return cls(_meaning(type(error).__name__, status, code, raw), status, code, _line(raw, status, code))
 
     @property
@@ -138,7 +166,7 @@ class Failure:
             next_step=_next_step(self),
             status=self.status,
             code=self.code,
-            is_refused=not may_be_done and self.meaning in {Meaning.REFUSED, Meaning.UNSUPPORTED},
+            is_refused=not may_be_done and self.meaning in {Meaning.REFUSED, Meaning.UNSUPPORTED, Meaning.EXPIRED},
             is_there=self.meaning is Meaning.EXISTS,
             is_unsupported=self.meaning is Meaning.UNSUPPORTED,
         )
@@ -148,6 +176,7 @@ _CODES: Final[Mapping[str, Meaning]] = {
     **dict.fromkeys(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"), Meaning.EXPIRED),
     **dict.fromkeys(("NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "FilesystemNotFound"), Meaning.REFUSED),
     **dict.fromkeys(("ConditionalRequestConflict", "OperationAborted"), Meaning.LOOK_AGAIN),
+    "RequestTimeout": Meaning.BUSY,  # with the status 400
     **dict.fromkeys(("NotImplemented", "UnsupportedHeader"), Meaning.UNSUPPORTED),
 }
 _CLASSES: Final[Mapping[str, Meaning]] = {
@@ -156,12 +185,17 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
     "PreconditionError": Meaning.EXISTS,
     "NotSupportedError": Meaning.UNSUPPORTED,
     "WebPageError": Meaning.REFUSED,
+    "ChangedError": Meaning.REFUSED,
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
 _NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
 _NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: what was to give credentials raised an error
 _UNAUTHORISED: Final = frozenset({400, 401, 403})
-_TIMED_OUT: Final = 408
+# What a server says of credentials that have expired; Azure says the latter of a SAS.
+_EXPIRED: Final = re.compile("expired|Signature not valid in the specified time frame", re.ASCII)
+_SAID: Final = re.compile(r"<(?:Code|Message|AuthenticationErrorDetail)>([^<]*)", re.ASCII)
+# In time, or before the client went: a proxy answers so for a server that may still be at work. 499 is nginx's and Google's.
+_TIMED_OUT: Final = frozenset({408, 499})
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
 
@@ -169,7 +203,7 @@ _SERVER: Final = 500
 def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meaning:
     if code is not None and code in _CODES:
         return _CODES[code]
-    if status in _UNAUTHORISED and "expired" in raw:
+    if status in _UNAUTHORISED and _says_expired(raw):
         return Meaning.EXPIRED
     if _NO_CREDENTIALS in raw:
         return Meaning.REFUSED
@@ -178,22 +212,30 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
     if name in _CLASSES:
         return _CLASSES[name]
     # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
-    is_answered = status is not None and status < _SERVER and status != _TIMED_OUT
+    is_answered = status is not None and status < _SERVER and status not in _TIMED_OUT
     is_unsent = _NOT_HTTPS in raw or (status is None and _NO_TRUST.search(raw) is not None)
     return Meaning.REFUSED if is_answered or is_unsent else Meaning.BUSY
+
+
+def _says_expired(raw: str) -> bool:
+    """Whether the server says so. The error names the object, too, and a table may be called `expired`."""
+    answer = re.split(_STATUS, raw, maxsplit=1)[-1].partition("\n\nDebug source")[0]
+    return _EXPIRED.search(" ".join(_SAID.findall(answer)) or answer) is not None
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:
     """The text of an error in one line. obstore adds a dump of Rust's structures, and servers quote what was signed."""
     message = _MESSAGE.search(raw)
     if status is not None and (code or message):
-        said = [f"status {status}", *([code] if code else []), *([message[1].strip()] if message else [])]
+        said = [f"status {status}", *([code] if code else []), *([" ".join(message[1].split())] if message else [])]
         return ", ".join(said)
     if _NOT_HTTPS in raw:
         return _ONLY_HTTPS
     if _NO_CREDENTIALS in raw:
         raw = f"no credentials: {raw.partition(_NO_CREDENTIALS)[2].lstrip(': ')}"
     first, _, dump = raw.partition("\n\nDebug source")
+    if _METADATA.search(first):
+        return _NOBODY
     if status is None and "HttpError" in dump:
         why = next((text for found, text in _CONNECTIONS.items() if found in dump), None)
         if why is not None:
@@ -208,6 +250,9 @@ def _line(raw: str, status: int | None, code: str | None) -> str:
 _BUCKET_STEP: Final = "Correct the bucket's name in the path, or create the bucket."
 _REGION_STEP: Final = "Set AWS_REGION (fs.s3a.endpoint.region) to the region of the bucket."
 _WRONG_STEP: Final = "Correct the credentials, and check that the clock of this machine is right."
+_PERMISSION_STEP: Final = (
+    "Ask for the permissions to list the bucket, and to read, write and delete objects below the table's path."
+)
 _STEPS: Final[Mapping[str | int | None, str]] = {
     **dict.fromkeys(("NoSuchBucket", "ContainerNotFound", "ContainerBeingDeleted", "FilesystemNotFound"), _BUCKET_STEP),
     **dict.fromkeys(("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"), _REGION_STEP),
@@ -220,7 +265,7 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
     405: "Check the endpoint: what answers there may be no object store.",
     407: "Put the proxy's user and password into proxy_url, before the host.",
     401: _WRONG_STEP,
-    403: "Ask for the permissions to list the bucket, and to read, write and delete objects below the table's path.",
+    **dict.fromkeys((403, "AccessDenied"), _PERMISSION_STEP),
     None: "Check the endpoint, its port, the proxy and the network.",
 }
 """What to do, by the server's code, else by the status."""
@@ -234,6 +279,9 @@ _PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, o
 _TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
     _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
+    _CHANGED: "Read the table again.",
+    _NOBODY: "Give credentials as storage options or in the environment; docs/object_stores.md has their names. For public data, "
+    "set AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
     _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
     _CONNECTIONS["NotValidForName"]: _TRUST_STEP,

@@ -29,7 +29,10 @@ Settings: TypeAlias = Mapping[str, str]
 # Classes of S3A, and of the SDKs, by their simple names.
 _PLAIN_KEYS: Final = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
 _ANONYMOUS: Final = frozenset({"AnonymousAWSCredentialsProvider", "AnonymousCredentialsProvider"})
-_AWS_HOST: Final = re.compile(r"s3(?:[.-](?:dualstack\.)?(?P<region>[a-z0-9-]+))?\.amazonaws\.com(?:\.cn)?", re.ASCII)
+# Without the hosts of S3 that are no region's, as `s3-accelerate`.
+_AWS_HOST: Final = re.compile(
+    r"s3(?:[.-](?:dualstack\.)?(?P<region>[a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?P<china>\.cn)?", re.ASCII
+)
 _TENANT: Final = re.compile(r"https://(?P<host>[^/]+)/(?P<tenant>[^/]+)/oauth2", re.ASCII)
 
 
@@ -73,7 +76,7 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
     Raises:
         InvalidOptionError: as `storage_options`.
     """
-    names = {_short(name) for name in given}
+    names = {short_name(name) for name in given}
     left_out = set(names)
     for group, its_settings in _GROUPS:
         if names & group:
@@ -82,12 +85,31 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
     found = storage_options(settings, place, table)
     if "endpoint" in names:
         left_out |= {"endpoint", "virtual_hosted_style_request", "allow_http"}
-    return {**{name: value for name, value in found.items() if _short(name) not in left_out}, **given}
+    return {**{name: value for name, value in found.items() if short_name(name) not in left_out}, **given}
+
+
+def without_session(given: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
+    """Storage options, with those that are Hadoop's settings as options; there is no session that has others.
+
+    Args:
+        given: the user's storage options.
+        place: where the table is.
+        table: the table's URI, for errors.
+
+    Raises:
+        InvalidOptionError: as `storage_options`, or a class of Java's provides the credentials.
+    """
+    settings = {name: value for name, value in given.items() if name.startswith("fs.")}
+    own = {name: value for name, value in given.items() if name not in settings}
+    if not names_who_asks(own) and asks_s3a(settings, place):
+        name = f"{PREFIXES['s3']}aws.credentials.provider"
+        raise _unmapped(name, str(_first_provider(_s3_settings(settings, place))), "AWS_PROFILE or AWS_ACCESS_KEY_ID", table)
+    return merged(settings, own, place, table) if settings else own
 
 
 def names_who_asks(given: Settings) -> bool:
     """Whether storage options bring credentials."""
-    return any(_short(name) in _IDENTITY for name in given)
+    return any(short_name(name) in _IDENTITY for name in given)
 
 
 def without_credentials(settings: Settings) -> dict[str, str]:
@@ -95,7 +117,7 @@ def without_credentials(settings: Settings) -> dict[str, str]:
     return {name: value for name, value in settings.items() if not _WAYS_TO_ASK.search(name)}
 
 
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
     """An option's name without the prefixes that may be left out, in one of its spellings."""
     lower = name.lower()
     for prefix in ("aws_", "google_", "azure_storage_", "azure_"):
@@ -118,7 +140,8 @@ _IDENTITY: Final = frozenset(
         *("access_key_id", "secret_access_key", "session_token", "skip_signature", "role_arn", "role_session_name", "profile"),
         *("service_account", "service_account_key", "application_credentials", "bearer_token"),
         *("account_key", "sas_key", "client_id", "client_secret", "tenant_id", "authority_host", "federated_token_file"),
-        *("msi_endpoint", "use_azure_cli"),
+        *("msi_endpoint", "use_azure_cli", "web_identity_token_file", "container_authorization_token_file"),
+        *("container_credentials_relative_uri", "container_credentials_full_uri"),
     }
 )
 _ENCRYPTION: Final = frozenset(
@@ -150,6 +173,8 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
             "endpoint.region": "aws_region",
         },
     )
+    if "aws_region" in options:
+        options["aws_region"] = options["aws_region"].strip()
     _check_s3(found, table)
     options = {**_s3_endpoint(found, place, table), **options, **_s3_connections(found)}
     if _is_true(found, "requester.pays.enabled"):
@@ -235,7 +260,7 @@ def _with_user(address: str, found: Settings, prefix: str) -> str:
 
 
 def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
-    endpoint = _fips_endpoint(found, table) if _is_true(found, "endpoint.fips") else found.get("endpoint", "")
+    endpoint = _fips_endpoint(found, table) if _is_true(found, "endpoint.fips") else found.get("endpoint", "").strip()
     is_by_path = _is_true(found, "path.style.access") or "." in place.bucket
     scheme, separator, host = endpoint.partition("://")
     if not separator:
@@ -245,11 +270,13 @@ def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, s
     if not host:
         return {}
     aws = _AWS_HOST.fullmatch(host)
-    if aws is not None:
-        return {} if aws["region"] is None else {"aws_region": aws["region"]}
+    region = {} if aws is None or aws["region"] is None else {"aws_region": aws["region"]}
+    if aws is not None and aws["china"] is None:  # object_store 0.14 knows the hosts of the other regions
+        return region
     if not is_by_path:
         host = f"{place.bucket}.{host}"  # object_store 0.14 takes the endpoint of the bucket then
     return {
+        **region,
         "aws_endpoint_url": f"{scheme}://{host}",
         "aws_virtual_hosted_style_request": "false" if is_by_path else "true",
         "allow_http": "true" if scheme == "http" else "false",
@@ -280,7 +307,8 @@ def _s3_encryption(found: Settings, table: str) -> dict[str, str]:
         case "SSE-C":
             return {"aws_server_side_encryption": "sse-c"} | ({"aws_sse_customer_key_base64": key} if key else {})
         case _:
-            raise _unmapped("fs.s3a.encryption.algorithm", algorithm, "AWS_SERVER_SIDE_ENCRYPTION", table)
+            known = "Give AES256, SSE-KMS, DSSE-KMS or SSE-C, or the storage option AWS_SERVER_SIDE_ENCRYPTION."
+            raise _without_counterpart("fs.s3a.encryption.algorithm", f"encrypt by {algorithm}", known, table)
 
 
 def asks_s3a(settings: Settings, place: ObjectPlace) -> bool:

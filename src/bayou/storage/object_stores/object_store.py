@@ -11,11 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
-from bayou.errors import StorageError, redact_uri
-from bayou.storage.object_stores.attempts import Pauses, attempt
+from bayou.errors import DeltaError, StorageError, reason, redact_uri
+from bayou.storage.object_stores.attempts import Pauses, attempt, check_process
 from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
-from bayou.storage.object_stores.failures import Failure, Meaning, checked_answer
+from bayou.storage.object_stores.failures import Failure, Meaning, SameObject, checked_answer
+from bayou.storage.object_stores.hadoop_settings import without_session
 from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import ObjectPlace, place_of
 from bayou.storage.object_stores.ranged_file import open_ranged
@@ -36,6 +37,7 @@ _LAST: Final = "\U0010ffff"
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
+_BAD_REQUEST: Final = 400
 
 _alone: Final = threading.Lock()
 """Held while a single writer looks for a file and writes it."""
@@ -44,7 +46,8 @@ _alone: Final = threading.Lock()
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
     """The store of a table, as `bayou.storage.register` takes it."""
     found = place_of(place)
-    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(storage_options, found.kind, redact_uri(place.uri)))
+    given = without_session(storage_options, found, place.uri)
+    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(given, found.kind, redact_uri(place.uri)))
 
 
 class ObjectStore:
@@ -125,6 +128,7 @@ class ObjectStore:
         """See LogStore."""
         key = self._key(path)
         has_suffix_ranges = self._place.kind != "azure"  # object_store 0.14 refuses them there
+        is_the_same = SameObject()
 
         def get(start: int | None, length: int) -> tuple[bytes, int]:
             wanted = {"suffix": length} if start is None else (start, start + length)
@@ -137,7 +141,7 @@ class ObjectStore:
                     whole = self._obstore.get(self._client, key).bytes().to_bytes()
                     return whole, len(whole)
                 raise
-            return found.bytes().to_bytes(), found.meta["size"]
+            return is_the_same(found).bytes().to_bytes(), found.meta["size"]
 
         return open_ranged(
             lambda start, length: self._done("read a part of the file", path, lambda: get(start, length)),
@@ -178,8 +182,14 @@ class ObjectStore:
         with _alone:
             if self._is_there(path):
                 return False
-            self.put(path, data)
-            return True
+            # Sent once at a time, so that a refusal after an answer that was lost does not count as "nothing was written".
+            return self._tried(
+                "create the file",
+                path,
+                lambda: self._obstore.put(self._once, self._key(path), data, use_multipart=False),
+                lambda: True,
+                needs_object=False,
+            )
 
     def _created(self, path: str, data: bytes) -> bool:
         key = self._key(path)
@@ -216,12 +226,24 @@ class ObjectStore:
             if failure.meaning is Meaning.ABSENT:
                 raise FileNotFoundError(2, "There is no such object", path)
             if failure.meaning is Meaning.EXISTS:
-                return may_be_ours and is_ours()
+                return may_be_ours and self._known(is_ours, path)
             if failure.meaning is not Meaning.BUSY and not failure.meaning.is_transient:
                 raise failure.error(doing, self._uri, path, may_be_done=may_be_ours)
             may_be_ours |= failure.meaning is Meaning.BUSY
             if not pauses.wait(failure):
-                raise pauses.over(failure, doing, self._uri, path)
+                raise pauses.over(failure, doing, self._uri, path, may_be_done=may_be_ours)
+
+    def _known(self, is_ours: Callable[[], bool], path: str) -> bool:
+        """Whether an object is ours. That this cannot be found out does not mean that nothing was written."""
+        try:
+            return is_ours()
+        except (FileNotFoundError, StorageError) as error:
+            raise StorageError(
+                f"An attempt without an answer was repeated, and whether the file is its own is not known: {reason(error)}",
+                table=redact_uri(self._uri),
+                file=path,
+                next_step=getattr(error, "next_step", ""),
+            ) from error
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
@@ -277,8 +299,12 @@ class ObjectStore:
             return None  # object_store 0.14 does not send the key for the source, and the server cannot read it
         self._check_obeys()
         # A server may obey the condition of a PUT, and not that of a copy.
-        if self._is_there(path):
-            return False
+        try:
+            if self._is_there(path):
+                return False
+        except StorageError as error:
+            error.facts["is_refused"] = True  # nothing was sent that makes a copy
+            raise
         key = source._key(source_path)  # noqa: SLF001  (of this class)
         try:
             return self._tried(
@@ -312,6 +338,8 @@ class ObjectStore:
             # The library names the first file that failed only.
             if len(paths) == 1:
                 return {} if isinstance(error, FileNotFoundError) else {paths[0]: error}
+            if isinstance(error, StorageError) and not _may_be_of_one(error):
+                return dict.fromkeys(paths, error)
             half = len(paths) // 2
             return self._deleted(paths[:half]) | self._deleted(paths[half:])
         return {}
@@ -381,6 +409,7 @@ class ObjectStore:
                 raise pauses.over(failure, doing, self._uri, path)
 
     def _pauses(self) -> Pauses:
+        check_process(redact_uri(self._uri))
         options = self._options
         renew = partial(self._renew, self._clients)
         return Pauses(options.retry_timeout.total_seconds(), options.max_retries, self._sleep, renew)
@@ -408,10 +437,31 @@ class ObjectStore:
         return Clients(self._obstore, self._place, self._read_options(), self._uri)
 
     def _renew(self, expired: Clients) -> None:
-        """Read the credentials again, unless another thread has done so since."""
+        """Read the credentials again, unless another thread has done so since.
+
+        Raises:
+            StorageError: there are no new ones. No other error may end a commit here: it would say that nothing was written, and an
+                attempt without an answer may have been made before.
+        """
         with self._renewing:
-            if self._clients is expired:
+            if self._clients is not expired:
+                return
+            try:
                 self._clients = self._made()
+            except StorageError:
+                raise
+            except DeltaError as error:
+                raise StorageError(
+                    f"The credentials have expired, and there are no new ones: {error.message}",
+                    table=redact_uri(self._uri),
+                    next_step=error.next_step,
+                ) from error
+
+
+def _may_be_of_one(error: StorageError) -> bool:
+    """Whether a request for many objects failed by one of them: by its answer for that one, or by a key that it does not take."""
+    status = error.facts.get("status")
+    return status == _BAD_REQUEST if status is not None else error.facts.get("code") is not None
 
 
 def _before(key: str) -> str:

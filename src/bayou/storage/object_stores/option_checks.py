@@ -41,6 +41,14 @@ _ADDRESSES: Final = frozenset(
 _CERTIFICATES: Final = frozenset({"proxy_ca_certificate", "root_certificate"})
 _PEM: Final = "-----BEGIN CERTIFICATE-----"
 _TEXTS: Final = _CERTIFICATES | {"service_account_key"}
+# Parts of a host's name, or of a path.
+_WORDS: Final[Mapping[str, str]] = {
+    "account_name": "mystorageaccount",
+    "default_region": "eu-west-1",
+    "region": "eu-west-1",
+    "tenant_id": "contoso.onmicrosoft.com",
+}
+_WORD: Final = re.compile(r"[\w.-]+", re.ASCII)
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]", re.ASCII)
 _SPACE: Final = re.compile(r"\s")
 
@@ -75,6 +83,9 @@ def check_options(given: Mapping[str, str], kind: Kind, table: str) -> None:
     for short, (name, value) in found.items():
         if short not in _TEXTS and _CONTROL.search(value):
             raise _wrong(name, "holds a line break or another control character", "Take it out of the value.", table)
+        if short in _WORDS and not _WORD.fullmatch(value):
+            what = "holds a space, or another character that no such name has" if value else "is empty"
+            raise _wrong(name, what, f"Give a name, as '{_WORDS[short]}'.", table)
         if short in _ADDRESSES:
             _check_address(short, name, value, table)
         if short in _CERTIFICATES and _PEM not in value:

@@ -16,6 +16,7 @@ from typing import Final
 
 from bayou.errors import InvalidOptionError
 from bayou.storage.object_stores.credentials import Credentials, aws_credentials
+from bayou.storage.object_stores.given_credentials import apart_from_environment
 from bayou.storage.object_stores.option_checks import check_options
 from bayou.storage.object_stores.places import NAMES, Kind
 
@@ -111,6 +112,8 @@ class ObjectOptions:
         check_options(given, kind, table)
         if kind == "s3" and credentials is None:
             store, credentials = aws_credentials(store, table)
+        if credentials is None:
+            store, credentials = apart_from_environment(store, kind, table)
         return cls(
             store,
             client,

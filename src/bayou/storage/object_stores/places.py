@@ -39,6 +39,9 @@ PUBLIC_CLOUD: Final = "core.windows.net"
 
 # The query of a signed URL, and a shared access signature.
 _SIGNED: Final = re.compile(r"\?(?:.*&)?(?:sig|X-Amz-Signature|X-Goog-Signature)=", re.IGNORECASE)
+# What no bucket's name has; it would end a URL, or the library ends the program for it. A workspace of OneLake may have spaces.
+_NO_BUCKET: Final = re.compile(r"[<>?#\"]", re.ASCII)
+_SPACE: Final = re.compile(r"\s")
 _EXPRESS: Final = "--x-s3"
 # `account.dfs.core.windows.net`, and the same in other clouds and in OneLake.
 _AZURE_HOST: Final = re.compile(r"(?P<account>[^.]+)\.(?:dfs|blob)\.(?P<suffix>(?:core|fabric|storage)\..+)", re.ASCII)
@@ -85,7 +88,11 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
         host = _AZURE_HOST.fullmatch(host_name)
         if path.scheme == "https":
             if host is None:
-                raise _wrong(path, "it is no URL of an Azure storage account", "Give https://ACCOUNT.blob.core.windows.net/...")
+                raise _wrong(
+                    path,
+                    "it is no URL of an Azure storage account",
+                    "Give https://ACCOUNT.blob.core.windows.net/..., s3://BUCKET/PATH or gs://BUCKET/PATH.",
+                )
             container, _, key = key.partition("/")
         elif not at:
             container = authority
@@ -97,6 +104,8 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
         account = None if host is None else host["account"]
     if not authority:
         raise _wrong(path, "it names no bucket", f"Give {path.scheme}://BUCKET/PATH.")
+    if _NO_BUCKET.search(authority) or (kind != "azure" and _SPACE.search(authority)):
+        raise _wrong(path, f"{authority!r} is not the name of a bucket", f"Give {path.scheme}://BUCKET/PATH.")
     _check_key(path, key)
     if authority.endswith(_EXPRESS):
         raise _wrong(

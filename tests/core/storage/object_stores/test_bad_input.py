@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import uuid
 
 import pytest
@@ -14,6 +17,7 @@ from bayou.errors import DeltaError, InvalidOptionError, StorageError
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.storage import open_store, qualify
+from bayou.storage.object_stores.failures import Failure
 
 SCHEMA = StructType((StructField("id", "long"),))
 
@@ -144,6 +148,72 @@ def test_a_path_that_no_key_can_have(place, quick, path):
 def test_a_path_without_a_bucket(uri):
     with pytest.raises(InvalidOptionError, match="names no bucket"):
         bayou.open(uri).snapshot()
+
+
+@pytest.mark.parametrize("uri", ["s3://<bucket>/t", "gs://my bucket/t", "s3://a?b/t", "az://a#b/t"])
+def test_a_name_that_no_bucket_has(uri):
+    """The library would end the program, or send the requests to another bucket."""
+    with pytest.raises(InvalidOptionError, match="is not the name of a bucket"):
+        bayou.open(uri).snapshot()
+
+
+@pytest.mark.parametrize(
+    ("uri", "name", "value"),
+    [
+        ("s3://b/t", "AWS_REGION", "eu-west-1 "),
+        ("s3://b/t", "region", ""),
+        ("s3://b/t", "AWS_DEFAULT_REGION", "http://server"),
+        ("az://c/t", "AZURE_STORAGE_ACCOUNT_NAME", "a/b"),
+        ("az://c/t", "AZURE_STORAGE_TENANT_ID", "a b"),
+    ],
+)
+def test_a_part_of_a_host_that_none_can_be(uri, name, value):
+    with pytest.raises(InvalidOptionError, match=f"{name} (holds a space|is empty).*Give a name"):
+        bayou.open(uri, storage_options={name: value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Generic S3 error: Error performing PUT http://169.254.169.254/latest/api/token - HTTP error: timed out",
+        "Error performing GET http://169.254.169.254/metadata/identity/oauth2/token - status code: 403",
+        "Generic GCS error: Error performing GET http://metadata.google.internal/computeMetadata/v1/a - HTTP error: dns error",
+    ],
+)
+def test_who_gives_no_credentials_is_told_so(text):
+    error = Failure.of(RuntimeError(text)).error("read the file", "s3://b/t", None)
+    assert "no credentials are given" in str(error)
+    assert "Give credentials as storage options" in error.next_step
+
+
+def test_settings_of_hadoop_hold_without_a_session_too(recording):
+    keys = {"fs.s3a.access.key": "of-hadoop", "fs.s3a.secret.key": "not-a-secret", "fs.s3a.path.style.access": "true"}
+    settings = {**keys, "fs.s3a.endpoint": recording.url, "fs.s3a.endpoint.region": "us-east-1"}
+    open_store(qualify("s3a://bucket/t"), settings).read("a")
+    assert "Credential=of-hadoop/" in recording.last.authorization
+    with pytest.raises(InvalidOptionError, match=r"fs.s3a.aws.credentials.provider is Vault.*AWS_PROFILE"):
+        open_store(qualify("s3a://bucket/t"), {**settings, "fs.s3a.aws.credentials.provider": "com.acme.Vault"})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_is_told_instead_of_waiting_for_ever(store):
+    store.put("a", b"x")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            store.read("a")
+        except StorageError as error:
+            os.write(writer, str(error).encode())
+        os._exit(0)
+    os.close(writer)
+    try:
+        assert select.select([reader], [], [], 30)[0], "the child waits"
+        assert b"forked from one that has used an object store" in os.read(reader, 1000)
+    finally:
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_key_with_an_empty_part_in_a_folder(store, server):

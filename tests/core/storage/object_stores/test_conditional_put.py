@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from tests.support.object_servers import Fault
@@ -17,6 +18,8 @@ from bayou.storage import open_store, qualify
 from bayou.storage.object_stores import conditional_puts
 from bayou.storage.object_stores.conditional_puts import endpoint_to_probe
 from bayou.storage.object_stores.failures import Failure, Meaning
+from bayou.storage.object_stores.object_store import ObjectStore
+from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import place_of
 
 PATH = "_delta_log/00000000000000000000.json"
@@ -196,6 +199,94 @@ def test_a_refusal_after_a_lost_answer_says_nothing_of_the_first_attempt(place, 
     assert len(sent) > 1
     server.fault = lambda _: None
     assert bayou.open(place, storage_options=options).snapshot().num_files == 1
+
+
+def test_credentials_that_cannot_be_renewed_say_nothing_of_the_first_attempt(place, options, server, monkeypatch):
+    """An error that is not the store's would have its caller delete the files of such a commit."""
+    found = dict(options)
+    table = ObjectStore(place, place_of(qualify(place)), lambda: ObjectOptions.of(found, "s3", place))
+    monkeypatch.setattr(table, "_sleep", lambda _: None)
+    sent = []
+
+    def lose_then_expire(request):
+        if request.method != "PUT" or ".json" not in request.path:
+            return None
+        sent.append(request)
+        found["AWS_PROFILE"] = "no such profile"
+        return Fault(0, acts=True) if len(sent) == 1 else Fault(400, "ExpiredToken")
+
+    server.fault = lose_then_expire
+    with pytest.raises(StorageError, match="there are no new ones: There is no profile") as caught:
+        table.put_if_absent(PATH, b"mine")
+    assert not caught.value.facts.get("is_refused")
+    assert table.read(PATH) == b"mine"
+
+
+def test_expired_credentials_that_stay_so_end_a_commit_for_certain(place, options, server):
+    log = bayou.open(place, storage_options=options)
+    log.create(StructType((StructField("id", "long"),)))
+    server.fault = lambda request: Fault(400, "ExpiredToken") if request.method == "PUT" else None
+    with pytest.raises(StorageError, match="Renew the credentials"), log.transaction("WRITE") as transaction:
+        transaction.commit([AddFile("a", {}, 1, 1)])
+    assert transaction.is_abandoned
+
+
+def test_a_refusal_says_nothing_of_a_single_writers_first_attempt(place, options, server, monkeypatch):
+    with pytest.warns(UserWarning, match="single_writer"):
+        table = open_store(qualify(place), {**options, "single_writer": "true"})
+    monkeypatch.setattr(table, "_sleep", lambda _: None)
+    sent = []
+
+    def lose_then_refuse(request):
+        if request.method != "PUT":
+            return None
+        sent.append(request)
+        return Fault(500, "InternalError", acts=True) if len(sent) == 1 else Fault(403, "AccessDenied")
+
+    server.fault = lose_then_refuse
+    with pytest.raises(StorageError, match="AccessDenied") as caught:
+        table.put_if_absent(PATH, b"mine")
+    assert not caught.value.facts["is_refused"]
+    assert table.read(PATH) == b"mine"
+
+
+def test_a_file_that_is_gone_again_leaves_the_outcome_open(store, server):
+    server.fault = first_put(Fault(0, acts=True))
+    real = store.read
+    store.read = lambda path: (store.delete(path), real(path))[1]
+    with pytest.raises(StorageError, match="whether the file is its own is not known") as caught:
+        store.put_if_absent(PATH, b"mine")
+    assert not caught.value.facts.get("is_refused")
+
+
+def test_a_refusal_to_read_back_says_nothing_of_the_first_attempt(place, options, server, monkeypatch):
+    """The files of such a commit must stay: it is in the log."""
+    log = bayou.open(place, storage_options=options)
+    log.create(StructType((StructField("id", "long"),)))
+    monkeypatch.setattr(log.store, "_sleep", lambda _: None)
+    sent = []
+
+    def lose_then_refuse_to_read(request):
+        if request.method == "PUT" and ".json" in request.path:
+            sent.append(request)
+            return Fault(0, acts=True) if len(sent) == 1 else None
+        return Fault(403, "AccessDenied") if sent and request.method == "GET" else None
+
+    server.fault = lose_then_refuse_to_read
+    with log.transaction("WRITE") as transaction:
+        outcome = transaction.try_commit([AddFile("a", {}, 1, 1)])
+    assert type(outcome).__name__ == "Unknown"
+    assert not transaction.is_abandoned
+    server.fault = lambda _: None
+    assert bayou.open(place, storage_options=options).snapshot().num_files == 1
+
+
+@pytest.mark.parametrize("fault", [Fault(400, "RequestTimeout"), Fault(408, "x"), Fault(499, "x")], ids=str)
+def test_a_request_that_took_too_long_is_made_again(store, server, fault):
+    server.fault = first_put(fault, 2)
+    assert store.put_if_absent(PATH, b"mine")
+    server.fault = first_put(replace(fault, acts=True))
+    assert store.put_if_absent(f"{PATH}2", b"mine")
 
 
 @pytest.mark.parametrize("text", ["Generic S3 error: ETag Header missing from response", "Generic S3 error: HTTP error: timed out"])

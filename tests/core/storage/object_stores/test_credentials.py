@@ -8,7 +8,8 @@ import sys
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from tests.support.object_servers import ACCESS, Fault
+from tests.support.object_servers import ACCESS, AZURE_ACCESS, Fault
+from tests.support.recording_server import Answer
 
 from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
 from bayou.storage import open_store, qualify
@@ -78,6 +79,64 @@ def test_region_and_endpoint_of_a_profile_hold_where_no_option_names_others(file
     assert aws_credentials(given, "t")[0] == {"aws_region": "us-west-1", "aws_endpoint_url": "http://other"}
 
 
+@pytest.mark.parametrize(
+    ("options", "environment", "left"),
+    [
+        ({}, {"AWS_ENDPOINT_URL_S3": "http://other"}, {"aws_region": "eu-central-1"}),
+        ({}, {"AWS_ENDPOINT": "http://other"}, {"aws_region": "eu-central-1"}),
+        ({}, {"AWS_DEFAULT_REGION": "us-west-1"}, {"aws_endpoint_url": "http://server"}),
+        ({"default_region": "us-west-1"}, {}, {"default_region": "us-west-1", "aws_endpoint_url": "http://server"}),
+    ],
+)
+def test_other_spellings_come_before_a_profile_too(files, monkeypatch, options, environment, left):
+    files(profile("default", "k"), "[default]\nregion = eu-central-1\nendpoint_url = http://server\n")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert aws_credentials(options, "t")[0] == left
+
+
+def test_the_server_copies_between_tables_of_one_profile(files, place, options):
+    files(profile("default", "one") + profile("other", "two"))
+    given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
+    one, another = (open_store(qualify(place), given) for _ in range(2))
+    assert one._shares_bucket(another)
+    assert not one._shares_bucket(open_store(qualify(place), {**given, "AWS_PROFILE": "other"}))
+
+
+def test_an_answer_about_a_role_shows_no_secret_of_who_assumes_it(files, recording, place, options):
+    files()
+    echo = "<ErrorResponse><Error><Code>Odd</Code><Message>{}</Message></Error></ErrorResponse>"
+    recording.answer = lambda seen: Answer(echo.format(seen.headers["x-amz-security-token"]).encode(), 400)
+    role = {"AWS_ROLE_ARN": "arn:aws:iam::1:role/r", "AWS_SESSION_TOKEN": "token-of-options", "aws_endpoint_url_sts": recording.url}
+    with pytest.raises(StorageError, match="Odd") as caught:
+        open_store(qualify(place), {**options, **role}).read("a")
+    assert "token-of-options" not in str(caught.value)
+
+
+@pytest.mark.parametrize("who", [KEYS, {"aws_profile": "other"}], ids=["keys", "profile"])
+def test_a_role_of_the_options_is_assumed_by_whom_they_name(files, monkeypatch, who):
+    """Also on a machine whose environment has a token that takes a role of its own."""
+    files(profile("other", "of-other"))
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")
+    monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/of-machine")
+    _, found = aws_credentials({**who, "aws_role_arn": "arn:aws:iam::1:role/wanted"}, "t")
+    assert found.role == "arn:aws:iam::1:role/wanted"
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"aws_access_key_id": "x"}, "role cannot be assumed.*aws_secret_access_key"),
+        ({**KEYS, "aws_region": "eu west"}, "role cannot be assumed.*region"),
+        ({"aws_profile": "p"}, "configuration cannot be read"),
+    ],
+)
+def test_what_botocore_refuses_is_an_error_of_an_option(files, options, named):
+    files("", "[profile p\n" if "aws_profile" in options else "")
+    with pytest.raises(InvalidOptionError, match=named):
+        aws_credentials({**options, "aws_role_arn": "arn:aws:iam::1:role/r"}, "t")
+
+
 def test_a_configuration_without_credentials_leaves_it_to_obstore(files):
     files("", "[default]\nregion = eu-central-1\n")
     assert aws_credentials({}, "t") == ({}, None)
@@ -133,6 +192,81 @@ def test_what_cannot_give_credentials_is_an_error_at_once(files, place, options)
         open_store(qualify(place), given)
 
 
+AZURE_NAME = {"AZURE_STORAGE_ACCOUNT_NAME": "acc"}
+A_KEY, OTHER_KEY = "a2V5LW9mLW9wdGlvbnM=", "a2V5LW9mLXRoZS1tYWNoaW5l"
+
+
+@pytest.mark.parametrize(
+    ("options", "environment"),
+    [
+        ({"AZURE_STORAGE_SAS_KEY": "sv=1&sig=abcdefghijkl"}, {"AZURE_STORAGE_ACCOUNT_KEY": OTHER_KEY}),
+        ({"AZURE_STORAGE_SAS_TOKEN": "sv=1&sig=abcdefghijkl"}, {"AZURE_STORAGE_TOKEN": "of-the-machine"}),
+        ({"AZURE_STORAGE_ACCOUNT_KEY": A_KEY}, {"AZURE_STORAGE_TOKEN": "of-the-machine"}),
+        ({"azure_storage_access_key": A_KEY}, {"AZURE_STORAGE_TOKEN": "of-the-machine", "AZURE_STORAGE_SAS_KEY": "sig=x"}),
+        ({"AZURE_STORAGE_TOKEN": "of-options"}, {"AZURE_STORAGE_ACCOUNT_KEY": OTHER_KEY}),
+    ],
+)
+def test_credentials_of_azure_options_come_before_those_of_the_environment(recording, monkeypatch, options, environment):
+    given = {**AZURE_NAME, **options, "azure_storage_endpoint": recording.url, "allow_http": "true", "max_retries": "0"}
+    open_store(qualify("az://c/t"), given).read("a")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    store = open_store(qualify("az://c/t"), given)
+    store.read("a")
+    alone, beside = recording.seen
+    assert (alone.query, alone.authorization.split(":")[0]) == (beside.query, beside.authorization.split(":")[0])
+    assert "of-the-machine" not in beside.authorization
+    assert store._hide("abcdefghijkl" + A_KEY) == store._hide("abcdefghijkl") + store._hide(A_KEY)
+    assert not any(value in store._hide(value) for value in options.values())
+
+
+def test_a_session_token_of_the_environment_is_not_sent_with_a_key_of_the_options(recording, monkeypatch, place, options):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-the-machine")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-machine")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of-the-machine")
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    store.read("a")
+    assert "Credential=access/" in recording.last.authorization
+    assert "of-the-machine" not in str(recording.last.headers)
+    assert store._hide(options["AWS_SECRET_ACCESS_KEY"]) == "..."
+    copy = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    assert store._shares_bucket(copy)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "variable"),
+    [
+        ("gs://b/t", {"GOOGLE_SERVICE_ACCOUNT_KEY": "{}"}, "GOOGLE_SERVICE_ACCOUNT"),
+        ("gs://b/t", {"GOOGLE_SERVICE_ACCOUNT": "/a.json"}, "GOOGLE_SERVICE_ACCOUNT_KEY"),
+        ("az://c/t", {**AZURE_NAME, "AZURE_CLIENT_ID": "i", "AZURE_CLIENT_SECRET": "s"}, "AZURE_STORAGE_ACCOUNT_KEY"),
+    ],
+)
+def test_a_variable_that_would_win_over_an_option_is_named(monkeypatch, table, options, variable):
+    monkeypatch.setenv(variable, "x")
+    with pytest.raises(InvalidOptionError, match=rf"both say who asks.*Unset {variable}"):
+        open_store(qualify(table), options)
+
+
+def test_an_account_of_the_options_that_is_not_the_paths_is_an_error():
+    options = {"AZURE_STORAGE_ACCOUNT_NAME": "other", "AZURE_STORAGE_ACCOUNT_KEY": A_KEY}
+    with pytest.raises(InvalidOptionError, match="names the storage account 'acc', and the storage option"):
+        open_store(qualify("abfss://c@acc.dfs.core.windows.net/t"), options)
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "missing"),
+    [
+        ("s3://b/t", {"AWS_ACCESS_KEY_ID": "x"}, "AWS_SECRET_ACCESS_KEY"),
+        ("s3://b/t", {"AWS_SECRET_ACCESS_KEY": "x"}, "AWS_ACCESS_KEY_ID"),
+        ("az://c/t", {"AZURE_STORAGE_ACCOUNT_KEY": A_KEY}, "AZURE_STORAGE_ACCOUNT_NAME"),
+    ],
+)
+def test_an_option_that_is_missing_is_named(files, table, options, missing):
+    files()
+    with pytest.raises(InvalidOptionError, match=f"The storage option {missing} is missing"):
+        open_store(qualify(table), options)
+
+
 class Options:
     """Reads the options of a store, and counts how often."""
 
@@ -172,3 +306,38 @@ def test_credentials_that_stay_expired_are_an_error_at_once(store, place, option
         fresh.read("_delta_log/a")
     assert (len(server.requests), reader.count) == (2, 2)
     assert caught.value.facts["status"] == 400
+
+
+SAS_IS_OVER = (
+    "<AuthenticationErrorDetail>Signature not valid in the specified time frame: Start [a] - Expiry [b] - Current [c]"
+    "</AuthenticationErrorDetail>"
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "said", "is_expired"),
+    [
+        (
+            "t",
+            403,
+            f"<Code>AuthenticationFailed</Code><Message>m\nRequestId:1</Message>{SAS_IS_OVER}",
+            True,
+        ),
+        (
+            "t",
+            401,
+            "<Code>InvalidAuthenticationInfo</Code><AuthenticationErrorDetail>The token is expired.</AuthenticationErrorDetail>",
+            True,
+        ),
+        ("expired_orders", 403, "<Code>AuthorizationFailure</Code><Message>This request is not authorized.</Message>", False),
+        ("expired_orders", 403, "<Code>AccessDenied</Code><Resource>/c/expired_orders/a</Resource>", False),
+        ("expired_orders", 403, "", False),
+    ],
+)
+def test_how_azure_says_that_credentials_have_expired(recording, table, status, said, is_expired):
+    recording.answer = lambda _: Answer(f"<?xml version='1.0'?><Error>{said}</Error>".encode(), status)
+    store = open_store(qualify(f"az://c/{table}"), {**AZURE_ACCESS, "azure_storage_endpoint": recording.url})
+    with pytest.raises(StorageError) as caught:
+        store.read("a")
+    assert "\n" not in str(caught.value)
+    assert ("Renew the credentials" in caught.value.next_step, len(recording.seen)) == (is_expired, 2 if is_expired else 1)

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "object_stores.md"
 PLACES = {
     "AWS_": "s3a://bucket/t",
     "GOOGLE_": "gs://bucket/t",
-    "AZURE_": "abfss://container@account.dfs.core.windows.net/t",
+    "AZURE_": "az://container/t",
 }
 VALUES = {
     "AWS_ENDPOINT_URL": "https://server",
@@ -192,6 +192,8 @@ def test_a_setting_without_counterpart_names_the_option_to_give(uri, settings, o
             {"AWS_ENDPOINT_URL": "http://z"},
             {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "aws_region": "r"},
         ),
+        ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/token"}, {"aws_region": "r", "endpoint": True}),
+        ({"aws_container_credentials_full_uri": "http://z"}, {"aws_region": "r", "endpoint": True}),
         ({"region": "q"}, {"aws_access_key_id": "a", "aws_secret_access_key": "b", "aws_session_token": "c", "endpoint": True}),
     ],
 )
@@ -234,3 +236,22 @@ def test_s3a_is_asked_for_credentials_that_only_java_knows(providers, keys, aske
     settings = {f"{S3A}aws.credentials.provider": providers} | ({f"{S3A}access.key": "k", f"{S3A}secret.key": "s"} if keys else {})
     assert asks_s3a(settings, place_of(qualify("s3a://b/t"))) is asked
     assert not asks_s3a(settings, place_of(qualify("gs://b/t")))
+
+
+@pytest.mark.parametrize(
+    ("host", "options"),
+    [
+        ("s3.eu-west-9.amazonaws.com", {"aws_region": "eu-west-9"}),
+        ("s3-us-gov-west-1.amazonaws.com", {"aws_region": "us-gov-west-1"}),
+        ("s3.amazonaws.com", {}),
+        ("s3-accelerate.amazonaws.com", {"aws_endpoint_url": "https://b.s3-accelerate.amazonaws.com"}),
+        (" s3-external-1.amazonaws.com", {"aws_endpoint_url": "https://b.s3-external-1.amazonaws.com"}),
+        (
+            "s3.cn-north-1.amazonaws.com.cn",
+            {"aws_region": "cn-north-1", "aws_endpoint_url": "https://b.s3.cn-north-1.amazonaws.com.cn"},
+        ),
+    ],
+)
+def test_which_hosts_of_s3_are_a_regions(host, options):
+    found = storage_options({f"{S3A}endpoint": host}, place_of(qualify("s3a://b/t")), "s3a://b/t")
+    assert {name: value for name, value in found.items() if name in {"aws_region", "aws_endpoint_url"}} == options

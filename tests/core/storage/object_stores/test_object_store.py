@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from tests.support.object_servers import ACCESS, Fault
+from tests.support.recording_server import Answer
 
 import bayou
 from bayou.errors import InvalidOptionError, MissingPackageError, StorageError
@@ -72,6 +73,17 @@ def test_a_part_that_was_read_is_not_asked_for_again(store, server):
         assert server.counts() == {"GET": 1}
 
 
+@pytest.mark.parametrize("size", [300_000, 400_000])
+def test_parts_of_a_file_that_was_replaced_are_not_mixed(bucket, size):
+    store = open_store(qualify(bucket.new_uri()), bucket.options)
+    store.put("_delta_log/a", b"a" * 300_000)
+    with store.open("_delta_log/a") as file:
+        store.put("_delta_log/a", b"b" * size)
+        file.seek(0)
+        with pytest.raises(StorageError, match="replaced the file while it was read"):
+            file.read(1000)
+
+
 def test_lines_of_a_part_file(store):
     store.put("a", b"first\n" + b"x" * 200_000 + b"\nlast")
     with store.open("a") as file:
@@ -102,6 +114,41 @@ def test_files_that_cannot_be_deleted_are_named(store, server):
     assert done.deleted == 0
     assert set(done.failed) == {"a", "b", "c"}
     assert "permissions" in str(done.failed["a"])
+
+
+@pytest.mark.parametrize("fault", [Fault(0), Fault(503), Fault(403, "AccessDenied")], ids=str)
+def test_a_request_for_many_files_that_fails_as_a_whole_is_not_made_for_each(place, options, server, fault):
+    """Each would be tried for a minute."""
+    store = open_store(qualify(place), {**options, "max_retries": "0"})
+    server.requests.clear()
+    server.fault = lambda _: fault
+    paths = [str(number) for number in range(100)]
+    assert set(store.delete_many(paths).failed) == set(paths)
+    assert len(server.requests) == 1
+
+
+def test_one_file_that_cannot_be_deleted_does_not_keep_the_others(recording, place, options):
+    prefix = place.removeprefix("s3://bucket/")
+
+    def answer(seen):
+        asked = [key.split("<")[0] for key in seen.body.decode().split("<Key>")[1:]]
+        failed = [key for key in asked if key == f"{prefix}/7"]
+        errors = "".join(f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>m</Message></Error>" for key in failed)
+        done = "".join(f"<Deleted><Key>{key}</Key></Deleted>" for key in asked if key not in failed)
+        return Answer(f"<?xml version='1.0'?><DeleteResult>{done}{errors}</DeleteResult>".encode())
+
+    recording.answer = answer
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    done = store.delete_many([str(number) for number in range(20)])
+    assert (done.deleted, list(done.failed)) == (19, ["7"])
+
+
+def test_a_file_that_the_server_does_not_delete_says_why(recording, place, options):
+    key = place.removeprefix("s3://bucket/") + "/a"
+    error = f"<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+    recording.answer = lambda _: Answer(f"<?xml version='1.0'?><DeleteResult>{error}</DeleteResult>".encode())
+    store = open_store(qualify(place), {**options, "AWS_ENDPOINT_URL": recording.url})
+    assert "permissions" in str(store.delete_many(["a"]).failed["a"])
 
 
 @pytest.mark.parametrize(
@@ -192,6 +239,16 @@ def test_the_server_copies_within_a_bucket(store, place, options, server):
     with pytest.raises(FileNotFoundError):
         copy_files(store, [FileCopy(source, "missing", "e")])
     assert not [each.name for each in store.list_from("") if each.name == "e"]
+
+
+def test_a_file_of_another_program_stays_if_the_server_cannot_be_asked_for_it(store, place, options, server, monkeypatch):
+    store.put("a", b"x")
+    store.put("b", b"of another program")
+    table = open_store(qualify(place), {**options, "max_retries": "0"})
+    server.fault = lambda request: Fault(503) if request.method == "HEAD" else None
+    with pytest.raises(StorageError):
+        copy_files(table, [FileCopy(table, "a", "b")])
+    assert store.read("b") == b"of another program"
 
 
 def test_files_of_other_stores_are_copied_through_this_process(store, tmp_path):
