@@ -25,14 +25,14 @@ FAULTS = [
     Fault(400, "ExpiredToken"),
     Fault(403, "RequestTimeTooSkewed"),
     Fault(keep=7),
-    Fault(stall=2),  # the writer has given up by the time that the request is carried out
+    Fault(stall=4),  # the writer has given up by the time that the request is carried out
 ]
 
 
 @pytest.mark.in_turn(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_every_reported_outcome_is_true(place, options, server, seed):
-    options = {**options, "retry_timeout": "20s", "timeout": "1s"}
+    options = {**options, "retry_timeout": "20s", "timeout": "2s"}
     bayou.open(place, storage_options=options).create(StructType((StructField("id", "long"),)))
     chance = random.Random(seed)
     server.fault = lambda _: chance.choice(FAULTS) if chance.random() < 0.33 else None
@@ -60,4 +60,4 @@ def test_every_reported_outcome_is_true(place, options, server, seed):
     assert {name for name, outcome in reported.items() if outcome} <= there.keys()
     assert not {name for name, outcome in reported.items() if outcome is False} & there.keys()
     assert [each.version for each in log.history()] == list(range(len(there), -1, -1))
-    assert list(reported.values()).count(True) >= 16
+    assert list(reported.values()).count(True) >= 8

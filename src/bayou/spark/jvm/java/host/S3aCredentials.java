@@ -15,6 +15,7 @@ public class S3aCredentials {
   // none. `apart` asks for a file system of its own: Hadoop keeps one for a bucket, whatever its settings are.
   public static String text(String bucket, Configuration conf, boolean apart) throws Throwable {
     URI uri = URI.create("s3a://" + bucket + "/");
+    apart |= conf.getBoolean("fs.s3a.impl.disable.cache", false);  // then Hadoop makes one for each call, and closes none
     FileSystem files = apart ? FileSystem.newInstance(uri, conf) : FileSystem.get(uri, conf);
     try {
       Object owner = has(files, "getS3AInternals") ? call(files, "getS3AInternals") : files;  // Hadoop 3.4 moved it there
