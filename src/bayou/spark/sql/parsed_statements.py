@@ -45,7 +45,7 @@ class ParsedStatements:
         in_script = text is None
         match parsed.nodeName():
             case "DescribeColumn":
-                return self._commands.of_description(parsed)
+                return self._commands.of_description(parsed, text)
             case "AddConstraint":
                 refuse_added_key(self._application, parsed)
                 return None

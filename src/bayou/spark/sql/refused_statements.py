@@ -127,7 +127,8 @@ class LackingStatements:
             UnsupportedFeatureError: it is a statement of Delta Lake.
         """
         found = LackingStatement.read(text)
-        if found is not None and self._may_be_ours(active_session(self._application.jvm), found):
+        is_lacking = found is not None and (found.is_in_script or found.command in _INSTEAD)
+        if found is not None and is_lacking and self._may_be_ours(active_session(self._application.jvm), found):
             raise found.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:

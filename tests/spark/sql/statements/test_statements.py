@@ -210,3 +210,65 @@ def test_every_session_and_every_way_in(spark, delta):
     for session in (spark.newSession(), spark):
         assert session.sql(f"DESCRIBE HISTORY spark_catalog.default.{delta}").count() >= 3
         assert session._jsparkSession.sql(f"OPTIMIZE {delta}").count() == 1
+
+
+@pytest.mark.smoke
+def test_a_comment_that_is_not_closed_hides_nothing(spark, delta, table_path):
+    with pytest.raises(ParseException, match="comment"):
+        spark.sql(f"OPTIMIZE {delta} /* DRY RUN")
+    assert bayou.open(table_path).snapshot().version == 2
+
+
+def test_a_word_behind_a_condition_is_not_passed_over(spark, delta, table_path):
+    for text in (f"OPTIMIZE {delta} WHERE p = 1 FULL", f"REORG TABLE {delta} WHERE p = 1 x APPLY (PURGE)"):
+        with pytest.raises(ParseException, match="more than a condition"):
+            spark.sql(text)
+    assert bayou.open(table_path).snapshot().version == 2
+
+
+@pytest.mark.smoke
+def test_names_that_are_computed(spark, delta):
+    assert spark.sql(f"DESCRIBE DETAIL IDENTIFIER('{delta[:3]}' || '{delta[3:]}')").first().numFiles == 4
+    for expression in ("NULL", "42", "'a.b.c.d'", "'other_catalog.a.b'"):
+        with pytest.raises(InvalidOptionError, match="no name of a table"):
+            spark.sql(f"VACUUM IDENTIFIER({expression})")
+    spark.sql(f"SET the_table = {delta}")
+    assert spark.sql("DESCRIBE HISTORY ${the_table} LIMIT 1").count() == 1
+
+
+def test_the_zone_of_a_time_counts(spark, delta, table_path):
+    time = bayou.open(table_path).history()[1].timestamp
+    east = spark.sql(f"SELECT date_format(timestamp_millis({time}) + INTERVAL 5 HOURS, 'yyyy-MM-dd HH:mm:ss.SSS')").first()[0]
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    assert zone == "UTC"
+    for value in (f"'{east}+05:00'", f"timestamp'{east}+05:00'"):
+        spark.sql(f"RESTORE {delta} TO TIMESTAMP AS OF {value}")
+        assert ids(spark, delta) == list(range(10))
+        spark.sql(f"RESTORE {delta} TO VERSION AS OF 2")
+
+
+def test_a_path_is_no_name_if_the_session_has_no_paths(spark, delta, table_path):
+    spark.conf.set("spark.sql.runSQLOnFiles", "false")
+    try:
+        for text in ("VACUUM {p}", "OPTIMIZE {p}", f"CREATE TABLE {{p}} CLONE {delta}"):
+            with pytest.raises(TableNotFoundError, match="TABLE_OR_VIEW_NOT_FOUND"):
+                spark.sql(text.format(p=f"delta.`{table_path}`"))
+        assert spark.sql(f"VACUUM '{table_path}' DRY RUN").count() == 0
+    finally:
+        spark.conf.unset("spark.sql.runSQLOnFiles")
+
+
+def test_what_is_replaced_must_be_there(spark, delta, tmp_path):
+    for target in (f"{delta}_missing", f"delta.`{tmp_path}/missing`"):
+        with pytest.raises(TableNotFoundError, match="DELTA_CANNOT_REPLACE_MISSING_TABLE"):
+            spark.sql(f"REPLACE TABLE {target} CLONE {delta}")
+    spark.sql(f"CREATE OR REPLACE TABLE {delta}_copy CLONE {delta}")
+    spark.sql(f"REPLACE TABLE {delta}_copy CLONE {delta} VERSION AS OF 1")
+    assert ids(spark, f"{delta}_copy") == list(range(10))
+    spark.sql(f"DROP TABLE {delta}_copy")
+
+
+def test_a_description_is_meant_by_its_bare_words_alone(spark, delta):
+    for text in (f"DESCRIBE TABLE history {delta}", f"DESCRIBE `history` {delta}"):
+        with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+            spark.sql(text)

@@ -77,14 +77,18 @@ class ParsedExpression:
 
 def words(jvm: Jvm, text: str) -> Iterator[str]:
     """The words of a statement one by one, as Spark's lexer finds them, its variables replaced; blanks and comments are none."""
-    if "${" in text:
-        text = jvm.static(_VARIABLES)().substitute(text)
+    text = substituted(jvm, text)
     stream = jvm.static(f"{_PARSER}.UpperCaseCharStream")(jvm.static("org.antlr.v4.runtime.CharStreams").fromString(text))
     lexer = jvm.static(f"{_PARSER}.SqlBaseLexer")(stream)
     lexer.removeErrorListeners()  # they write to the console
     while (found := lexer.nextToken()).getType() != _END:
         if found.getChannel() == 0:
             yield str(found.getText())
+
+
+def substituted(jvm: Jvm, text: str) -> str:
+    """A statement with the values of the session's variables in the place of `${...}`, as Spark's parser has it."""
+    return str(jvm.static(_VARIABLES)().substitute(text)) if "${" in text else text
 
 
 def words_of(jvm: Jvm, text: str) -> list[Word]:

@@ -31,7 +31,7 @@ class Word:
     @property
     def is_name(self) -> bool:
         """Whether it may be a part of a name."""
-        return self.kind == _BACKTICKS or _NAME.fullmatch(self.text) is not None
+        return self.kind in {_BACKTICKS, "IDENTIFIER"} or _NAME.fullmatch(self.text) is not None
 
     @property
     def is_string(self) -> bool:

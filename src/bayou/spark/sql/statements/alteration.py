@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import pyarrow as pa
 
 from bayou.spark.maintenance.convert import convert_table
+from bayou.spark.sql.statements.reader import TableReference, Written
 from bayou.spark.types.user_types import given_schema
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bayou.spark.sql.statements.context import Context
-    from bayou.spark.sql.statements.reader import Reader, TableReference
+    from bayou.spark.sql.statements.reader import Reader
 
 _NO_COLUMNS: Final = pa.schema([])
 
@@ -27,7 +28,7 @@ class DropFeature:
     columns: ClassVar = _NO_COLUMNS
 
     table: TableReference
-    feature: str
+    feature: Written
     truncates_history: bool = False
 
     def run(self, context: Context) -> None:
@@ -47,7 +48,8 @@ class SyncIdentity:
 
     def run(self, context: Context) -> None:
         """Have the column's next number be above those that are there."""
-        context.table(self.table, "ALTER TABLE").syncIdentity(self.column)
+        parts = context.parts(self.column)
+        context.table(self.table, "ALTER TABLE").syncIdentity(parts[0] if len(parts) == 1 else self.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class AlterTable:
         if reader.take("CLUSTER", "BY"):
             if reader.take("NONE"):
                 return ClusterBy(table, ())
-            return None if reader.next_is("AUTO") else ClusterBy(table, reader.names())
+            return ClusterBy(table, reader.names()) if reader.next_is("(") else None
         if reader.take_one("ALTER", "CHANGE"):
             reader.take("COLUMN")
             column = reader.name()
@@ -103,14 +105,14 @@ class Convert:
     begins: ClassVar = (("CONVERT", "TO", "DELTA"),)
     columns: ClassVar = _NO_COLUMNS
 
-    table: str
+    table: TableReference
     has_statistics: bool = True
     partitions: str | None = None
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """Read what follows the first words."""
-        table = reader.name()
+        table = TableReference(reader.name())
         has_statistics = not reader.take("NO", "STATISTICS")
         partitions = None
         if reader.take("PARTITIONED", "BY"):
@@ -123,5 +125,5 @@ class Convert:
         """Make the files a Delta table."""
         schema = None
         if self.partitions is not None:
-            schema = given_schema(context.spark, self.partitions, table=self.table)
-        convert_table(context.application, context.spark, self.table, schema, collects_statistics=self.has_statistics)
+            schema = given_schema(context.spark, self.partitions, table=self.table.text)
+        convert_table(context.application, context.spark, self.table.text, schema, collects_statistics=self.has_statistics)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.errors import TableNotFoundError
+from bayou.errors import TableExistsError, TableNotFoundError
 from bayou.spark.create.clone import clone_table
 from bayou.spark.sql.statements.maintenance import read_moment, time_of, version_of
 from bayou.storage import qualify
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.spark.sql.statements.context import Context
-    from bayou.spark.sql.statements.reader import Reader, TableReference
+    from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
 _COUNTS: Final = (
     *("source_table_size", "source_num_of_files", "num_removed_files", "num_copied_files"),
@@ -37,6 +37,7 @@ class Clone:
         source: the table that is cloned.
         is_shallow: whether the clone refers to the source's files.
         replaces: whether a table that is there is replaced.
+        creates: whether a table is made where there is none.
         if_absent: whether nothing happens where there is a table.
         moment: VERSION or TIMESTAMP and its value; None for the latest version.
         properties: further properties, by their literals.
@@ -50,9 +51,10 @@ class Clone:
     source: TableReference
     is_shallow: bool
     replaces: bool
+    creates: bool = True
     if_absent: bool = False
     moment: tuple[str, str] | None = None
-    properties: tuple[tuple[str, str], ...] = ()
+    properties: tuple[tuple[Written, Written], ...] = ()
     location: str | None = None
 
     @classmethod
@@ -60,8 +62,12 @@ class Clone:
         """Read what follows the first words; None where it is another statement."""
         if not reader.has("CLONE"):
             return None
-        replaces = reader.read_words[-2:] != ("CREATE", "TABLE")
+        words = reader.read_words
+        replaces, creates = "REPLACE" in words, "CREATE" in words
         if_absent = reader.take("IF", "NOT", "EXISTS")
+        if if_absent and replaces:
+            clauses = "Mutually exclusive clauses: REPLACE and IF NOT EXISTS"
+            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES", "KD009")
         target = reader.table()
         kind = reader.take_one("SHALLOW", "DEEP")
         if not reader.take("CLONE"):
@@ -73,7 +79,7 @@ class Clone:
             moment = read_moment(reader)
         properties = _properties(reader) if reader.take("TBLPROPERTIES") else ()
         location = reader.string() if reader.take("LOCATION") else None
-        return cls(target, source, kind == "SHALLOW", replaces, if_absent, moment, properties, location)
+        return cls(target, source, kind == "SHALLOW", replaces, creates, if_absent, moment, properties, location)
 
     def run(self, context: Context) -> DataFrame:
         """Make the clone; gives counts."""
@@ -81,21 +87,36 @@ class Clone:
         properties = {context.text(key): context.text(value) for key, value in self.properties}
         table = context.table(self.source, "CLONE")
         altered = table._altered()  # noqa: SLF001  (of this package)
+        if self.target.path is None and context.path_of(self.target) is None:
+            context.check_is_no_path(self.target)
         target = context.name_of(self.target) if self.target.path is None else context.string(self.target.path)
-        if self.if_absent and self._is_there(context, target):
+        is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
+        if is_there and self.if_absent:
             return context.rows(self.columns, [])
+        if not is_there and not self.creates:
+            raise TableNotFoundError(
+                f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
+                table=target,
+                error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
+                sql_state="42P01",
+            )
         wanted = {} if self.moment is None else _wanted(context, *self.moment)
         source = altered.log.snapshot(**wanted, time_zone=context.time_zone)
-        _, done = clone_table(
-            altered,
-            source,
-            target,
-            shallow=self.is_shallow,
-            replace=self.replaces,
-            properties=properties,
-            source_name=table.name,
-            location=location,
-        )
+        try:
+            _, done = clone_table(
+                altered,
+                source,
+                target,
+                shallow=self.is_shallow,
+                replace=self.replaces,
+                properties=properties,
+                source_name=table.name,
+                location=location,
+            )
+        except TableExistsError:
+            if self.if_absent and self._is_there(context, target):  # another program was faster
+                return context.rows(self.columns, [])
+            raise
         values = (
             source.size_bytes,
             source.num_files,
@@ -107,9 +128,10 @@ class Clone:
         return context.rows(self.columns, [dict(zip(_COUNTS, values, strict=True))])
 
     def _is_there(self, context: Context, target: str) -> bool:
-        name = context.catalog.name(target)
-        if name.path is None:
-            return context.catalog.entry(name) is not None
+        catalog = context.catalog
+        name = catalog.name(target)
+        if name.path is None or not catalog.has_paths():
+            return catalog.entry(name) is not None and not context.entry(name, "CREATE TABLE CLONE").is_view
         try:
             context.application.logs.get(qualify(name.path).uri, {}).version()
         except TableNotFoundError:
@@ -121,13 +143,16 @@ def _wanted(context: Context, by: str, value: str) -> dict[str, Any]:
     return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
 
 
-def _properties(reader: Reader) -> tuple[tuple[str, str], ...]:
+def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:
     """Read `(key = value, ...)`; keys are names or string literals, values are string literals, numbers or booleans."""
     reader.expect("(")
-    found = []
+    found: list[tuple[Written, Written]] = []
     while True:
         key = reader.name_or_string()
-        reader.take("=")
+        if key in dict(found):
+            raise reader.error(f"Found duplicate keys {key.text}", "DUPLICATE_KEY", "23505")
+        if not reader.take("="):
+            reader.take("==")
         found.append((key, reader.value()))
         if not reader.take(","):
             break

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
+from bayou.errors import InvalidOptionError, SqlSyntaxError, TableNotFoundError, redact_uri
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import string_value
+from bayou.spark.jvm.relations.parser import string_value, table_name
 from bayou.spark.table.alterations import TableAlterations
 from bayou.spark.table.clone import TableClones
 from bayou.spark.table.describe import rows_frame
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
     from bayou.spark.session.application import Application
-    from bayou.spark.sql.statements.reader import TableReference
+    from bayou.spark.sql.statements.reader import TableReference, Written
 
 
 class StatementTable(TableMaintenance, TableOptimization, TableAlterations, TableClones):
@@ -49,6 +49,7 @@ class Context:
 
     application: Application
     spark: SparkSession
+    _computed: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def catalog(self) -> Catalog:
@@ -68,22 +69,72 @@ class Context:
         """Rows as a DataFrame."""
         return rows_frame(self.application, self.spark, pa.Table.from_pylist(list(rows), schema=columns))
 
-    def text(self, written: str) -> str:
-        """What the key or the value of a property means: a string literal's text, or the word itself without backticks."""
-        return self.string(written) if written[:1] in {"'", '"'} else written.replace("`", "")
+    def text(self, written: Written) -> str:
+        """What a string literal means, or a name without its backticks."""
+        return self.string(written.text) if written.is_string else ".".join(self.parts(written.text))
+
+    def parts(self, name: str) -> list[str]:
+        """The parts of a name, without backticks."""
+        session = java_session(self.spark)
+        return list(map(str, self.application.jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(name))))
+
+    def condition(self, text: str) -> str:
+        """A condition, as it is written.
+
+        Raises:
+            SqlSyntaxError: it has a name of its own, as `p = 1 FULL` has: a word of the statement is at the wrong place.
+        """
+        parsed = java_session(self.spark).sessionState().sqlParser().parseExpression(text)
+        if "Alias" in parsed.getClass().getSimpleName():
+            raise SqlSyntaxError(
+                f"Syntax error: {text!r} is more than a condition.", next_step="Put what follows the condition to its place."
+            )
+        return text
 
     def path_of(self, reference: TableReference) -> str | None:
         """The path that a statement names its table by; None for a name in the catalog."""
         if reference.path is not None:
             return self.string(reference.path)
-        return self.catalog.name(self.name_of(reference)).path
+        catalog = self.catalog
+        path = catalog.name(self.name_of(reference)).path
+        return path if catalog.has_paths() else None
 
     def name_of(self, reference: TableReference) -> str:
-        """The name that a statement has for its table, as SQL has it; one that is computed is computed now."""
-        if reference.computed is None:
+        """The name that a statement has for its table, as SQL has it; one that is computed is computed once.
+
+        Raises:
+            InvalidOptionError: what is computed is no name, or that of a table in another catalog.
+        """
+        expression = reference.computed
+        if expression is None:
             return reference.text
-        found = self.spark.sql(f"SELECT {reference.computed}").first()
-        return "" if found is None else str(found[0])
+        if expression not in self._computed:
+            found = self.spark.sql(f"SELECT ({expression})").first()
+            name = None if found is None else found[0]
+            if not isinstance(name, str) or table_name(self.application.jvm, java_session(self.spark), name) is None:
+                raise InvalidOptionError(
+                    f"IDENTIFIER({expression}) is {name!r}, which is no name of a table in the session's catalog.",
+                    option="IDENTIFIER",
+                    next_step="Give an expression whose value is such a name.",
+                )
+            self._computed[expression] = name
+        return self._computed[expression]
+
+    def check_is_no_path(self, reference: TableReference) -> None:
+        """Refuse the name of a path where the session's SQL has none.
+
+        Raises:
+            TableNotFoundError: it is one.
+        """
+        name = self.catalog.name(self.name_of(reference))
+        if name.path is not None:
+            raise TableNotFoundError(
+                f"The table or view {name.text} cannot be found: spark.sql.runSQLOnFiles is off, so that no name is a path.",
+                table=name.text,
+                error_class="TABLE_OR_VIEW_NOT_FOUND",
+                sql_state="42P01",
+                next_step="set spark.sql.runSQLOnFiles to true, or use a name of the catalog.",
+            )
 
     def table(self, reference: TableReference, operation: str) -> StatementTable:
         """The Delta table that a statement names.

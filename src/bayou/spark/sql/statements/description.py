@@ -44,7 +44,7 @@ class DescribeHistory:
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """Read what follows the first words."""
-        return cls(reader.table(), int(reader.number()) if reader.take("LIMIT") else None)
+        return cls(reader.table(), reader.integer() if reader.take("LIMIT") else None)
 
     def run(self, context: Context) -> DataFrame:
         """The commits, newest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.reader import Reader, TableReference
 
 _PATH: Final = pa.schema([("path", pa.string())])
+_LITERAL: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
 _NUMBER: Final = re.compile(r"\d+", re.ASCII)
 
 
@@ -57,9 +59,9 @@ class Vacuum:
 
         while not reader.is_at_end:
             if kind := reader.take_one("FULL", "LITE"):
-                once("FULL/LITE", "kind", kind)
+                once("LITE/FULL", "kind", kind)
             elif reader.take("USING", "INVENTORY"):
-                once("USING INVENTORY", "inventory", _inventory(reader))
+                once("INVENTORY", "inventory", _inventory(reader))
             elif reader.take("RETAIN"):
                 once("RETAIN", "hours", reader.number())
                 reader.expect("HOURS")
@@ -126,7 +128,7 @@ class Optimize:
         """Rewrite the files; gives the path and the metrics."""
         builder = context.table(self.table, "OPTIMIZE").optimize()
         if self.where is not None:
-            builder = builder.where(self.where)
+            builder = builder.where(context.condition(self.where))
         if self.is_full:
             if self.z_order:
                 raise InvalidOptionError(
@@ -181,7 +183,7 @@ class Reorg:
                 features=["UniForm"],
                 next_step="use APPLY (PURGE), or an engine that writes UniForm.",
             )
-        return table.reorg(self.where)
+        return table.reorg(None if self.where is None else context.condition(self.where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,18 +243,25 @@ def version_of(context: Context, text: str) -> int:
     Raises:
         InvalidOptionError: it is neither.
     """
-    plain = context.text(text)
+    plain = context.string(text) if text[:1] in {"'", '"'} else text
     if _NUMBER.fullmatch(plain.strip()) is None:
         raise InvalidOptionError(f"{text} is no version.", option="version", next_step="Give a number from 0 on.")
     return int(plain)
 
 
 def time_of(context: Context, text: str) -> str:
-    """The time that a constant expression is, in the session's time zone."""
-    found = context.spark.sql(f"SELECT CAST(CAST(({text}) AS TIMESTAMP) AS STRING)").first()
+    """The time that a string literal or a constant expression is, as text that names its zone if the literal does not.
+
+    Raises:
+        InvalidOptionError: the expression gives none.
+    """
+    if _LITERAL.fullmatch(text):
+        return context.string(text)
+    found = context.spark.sql(f"SELECT unix_micros(CAST(({text}) AS TIMESTAMP_LTZ))").first()
     if found is None or found[0] is None:
         raise InvalidOptionError(f"{text} is no time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'.")
-    return str(found[0])
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=found[0])
+    return moment.isoformat(sep=" ", timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +282,7 @@ class Generate:
     @classmethod
     def read(cls, reader: Reader) -> Self:
         """Read what follows the first word."""
-        mode = reader.name()
+        mode = reader.name().strip("`")
         reader.expect("FOR", "TABLE")
         return cls(mode, reader.table())
 
@@ -303,8 +312,7 @@ class ComputeStatistics:
         if not reader.has("DELTA"):
             return None
         table = reader.table()
-        reader.expect("COMPUTE", "DELTA", "STATISTICS")
-        return cls(table)
+        return cls(table) if reader.take("COMPUTE", "DELTA", "STATISTICS") else None
 
     def run(self, context: Context) -> DataFrame:
         """Make the statistics anew; gives counts."""

@@ -12,7 +12,17 @@ from typing import Final
 from bayou.errors import SqlSyntaxError
 from bayou.spark.jvm.relations.words import Word
 
+_PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
+_STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
 _NUMBER: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A name, a value or a string literal, as it is written."""
+
+    text: str
+    is_string: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +137,10 @@ class Reader:
             return TableReference(None, word.text)
         return TableReference(self.name())
 
-    def name_or_string(self) -> str:
-        """Read a name, or a string literal as it is written."""
+    def name_or_string(self) -> Written:
+        """Read a name, or a string literal."""
         word = self._peek()
-        return self.string() if word is not None and word.is_string else self.name()
+        return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(self.name())
 
     def string(self) -> str:
         """Read a string literal, as it is written.
@@ -145,12 +155,25 @@ class Reader:
         self._read(1)
         return word.text
 
-    def value(self) -> str:
-        """Read the value of a property, as it is written: a string literal, a number, or true or false."""
+    def value(self) -> Written:
+        """Read the value of a property: a string literal, a number, or true or false."""
         word = self._peek()
         if word is not None and word.is_string:
-            return self.string()
-        return (self.take_one("TRUE", "FALSE") or self.number()).lower()
+            return Written(self.string(), is_string=True)
+        return Written((self.take_one("TRUE", "FALSE") or self.number()).lower())
+
+    def integer(self) -> int:
+        """Read a number without a sign and a point.
+
+        Raises:
+            SqlSyntaxError: there is none.
+        """
+        word = self._peek()
+        self._wanted.append("a whole number")
+        if word is None or not word.text.isdecimal():
+            raise self.error()
+        self._read(1)
+        return int(word.text)
 
     def number(self) -> str:
         """Read a number, which may have a sign.
@@ -201,7 +224,7 @@ class Reader:
             sql_state: its SQLSTATE.
         """
         word = self._peek()
-        found = "the end of the statement" if word is None else f"'{word.text}'"
+        found = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
         wanted = list(dict.fromkeys(self._wanted))
         place = len(self.text.rstrip()) if word is None else word.start
         line = self.text.count("\n", 0, place) + 1
@@ -209,7 +232,7 @@ class Reader:
         near = [] if word is None else difflib.get_close_matches(word.text.upper(), [each.split()[0] for each in wanted], n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         expected = f" Expected: {', '.join(wanted)}." if wanted and what is None else ""
-        shown = self.text.split("\n")[line - 1]
+        shown = without_secrets(self.text).split("\n")[line - 1]
         return SqlSyntaxError(
             f"{what or f'Syntax error at or near {found}'} (line {line}, pos {column}).{expected}{hint}\n\n"
             f"== SQL ==\n{shown}\n{'-' * column}^^^",
@@ -233,3 +256,8 @@ class Reader:
     def _read(self, count: int) -> None:
         self._at += count
         self._wanted.clear()
+
+
+def without_secrets(text: str) -> str:
+    """A statement without the values of its properties, which may be keys and passwords; as long as it was."""
+    return _PROPERTIES.sub(lambda found: found[1] + _STRING.sub(lambda value: "*" * len(value[0]), found[2]), text)

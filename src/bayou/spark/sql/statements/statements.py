@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bayou.errors import redact_text
@@ -10,14 +11,14 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
 from bayou.spark.jvm.relations import commands
-from bayou.spark.jvm.relations.parser import described_column, table_name, words_of
-from bayou.spark.sql.refused_statements import has_table
+from bayou.spark.jvm.relations.parser import described_column, substituted, table_name, words_of
+from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.alteration import AlterTable, Convert
 from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
 from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, Optimize, Reorg, Restore, Vacuum
-from bayou.spark.sql.statements.reader import Reader, TableReference
+from bayou.spark.sql.statements.reader import Reader, TableReference, without_secrets
 from bayou.spark.table.describe import spark_schema
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def read_statement(reader: Reader) -> Statement | None:
 
 
 _MODES: Final = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+_DESCRIBES: Final = re.compile(r"\bdesc(?:ribe)?\s+(?:history|detail)\b", re.IGNORECASE)
 _DESCRIPTIONS: Final = {"history": DescribeHistory, "detail": DescribeDetail}
 
 
@@ -92,6 +94,7 @@ class StatementCommands:
             SqlSyntaxError: it begins like one of Delta's, and goes on otherwise.
         """
         jvm = self._application.jvm
+        text = substituted(jvm, text)
         reader = Reader(text, words_of(jvm, text))
         explains = reader.take("EXPLAIN")
         mode = (reader.take_one(*_MODES) or "") if explains else ""
@@ -102,16 +105,19 @@ class StatementCommands:
         command = self.of_statement(statement, reader.text[start:])
         return commands.explained(jvm, self._session(), command, mode) if explains else command
 
-    def of_description(self, parsed: JavaObject) -> JavaObject | None:
+    def of_description(self, parsed: JavaObject, text: str | None) -> JavaObject | None:
         """The command for DESCRIBE HISTORY and DESCRIBE DETAIL, which Spark reads as a column of a table with that name.
 
         Args:
             parsed: the DescribeColumn, not resolved.
+            text: the statement; None for one of a script's.
 
         Returns:
             The command; None if there is a table `history` or `detail`, or another table is described.
         """
         jvm = self._application.jvm
+        if text is not None and not _DESCRIBES.search(without_comments(text)):  # DESCRIBE TABLE history, DESCRIBE `history`
+            return None
         described = described_column(jvm, parsed)
         if described is None:
             return None
@@ -144,4 +150,5 @@ class StatementCommands:
             return None if rows is None else rows._jdf  # noqa: SLF001  (the bridge)
 
         body = BiFunction(application.jvm, run)
-        return commands.statement(application.jvm, body, redact_text(" ".join(text.split())), spark_schema(statement.columns))
+        shown = redact_text(" ".join(without_secrets(text).split()))
+        return commands.statement(application.jvm, body, shown, spark_schema(statement.columns))

@@ -13,15 +13,15 @@ from bayou.spark.sql.statements.alteration import ClusterBy, Convert, DropFeatur
 from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
 from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, Optimize, Reorg, Restore, Vacuum
-from bayou.spark.sql.statements.reader import Reader, TableReference
+from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 from bayou.spark.sql.statements.statements import read_statement
 
 # As Spark's lexer, as far as these texts go.
 KINDS = {
     "BACKQUOTED_IDENTIFIER": r"`(?:``|[^`])*`",
     "STRING_LITERAL": r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"",
+    "IDENTIFIER": r"\w*[^\W\d]\w*",
     "INTEGER_VALUE": r"\d+(?:\.\d+)?",
-    "IDENTIFIER": r"\w+",
     "": r"[^\s\w]",
 }
 WORDS = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, pattern in enumerate(KINDS.values())))
@@ -67,13 +67,13 @@ QUOTED = TableReference(None, "'/a b'")
         ("analyze table t compute delta statistics", ComputeStatistics(T)),
         ("describe history a.b limit 5", DescribeHistory(TableReference("a.b"), 5)),
         ("DESC DETAIL '/a b'", DescribeDetail(QUOTED)),
-        ("convert to delta parquet.`/a`", Convert("parquet.`/a`")),
+        ("convert to delta parquet.`/a`", Convert(TableReference("parquet.`/a`"))),
         (
             "CONVERT TO DELTA t NO STATISTICS PARTITIONED BY (a decimal(9,2), b timestamp)",
-            Convert("t", False, "a decimal(9,2), b timestamp"),
+            Convert(T, False, "a decimal(9,2), b timestamp"),
         ),
-        ("alter table t drop feature deletionVectors truncate history", DropFeature(T, "deletionVectors", True)),
-        ("ALTER TABLE t DROP FEATURE 'x-y'", DropFeature(T, "'x-y'")),
+        ("alter table t drop feature deletionVectors truncate history", DropFeature(T, Written("deletionVectors"), True)),
+        ("ALTER TABLE t DROP FEATURE 'x-y'", DropFeature(T, Written("'x-y'", True))),
         ("alter table t change a.b sync identity", SyncIdentity(T, "a.b")),
         ("alter table t alter column column sync identity", SyncIdentity(T, "column")),
         ("alter table t cluster by (a, b.c)", ClusterBy(T, ("a", "b.c"))),
@@ -86,14 +86,17 @@ QUOTED = TableReference(None, "'/a b'")
                 T,
                 False,
                 True,
+                True,
                 False,
                 ("VERSION", "3"),
-                (("'a'", "'b'"), ("c.d", "1"), ("e", "true")),
+                ((Written("'a'", True), Written("'b'", True)), (Written("c.d"), Written("1")), (Written("e"), Written("true"))),
                 "'/a b'",
             ),
         ),
-        ("create table if not exists c deep clone t", Clone(TableReference("c"), T, False, False, True)),
-        ("replace table c clone t", Clone(TableReference("c"), T, False, True)),
+        ("create table if not exists c deep clone t", Clone(TableReference("c"), T, False, False, True, True)),
+        ("replace table c clone t", Clone(TableReference("c"), T, False, True, False)),
+        ("vacuum 2024_orders", Vacuum(TableReference("2024_orders"))),
+        ("vacuum identifier(:t) dry run", Vacuum(TableReference(None, None, ":t"), is_dry_run=True)),
     ],
 )  # fmt: skip
 def test_a_statement_is_read(text, statement):
@@ -111,6 +114,8 @@ def test_a_statement_is_read(text, statement):
         "alter table t cluster by auto",
         "analyze table t compute",
         "analyze table t compute statistics for",
+        "analyze table delta.`/p` compute statistics for",
+        "alter table t cluster by a, b",
         "insert into optimize values",
         "",
     ],
@@ -119,13 +124,21 @@ def test_what_is_not_deltas_is_left_to_spark(text):
     assert read(text) is None
 
 
+def test_the_values_of_properties_are_not_shown():
+    with pytest.raises(SqlSyntaxError) as caught:
+        read("create table c clone t tblproperties ('fs.key' = 'se''cret', x = \"other\") locaton '/p'")
+    assert "cret" not in str(caught.value)
+    assert "other" not in str(caught.value)
+    assert "'/p'" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "part", "line", "position"),
     [
         ("vacuum", "Expected: a name", 1, 6),
         ("vacuum t retain 1 hours retain 2 hours", "Found duplicate clauses: RETAIN", 1, 33),
         ("vacuum t using inventory x lite", "Mutually exclusive clauses: LITE and USING INVENTORY", 1, 31),
-        ("vacuum t full lite", "Found duplicate clauses: FULL/LITE", 1, 18),
+        ("vacuum t full lite", "Found duplicate clauses: LITE/FULL", 1, 18),
         ("vacuum t\nRETIAN 5 HOURS", "Did you mean RETAIN?", 2, 0),
         ("vacuum t retain soon hours", "Expected: a number", 1, 16),
         ("optimize t where", "Expected: an expression", 1, 16),
@@ -135,7 +148,10 @@ def test_what_is_not_deltas_is_left_to_spark(text):
         ("restore t to", "Expected: FOR, VERSION, SYSTEM_VERSION, TIMESTAMP, SYSTEM_TIME.", 1, 12),
         ("restore t to 3", "at or near '3'", 1, 13),
         ("generate x for t", "FOR TABLE", 1, 11),
-        ("describe history t limit x", "Expected: a number", 1, 25),
+        ("describe history t limit x", "Expected: a whole number", 1, 25),
+        ("describe history t limit -1", "Expected: a whole number", 1, 25),
+        ("create or replace table if not exists c clone t", "Mutually exclusive clauses", 1, 38),
+        ("create table c clone t tblproperties (a = 1, a = 2)", "Found duplicate keys a", 1, 47),
         ("convert to delta t partitioned by (a int) no statistics", "at or near 'no'", 1, 42),
         ("create table c clone t location 5", "Expected: a string", 1, 32),
         ("alter table t drop feature", "the end of the statement", 1, 26),

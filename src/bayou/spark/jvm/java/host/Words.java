@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 
 // The words of a statement as Spark's lexer finds them, without blanks and comments.
 public class Words {
+  // A comment that is not closed hides the rest of a text, which Spark refuses: it has no words here.
   // Of each word its kind, where it begins and where it ends, counted in code points, each ended by NUL.
   public static String of(String text) {
     SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
@@ -18,6 +19,6 @@ public class Words {
       String kind = lexer.getVocabulary().getSymbolicName(word.getType());
       words.append(kind == null ? "" : kind).append('\0').append(word.getStartIndex()).append('\0').append(word.getStopIndex() + 1).append('\0');
     }
-    return words.toString();
+    return lexer.has_unclosed_bracketed_comment ? "" : words.toString();
   }
 }

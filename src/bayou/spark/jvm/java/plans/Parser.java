@@ -163,6 +163,13 @@ public class Parser implements InvocationHandler {
     Field field = org.apache.spark.sql.internal.SessionState.class.getDeclaredField("sqlParser");
     field.setAccessible(true);
     field.set(session.sessionState(), over(there, session));
+    try {  // EXECUTE IMMEDIATE of Spark 4.0 asks this one
+      Field another = org.apache.spark.sql.catalyst.catalog.SessionCatalog.class.getDeclaredField("parser");
+      another.setAccessible(true);
+      another.set(session.sessionState().catalog(), session.sessionState().sqlParser());
+    } catch (NoSuchFieldException other) {
+      // a Spark whose catalog has no parser of its own
+    }
     SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     extensions.injectParser(new Made());
   }
