@@ -17,7 +17,7 @@ SOURCES = Path(__file__).resolve().parent.parent.parent / "src" / "bayou" / "spa
 COMPARED = re.compile(r"(?:getSimpleName\(\)|nodeName\(\)|name\.equals\(|[iI]nclude\(\")[^\n]*")
 NAME = re.compile(r'"([A-Z][A-Za-z|0-9]+)"')
 EXPRESSIONS = re.compile(r"_HARMLESS = (.*?)\n@dataclass", re.DOTALL)
-OWN = {"RowChange"}
+OWN = {"DeltaStatement", "RowChange"}
 SINCE = {
     "AddCheckConstraint": (4, 1),
     "AddConstraint": (4, 1),

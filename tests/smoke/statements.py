@@ -208,10 +208,3 @@ def comments(on: Place) -> None:
     described = {row[0]: row[1] for row in on.sql(f"describe table extended {name}").collect()}
     if described.get("Comment") != "orders":
         raise AssertionError(described)
-
-
-@operation
-def maintenance_is_refused_by_name(on: Place) -> None:
-    name = on.named((1, "a"))
-    for statement in (f"vacuum {name}", f"optimize {name}", f"restore table {name} to version as of 0"):
-        refused(lambda text=statement: on.sql(text), "bayou")
