@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `SparkSession.sql` looks for in statements and in their errors, beside what the session's parser does."""
+"""Two checks of `SparkSession.sql`: whether a statement may change rows, and whether it failed because of `table_changes`."""
 
 from __future__ import annotations
 

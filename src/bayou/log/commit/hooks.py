@@ -107,7 +107,9 @@ def _is_countable(info: Mapping[str, Any]) -> bool:
 def _since_last_checksum(
     committed: CommittedVersion, staged: StagedActions
 ) -> tuple[Mapping[str, Any] | None, list[tuple[int, list[dict[str, Any]]]]]:
-    """The last checksum before a commit, None for an empty table, and the commits since; no commit where there is no way.
+    """The last checksum before a commit, and the commits since then. The checksum is None if the commits begin with version 0.
+
+    The list of commits is empty if the checksum of this commit cannot be derived from an earlier one.
 
     Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
     it is not known whether they add files that are live already. The log remembers where the checksums end, so that the

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a reader or a writer: those for the storage, and those that mean nothing.
+"""Options of a reader or a writer: those for the storage, and unknown ones.
 
-The latter are told once in the log of the process, and passed over.
+bayou ignores an unknown option, and warns of it once in a process.
 
 Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
 """

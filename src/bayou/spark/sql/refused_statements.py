@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
-from bayou.protocol.types.sql_text import column_sql, quoted_name
+from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
@@ -127,8 +127,9 @@ class LackingStatements:
             UnsupportedFeatureError: it is a statement of Delta Lake.
         """
         found = LackingStatement.read(text)
-        is_lacking = found is not None and (found.is_in_script or found.command in _INSTEAD)
-        if found is not None and is_lacking and self._may_be_ours(active_session(self._application.jvm), found):
+        if found is None or not (found.is_in_script or found.command in _INSTEAD):
+            return
+        if self._may_be_ours(active_session(self._application.jvm), found):
             raise found.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
@@ -161,11 +162,6 @@ def _places(text: str) -> Iterator[int]:
         yield explained.end()
     if _SCRIPT.match(text):
         yield from (found.end() for found in _BEGINNINGS.finditer(text) if found[0][0] not in "'\"`")
-
-
-def _as_written(name: str) -> str:
-    """A name between backticks if it needs them."""
-    return name if re.fullmatch(r"\w+", name) else quoted_name(name)
 
 
 def _plain_name(name: str | None) -> str | None:

@@ -8,14 +8,13 @@ from typing import Any, Final
 from bayou.errors import UnsupportedFeatureError
 
 
-def not_yet(command: str, table: str | None = None, *, next_step: str = "", feature: str = "") -> UnsupportedFeatureError:
+def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> UnsupportedFeatureError:
     """The error of a command that this version of bayou does not have.
 
     Args:
         command: the command, as SQL or as a method names it.
         table: the table that it is about, where one is known.
         next_step: what the reader can do instead.
-        feature: the command for `features`, if `command` says more.
     """
     return UnsupportedFeatureError(
         f"{command} is not in this version of bayou yet. Nothing was changed.",
@@ -24,7 +23,7 @@ def not_yet(command: str, table: str | None = None, *, next_step: str = "", feat
         sql_state="0AKDC",
         next_step=next_step
         or "run it with another engine, such as delta-spark or delta-rs: the table stays an ordinary Delta table.",
-        features=[feature or command],
+        features=[command],
     )
 
 

@@ -65,6 +65,16 @@ def test_a_commit(log, server):
     assert server.counts() == {"LIST": 2, "PUT": 2}
 
 
+def test_the_first_commit_after_opening(log, place, options, server):
+    append(log, 20)  # version 6 has a checkpoint, and the checksum is made with it
+    opened = bayou.open(place, storage_options=options)
+    opened.snapshot()
+    server.counts()
+    append(opened, 21)
+    # The checksum of the version before is read once.
+    assert server.counts() == {"LIST": 2, "PUT": 2, "GET": 1}
+
+
 def test_history(log, place, options, server):
     server.counts()
     assert len(log.history()) == 6

@@ -119,11 +119,11 @@ def test_clones(spark, delta, table_path, tmp_path):
         spark.sql(f"CREATE TABLE {copy} CLONE {delta}")
     assert spark.sql(f"CREATE TABLE IF NOT EXISTS {copy} CLONE {delta}").collect() == []
     where = tmp_path / "other place"
-    source = f"delta.`{table_path}` VERSION AS OF 1 TBLPROPERTIES ('a.b' = 'x') LOCATION '{where}'"
+    source = f"delta.`{table_path}` VERSION AS OF 1 TBLPROPERTIES ('a.b' = 'x', `c`.d = 1) LOCATION '{where}'"
     assert spark.sql(f"CREATE OR REPLACE TABLE {other} CLONE {source}").first().num_copied_files == 2
     assert ids(spark, other) == list(range(10))
     detail = spark.sql(f"DESCRIBE DETAIL {other}").first()
-    assert (detail.location, detail.properties) == (f"file:{where}", {"a.b": "x"})
+    assert (detail.location, detail.properties) == (f"file:{where}", {"a.b": "x", "c.d": "1"})
     target = f"delta.`{tmp_path}/by path`"
     assert spark.sql(f"CREATE TABLE {target} CLONE {delta}").first().num_copied_files == 4
     with pytest.raises(InvalidOptionError, match="DELTA_CLONE_AMBIGUOUS_TARGET"):

@@ -40,8 +40,8 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
 
     Args:
         jvm: the bridge.
-        body: called with nothing and the JVM session when it is executed, a `BiFunction`; gives the rows as a JVM DataFrame, or
-            None where there are none.
+        body: a `BiFunction`, called with None and the JVM session when the command is executed. It returns the rows as a JVM
+            DataFrame, or None if the statement has no rows.
         text: what EXPLAIN shows.
         columns: the columns of the rows, as the JSON of a Spark schema.
     """

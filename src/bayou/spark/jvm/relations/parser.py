@@ -92,7 +92,7 @@ def substituted(jvm: Jvm, text: str) -> str:
 
 
 def words_of(jvm: Jvm, text: str) -> list[Word]:
-    """The words of a statement, as Spark's lexer finds them; blanks and comments are none.
+    """The words of a statement, as Spark's lexer finds them, without blanks and comments.
 
     Raises:
         SessionError: this JVM cannot compile the adapters.

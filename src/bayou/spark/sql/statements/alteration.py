@@ -34,7 +34,7 @@ class DropFeature:
     def run(self, context: Context) -> None:
         """Take the feature away."""
         table = context.table(self.table, "ALTER TABLE")
-        table.dropFeatureSupport(context.text(self.feature), truncateHistory=self.truncates_history or None)
+        table.dropFeatureSupport(context.key(self.feature), truncateHistory=self.truncates_history or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class AlterTable:
             return None
         table = reader.table()
         if reader.take("DROP", "FEATURE"):
-            feature = reader.name_or_string()
+            feature = reader.string_or(reader.name)
             return DropFeature(table, feature, reader.take("TRUNCATE", "HISTORY"))
         if reader.take("CLUSTER", "BY"):
             if reader.take("NONE"):

@@ -37,7 +37,7 @@ class Clone:
         source: the table that is cloned.
         is_shallow: whether the clone refers to the source's files.
         replaces: whether a table that is there is replaced.
-        creates: whether a table is made where there is none.
+        creates: whether a table is made if the target does not exist.
         if_absent: whether nothing happens where there is a table.
         moment: VERSION or TIMESTAMP and its value; None for the latest version.
         properties: further properties, by their literals.
@@ -53,7 +53,7 @@ class Clone:
     replaces: bool
     creates: bool = True
     if_absent: bool = False
-    moment: tuple[str, str] | None = None
+    moment: tuple[str, Written] | None = None
     properties: tuple[tuple[Written, Written], ...] = ()
     location: str | None = None
 
@@ -68,7 +68,7 @@ class Clone:
         if if_absent and replaces:
             clauses = "Mutually exclusive clauses: REPLACE and IF NOT EXISTS"
             raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES", "KD009")
-        target = reader.table()
+        target = reader.named_table()
         kind = reader.take_one("SHALLOW", "DEEP")
         if not reader.take("CLONE"):
             return None
@@ -84,12 +84,12 @@ class Clone:
     def run(self, context: Context) -> DataFrame:
         """Make the clone; gives counts."""
         location = None if self.location is None else context.string(self.location)
-        properties = {context.text(key): context.text(value) for key, value in self.properties}
+        properties = {context.key(key): context.text(value) for key, value in self.properties}
         table = context.table(self.source, "CLONE")
         altered = table._altered()  # noqa: SLF001  (of this package)
-        if self.target.path is None and context.path_of(self.target) is None:
+        if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
-        target = context.name_of(self.target) if self.target.path is None else context.string(self.target.path)
+        target = context.name_of(self.target)
         is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
         if is_there and self.if_absent:
             return context.rows(self.columns, [])
@@ -128,10 +128,12 @@ class Clone:
         return context.rows(self.columns, [dict(zip(_COUNTS, values, strict=True))])
 
     def _is_there(self, context: Context, target: str) -> bool:
-        catalog = context.catalog
-        name = catalog.name(target)
-        if name.path is None or not catalog.has_paths():
-            return catalog.entry(name) is not None and not context.entry(name, "CREATE TABLE CLONE").is_view
+        name = context.catalog.name(target)
+        if name.path is None:
+            is_there = context.catalog.entry(name) is not None
+            if is_there:
+                context.entry(name, "CREATE TABLE CLONE")  # a view is an error
+            return is_there
         try:
             context.application.logs.get(qualify(name.path).uri, {}).version()
         except TableNotFoundError:
@@ -139,7 +141,7 @@ class Clone:
         return True
 
 
-def _wanted(context: Context, by: str, value: str) -> dict[str, Any]:
+def _wanted(context: Context, by: str, value: Written) -> dict[str, Any]:
     return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
 
 
@@ -148,7 +150,7 @@ def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:
     reader.expect("(")
     found: list[tuple[Written, Written]] = []
     while True:
-        key = reader.name_or_string()
+        key = reader.string_or(reader.name)
         if key in dict(found):
             raise reader.error(f"Found duplicate keys {key.text}", "DUPLICATE_KEY", "23505")
         if not reader.take("="):

@@ -70,6 +70,10 @@ class Context:
         return rows_frame(self.application, self.spark, pa.Table.from_pylist(list(rows), schema=columns))
 
     def text(self, written: Written) -> str:
+        """What a string literal means; anything else as it is written."""
+        return self.string(written.text) if written.is_string else written.text
+
+    def key(self, written: Written) -> str:
         """What a string literal means, or a name without its backticks."""
         return self.string(written.text) if written.is_string else ".".join(self.parts(written.text))
 
@@ -103,7 +107,7 @@ class Context:
         """The name that a statement has for its table, as SQL has it; one that is computed is computed once.
 
         Raises:
-            InvalidOptionError: what is computed is no name, or that of a table in another catalog.
+            InvalidOptionError: the value of the expression is not a name, or it names a table in another catalog.
         """
         expression = reference.computed
         if expression is None:
@@ -162,8 +166,8 @@ class Context:
         """The catalog's entry of a table.
 
         Raises:
-            TableNotFoundError: there is none.
-            InvalidOptionError: it is that of a view.
+            TableNotFoundError: the catalog has no such table.
+            InvalidOptionError: the name is that of a view.
         """
         entry = self.catalog.entry(name)
         if entry is None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -18,11 +17,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from bayou.spark.sql.statements.context import Context
-    from bayou.spark.sql.statements.reader import Reader, TableReference
+    from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
 _PATH: Final = pa.schema([("path", pa.string())])
-_LITERAL: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
-_NUMBER: Final = re.compile(r"\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +206,7 @@ class Restore:
 
     table: TableReference
     by: str
-    value: str
+    value: Written
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
@@ -228,38 +225,47 @@ class Restore:
         return table.restoreToTimestamp(time_of(context, self.value))
 
 
-def read_moment(reader: Reader) -> tuple[str, str]:
-    """Read `VERSION AS OF value` or `TIMESTAMP AS OF value`, in one of its spellings."""
+def read_moment(reader: Reader) -> tuple[str, Written]:
+    """Read `VERSION AS OF value` or `TIMESTAMP AS OF value`, in one of its spellings.
+
+    A version is a whole number, or a string literal with one. A time is an expression.
+    """
     word = reader.take_one("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
     if word is None:
         raise reader.error()
     reader.expect("AS", "OF")
-    return "VERSION" if word.endswith("VERSION") else "TIMESTAMP", reader.until(("TBLPROPERTIES",), ("LOCATION",))
+    if word.endswith("VERSION"):
+        return "VERSION", reader.string_or(lambda: str(reader.integer()))
+    return "TIMESTAMP", reader.expression(("TBLPROPERTIES",), ("LOCATION",))
 
 
-def version_of(context: Context, text: str) -> int:
-    """The version that a number or a string literal is.
-
-    Raises:
-        InvalidOptionError: it is neither.
-    """
-    plain = context.string(text) if text[:1] in {"'", '"'} else text
-    if _NUMBER.fullmatch(plain.strip()) is None:
-        raise InvalidOptionError(f"{text} is no version.", option="version", next_step="Give a number from 0 on.")
-    return int(plain)
-
-
-def time_of(context: Context, text: str) -> str:
-    """The time that a string literal or a constant expression is, as text that names its zone if the literal does not.
+def version_of(context: Context, value: Written) -> int:
+    """The version that a number or a string literal means.
 
     Raises:
-        InvalidOptionError: the expression gives none.
+        InvalidOptionError: the string is not a whole number.
     """
-    if _LITERAL.fullmatch(text):
-        return context.string(text)
-    found = context.spark.sql(f"SELECT unix_micros(CAST(({text}) AS TIMESTAMP_LTZ))").first()
+    text = context.text(value).strip()
+    if not text.isdecimal():
+        raise InvalidOptionError(f"{value.text} is not a version.", option="version", next_step="Give a whole number, as 12.")
+    return int(text)
+
+
+def time_of(context: Context, value: Written) -> str:
+    """The time that a string literal or a constant expression means.
+
+    The text of a string literal stays as it is. The value of any other expression is given in UTC, with its offset.
+
+    Raises:
+        InvalidOptionError: the expression is NULL.
+    """
+    if value.is_string:
+        return context.text(value)
+    found = context.spark.sql(f"SELECT unix_micros(CAST(({value.text}) AS TIMESTAMP_LTZ))").first()
     if found is None or found[0] is None:
-        raise InvalidOptionError(f"{text} is no time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'.")
+        raise InvalidOptionError(
+            f"{value.text} is not a time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'."
+        )
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=found[0])
     return moment.isoformat(sep=" ", timespec="microseconds")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,7 +107,7 @@ class Reader:
         """Read a name of one part or more, as SQL has it.
 
         Raises:
-            SqlSyntaxError: there is none.
+            SqlSyntaxError: something else comes next.
         """
         start = self._at
         self._part()
@@ -127,26 +127,27 @@ class Reader:
 
     def table(self) -> TableReference:
         """Read a table's name, its path in quotes, or `IDENTIFIER(...)`."""
-        if self.take("IDENTIFIER", "("):
-            computed = self.until()
-            self.expect(")")
-            return TableReference(None, None, computed)
         word = self._peek()
-        if word is not None and word.is_string:
-            self._read(1)
-            return TableReference(None, word.text)
-        return TableReference(self.name())
+        return TableReference(None, self.string()) if word is not None and word.is_string else self.named_table()
 
-    def name_or_string(self) -> Written:
-        """Read a name, or a string literal."""
+    def named_table(self) -> TableReference:
+        """Read a table's name, or `IDENTIFIER(...)`."""
+        if not self.take("IDENTIFIER", "("):
+            return TableReference(self.name())
+        computed = self.until()
+        self.expect(")")
+        return TableReference(None, None, computed)
+
+    def string_or(self, other: Callable[[], str]) -> Written:
+        """Read a string literal if it comes next, and otherwise what a function reads."""
         word = self._peek()
-        return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(self.name())
+        return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(other())
 
     def string(self) -> str:
         """Read a string literal, as it is written.
 
         Raises:
-            SqlSyntaxError: there is none.
+            SqlSyntaxError: something else comes next.
         """
         word = self._peek()
         self._wanted.append("a string")
@@ -157,16 +158,13 @@ class Reader:
 
     def value(self) -> Written:
         """Read the value of a property: a string literal, a number, or true or false."""
-        word = self._peek()
-        if word is not None and word.is_string:
-            return Written(self.string(), is_string=True)
-        return Written((self.take_one("TRUE", "FALSE") or self.number()).lower())
+        return self.string_or(self._plain_value)
 
     def integer(self) -> int:
         """Read a number without a sign and a point.
 
         Raises:
-            SqlSyntaxError: there is none.
+            SqlSyntaxError: something else comes next.
         """
         word = self._peek()
         self._wanted.append("a whole number")
@@ -179,7 +177,7 @@ class Reader:
         """Read a number, which may have a sign.
 
         Raises:
-            SqlSyntaxError: there is none.
+            SqlSyntaxError: something else comes next.
         """
         sign = "-" if self.take("-") else ""
         word = self._peek()
@@ -205,6 +203,12 @@ class Reader:
             self._wanted.append("an expression")
             raise self.error()
         return self.text[self._words[start].start : self._words[self._at - 1].end]
+
+    def expression(self, *ends: tuple[str, ...]) -> Written:
+        """Read an expression, as `until` does; tells whether it is a string literal alone."""
+        start = self._at
+        text = self.until(*ends)
+        return Written(text, is_string=self._at == start + 1 and self._words[start].is_string)
 
     def end(self) -> None:
         """Check that nothing follows.
@@ -242,6 +246,9 @@ class Reader:
             line=line,
             position=column,
         )
+
+    def _plain_value(self) -> str:
+        return (self.take_one("TRUE", "FALSE") or self.number()).lower()
 
     def _part(self) -> None:
         word = self._peek()
