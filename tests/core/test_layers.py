@@ -23,7 +23,7 @@ ROOMS = (
     *("log/streaming/request", "log/streaming/batches", "log/streaming/schema", "log/streaming", "log"),
     *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),
-    *("spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
+    *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
     *("spark/enable", "spark", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "testing"),

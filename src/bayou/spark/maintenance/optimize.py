@@ -277,8 +277,8 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
         InvalidOptionError: it names others.
     """
     jvm = table.application.jvm
-    resolved, statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
-    named = row_changes.condition_of_statement(resolved)
+    statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
+    named = row_changes.condition_of_statement(statement)
     check_condition(command, named, snapshot)
     used = set() if named is None else nodes.names_of(jvm, named)
     others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
@@ -294,7 +294,8 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
             column=others[0],
             next_step="choose files by other columns with whereFiles.",
         )
-    condition = row_condition(table.application, snapshot, command, row_changes.taken_apart(jvm, statement))
+    expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, table.spark, statement))
+    condition = row_condition(table.application, snapshot, expressions.condition)
     return choose_files(table.application, table.spark, snapshot, condition).candidates
 
 

@@ -16,7 +16,6 @@ from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements.entry import OPERATIONS, command_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.jvm.relations.create_like import NAME as LIKE
@@ -168,7 +167,6 @@ class RuleBody:
 
     def _change(self, kind: str, statement: JavaObject) -> JavaObject:
         """A statement that changes rows: the command that runs it, when it is executed."""
-        statement = row_changes.restored(self._application.jvm, statement)
         if kind in OPERATIONS:
             return command_of(self._application, statement)
         return merge_command(self._application, statement)

@@ -54,7 +54,6 @@ PLAIN = {
     # rows
     "DELETE of an unknown column": ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "delete from {t} where other = 1"),
     "DELETE by no condition": ("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", lambda table: table.delete("id")),
-    "DELETE by a subquery": ("DELTA_UNSUPPORTED_SUBQUERY", lambda table: table.delete("id in (select 1)")),
     "DELETE by chance": ("INVALID_NON_DETERMINISTIC_EXPRESSIONS", "delete from {t} where rand() > 0.5"),
     "UPDATE of an unknown column": ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "update {t} set other = 1"),
     "UPDATE twice": ("DELTA_CONFLICT_SET_COLUMN", "update {t} set id = 1, ID = 2"),

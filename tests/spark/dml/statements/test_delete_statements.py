@@ -9,7 +9,7 @@ from tests.support.observing import jobs, last
 from tests.support.tables.queried import FILES, HUNDRED, ids, make_table
 
 import bayou
-from bayou.errors import AppendOnlyError, DeltaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import AppendOnlyError, DeltaError, SchemaMismatchError
 
 
 def test_cached_dataframes_see_the_delete(spark, table_path, way):
@@ -55,23 +55,6 @@ def test_a_result_can_be_used_like_the_dataframe_that_delta_spark_gives(spark, t
     assert spark.range(3, 4).subtract(result).count() == 0
     with pytest.raises(AttributeError, match="nothing"):
         _ = result.nothing
-
-
-@pytest.mark.parametrize(
-    ("condition", "error_class"),
-    [
-        ("id in (select 1)", "DELTA_UNSUPPORTED_SUBQUERY"),
-        ("exists (select 1)", "DELTA_UNSUPPORTED_SUBQUERY"),
-        ("id = (select max(id) from range(3))", "DELTA_UNSUPPORTED_SUBQUERY"),
-    ],
-)
-def test_subqueries_are_refused(spark, table_path, condition, error_class):
-    table = make_table(spark, table_path, HUNDRED, **FILES)
-    with pytest.raises(UnsupportedFeatureError) as caught:
-        table.delete(condition)
-    assert caught.value.getErrorClass() == error_class
-    with pytest.raises(UnsupportedFeatureError):
-        spark.sql(f"delete from delta.`{table_path}` where {condition}")
 
 
 @pytest.mark.parametrize(
@@ -121,11 +104,9 @@ def test_sql_on_a_view_that_is_the_whole_table(spark, named):
     name, path = named
     spark.sql(f"create or replace temp view whole as select * from {name}")
     spark.sql(f"create or replace temp view part as select * from {name} where id < 50")
-    spark.sql(f"create or replace temp view renamed as select id as v, v as id from {name}")
     spark.sql("delete from whole where id = 1")
-    for view in ("part", "renamed"):
-        with pytest.raises(DeltaError):
-            spark.sql(f"delete from {view} where id = 2")
+    with pytest.raises(DeltaError):
+        spark.sql("delete from part where id = 2")
     assert ids(spark, path) == [0, *range(2, 100)]
 
 
@@ -134,7 +115,7 @@ def test_explain_runs_nothing(spark, named):
     with jobs(spark) as started:
         shown = spark.sql(f"explain delete from {name} where id = 1").collect()[0][0]
     assert "RowChange" in shown
-    assert "id = 1" in shown
+    assert "WHERE (id = " in shown
     assert started.value == 0
     assert bayou.open(path).version() == 0
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.catalyst.row_changes import Expressions
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.session.application import Application
 
@@ -37,6 +36,7 @@ class RowCondition:
         predicate: what it says to skipping.
         partition_parts: those of its parts that look at partition columns and at nothing else.
         other_parts: the others; all have to be true.
+        has_subquery: whether there is a subquery in it.
     """
 
     found: JavaObject | None
@@ -45,6 +45,7 @@ class RowCondition:
     predicate: Predicate
     partition_parts: tuple[JavaObject, ...] = ()
     other_parts: tuple[JavaObject, ...] = ()
+    has_subquery: bool = False
 
     @property
     def is_about_partitions(self) -> bool:
@@ -62,24 +63,17 @@ class RowCondition:
         return F.lit(self.always) if self.found is None else nodes.column(jvm, self.found)
 
 
-def row_condition(application: Application, snapshot: Snapshot, operation: str, expressions: Expressions) -> RowCondition:
+def row_condition(application: Application, snapshot: Snapshot, found: JavaObject | None) -> RowCondition:
     """The condition of a resolved statement.
 
     Args:
         application: the Spark application.
         snapshot: the table's state.
-        operation: DELETE or UPDATE, for errors.
-        expressions: the statement.
-
-    Raises:
-        UnsupportedFeatureError: there is a subquery in it.
-        SchemaMismatchError: it is no condition.
+        found: the condition, simplified; None for all rows.
     """
-    found = expressions.condition
     if found is None:
         return RowCondition(None, True, None, And(()))
     jvm = application.jvm
-    check_condition(operation, found, snapshot)
     text = nodes.sql_of(jvm, found)
     constant = nodes.constant(found)
     if constant is not None:
@@ -87,7 +81,7 @@ def row_condition(application: Application, snapshot: Snapshot, operation: str, 
     parts = nodes.conjuncts(jvm, found)
     decided = parts_about_partitions(jvm, snapshot, parts)
     others = tuple(part for part in parts if not any(part is each for each in decided))  # equality would ask the JVM
-    return RowCondition(found, False, text, _predicate(application, snapshot, found), decided, others)
+    return RowCondition(found, False, text, _predicate(application, snapshot, found), decided, others, nodes.has_subquery(found))
 
 
 def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObject]) -> tuple[JavaObject, ...]:
@@ -98,7 +92,7 @@ def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObj
     partitions = _comparable_partition_columns(snapshot)
     names = [{name.lower() for name in nodes.names_of(jvm, part)} for part in parts]
     about = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
-    return tuple(part for part in about if not nodes.calls_python(part))
+    return tuple(part for part in about if not nodes.calls_python(part) and not nodes.has_subquery(part))
 
 
 def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
@@ -110,8 +104,14 @@ def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
     return {name.lower() for name, field in found if field is None or type_with_chars(field) is None}
 
 
-def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None) -> None:
+def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None, *, may_query: bool = False) -> None:
     """Refuses what can be no condition; nothing is run for it.
+
+    Args:
+        operation: what it is a condition of, for errors.
+        found: the condition, resolved; None for none.
+        snapshot: the table's state.
+        may_query: whether subqueries may be in it.
 
     Raises:
         UnsupportedFeatureError: there is a subquery in it.
@@ -119,7 +119,8 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
     """
     if found is None:
         return
-    refuse_subqueries(operation, found, snapshot)
+    if not may_query:
+        _refuse_subqueries(operation, found, snapshot)
     if not nodes.is_boolean(found):
         raise SchemaMismatchError(
             f"The condition {found.sql()} of the {operation} is of type {found.dataType().sql()} and not a boolean.",
@@ -131,7 +132,7 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
         )
 
 
-def refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
+def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
     """Refuses a condition with a subquery.
 
     Raises:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import SchemaChangedError
 from bayou.log.commit.transaction import Transaction
 from bayou.log.staging.read_set import ReadSet
+from bayou.plan.predicates.predicate import And
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way, files_by_outcome
 from bayou.protocol import properties
 from bayou.protocol.features.features import check_writable, writer_features
@@ -22,6 +24,7 @@ from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.dml.core.scanned_rows import scanned
 from bayou.spark.dml.core.target import refuse_file_metadata
+from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core.session import settings_of
@@ -33,7 +36,7 @@ from bayou.spark.session.settings import batch_of
 from bayou.spark.types.types import incompatible, readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.condition import RowCondition
     from bayou.spark.dml.core.scanned_rows import ScannedRows
     from bayou.spark.dml.core.target import Target
+    from bayou.spark.dml.keys.subqueries import SettledQueries
     from bayou.spark.jvm.catalyst.row_changes import Expressions
     from bayou.spark.jvm.core.bridge import JavaObject
 
@@ -70,6 +74,7 @@ class Change:
         txn: an application's id and a version of its own, for which the rows are changed once; None for the session's.
         matching: joins rows of the table with those that say which of them are meant, `left_semi` or `left_anti`, where the
             condition does not say it alone; None where it does.
+        queries: the subqueries of the condition, settled; None where it has none, or they are not settled yet.
     """
 
     target: Target
@@ -81,6 +86,26 @@ class Change:
     settings: Mapping[str, str] = field(repr=False)
     txn: tuple[str, int] | None
     matching: Callable[[DataFrame, str], DataFrame] | None = None
+    queries: SettledQueries | None = None
+
+    @contextlib.contextmanager
+    def settled(self) -> Iterator[Change]:
+        """The same with the subqueries of its condition settled (see `settle`); itself if it has none. Costs jobs if it does.
+
+        The rows that are kept for it are let go at the end.
+        """
+        if not self.condition.has_subquery:
+            yield self
+            return
+        target, output = self.target, self.expressions.output
+        application = target.application
+        queries = settle(application, target.spark, self.snapshot, self.condition.found, output)
+        with contextlib.closing(queries):
+            found = row_changes.simplified_condition(application.jvm, target.spark, output, queries.condition)
+            condition = replace(row_condition(application, self.snapshot, found), text=self.condition.text)
+            condition = replace(condition, predicate=And((condition.predicate, *queries.predicates)))
+            files = choose_files(application, target.spark, self.snapshot, condition)
+            yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
     def means_all(self) -> bool:
@@ -99,7 +124,7 @@ class Change:
         A function that somebody gave may say of itself that it always gives the same, and not do so.
         """
         found = self.condition.found
-        if self.matching is not None:
+        if self.matching is not None or self.condition.has_subquery:
             return False
         return found is None or not ExpressionList.of(self.target.application.jvm, [found]).calls_foreign_code
 
@@ -168,7 +193,7 @@ class Change:
         """The transaction of the change, on the state that it was planned for."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
         target, parameters = self.target, {"predicate": predicate}
-        return session_transaction(
+        found = session_transaction(
             target.application,
             target.spark,
             target.log,
@@ -178,6 +203,9 @@ class Change:
             settings=self.settings,
             txn=batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn,
         )
+        if self.queries is not None and self.queries.reads_table:
+            found.read_whole_table()
+        return found
 
     def note_reads(self, reads: ReadSet) -> None:
         """Notes what the commit depends on: rows that others add and the condition means, and the files it looked at."""
@@ -264,18 +292,17 @@ def change_of(
     Args:
         target: the table.
         operation: DELETE or UPDATE.
-        statement: the node that Spark resolved and optimised.
+        statement: the node that Spark resolved.
         snapshot: the table's state.
         values: the values of an UPDATE, resolved, where they are others than the statement's.
         txn: an application's id and a version of its own; the session's where None.
 
     Raises:
-        UnsupportedFeatureError: there is a subquery in the condition.
         AppendOnlyError: the table only takes appends.
         SchemaChangedError: the table has other columns than the statement was resolved against.
     """
     application = target.application
-    expressions = row_changes.taken_apart(application.jvm, statement)
+    expressions = row_changes.taken_apart(application.jvm, row_changes.simplified(application.jvm, target.spark, statement))
     if values is not None and expressions.assignments is not None:
         expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
     return _against(target, operation, expressions, snapshot, txn)
@@ -287,7 +314,7 @@ def _against(target: Target, operation: str, expressions: Expressions, snapshot:
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
-    condition = row_condition(application, snapshot, operation, expressions)
+    condition = row_condition(application, snapshot, expressions.condition)
     settings = settings_of(target.spark)
     files = choose_files(application, target.spark, snapshot, condition)
     return Change(target, operation, snapshot, expressions, condition, files, settings, txn)

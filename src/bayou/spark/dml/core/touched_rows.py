@@ -79,7 +79,8 @@ def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
 
 def _gathered(meant: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
     """The same as `in_few_tasks`, for rows that a statement means. Those that a join finds stay where the join needs them."""
-    return meant if change.matching is not None else in_few_tasks(meant, change, positions)
+    joins = change.matching is not None or change.condition.has_subquery
+    return meant if joins else in_few_tasks(meant, change, positions)
 
 
 def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:

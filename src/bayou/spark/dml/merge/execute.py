@@ -273,6 +273,8 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     )
     if merge.source.reads is not None:
         transaction.reads.include(merge.source.reads)
+    if merge.resolution.reads_table:
+        transaction.read_whole_table()
     return transaction
 
 

@@ -16,6 +16,7 @@ from pyspark.errors import AnalysisException
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
@@ -69,7 +70,8 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
     jvm = application.jvm
     table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     text = f"MERGE delta.`{redact_uri(table.path)}` ON {statement.mergeCondition().sql()}"
-    return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+    run = BiFunction(jvm, lambda node, session: _run(application, node, session))
+    return commands.command(jvm, run, statement, text, COUNTS["MERGE"])
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
@@ -89,11 +91,11 @@ def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
-    spark = session_of(session)
-    table = ChangedTable.of(row_changes.table_of(application.jvm, statement.targetTable()), "MERGE")
+    jvm, spark = application.jvm, session_of(session)
+    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     target = Target.of(application, spark, table.path, table.storage_options)
-    parsed = catalyst.parsed_statement(application.jvm, statement)
-    if parsed is not None:
+    parsed = catalyst.parsed_statement(jvm, statement)
+    if parsed is not None and row_changes.shows_all(jvm, statement.targetTable()):
         try:
             plan = planned(_as_written(target, _source(target, statement, parsed), parsed))
         except (AnalysisException, DeltaError) as error:
@@ -101,7 +103,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
                 raise
         else:
             return plan.run().counts_text
-    snapshot = target.latest()
+    snapshot, statement = target.latest(), row_changes.on_table(jvm, statement)
     refuse_file_metadata(parse_schema(statement.targetTable().schema().json()), snapshot)
     _refuse_doubtful(target, snapshot, statement)
     _refuse_evolution(target, snapshot, statement, parsed)

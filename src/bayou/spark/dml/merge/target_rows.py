@@ -226,9 +226,9 @@ def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condi
         for part in nodes.conjuncts(jvm, condition)
         if nodes.is_deterministic(part) and all(each.exprId().id() in ids for each in nodes.references_of(jvm, part))
     ]
-    if not resolution.is_optimised:
-        simplified = catalyst.simplified(jvm, target.spark, resolution.sides.target, own)
-        own = [part for each in simplified for part in nodes.conjuncts(jvm, each)]
+    output = resolution.sides.target.output()
+    simplified = (row_changes.simplified_condition(jvm, target.spark, output, part) for part in own)
+    own = [part for each in simplified for part in nodes.conjuncts(jvm, each)]
     widened = {
         field.name.lower()
         for field in resolution.schema.fields

@@ -70,7 +70,7 @@ def rows_replaced_on(
     fixed = settled(application.jvm, frame)
     watched = None if fixed is None else fixed.watched()
     target = Target(application, spark, log, request.storage_options)
-    _, every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
+    every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
     matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
     if not len(change.files.candidates):

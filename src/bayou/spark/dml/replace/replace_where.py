@@ -68,7 +68,7 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
     try:
         if not text.strip():
             raise ValueError("it is empty")  # noqa: TRY301  (told below, with the others)
-        resolved, statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
+        statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
     except (ParseException, ValueError) as error:
         raise InvalidOptionError(
             f"Cannot recognize the predicate '{text}': {reason_of(error)}",
@@ -79,5 +79,5 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
             option=REPLACE_WHERE,
             next_step="give a SQL condition over the table's columns.",
         ) from None
-    check_condition(REPLACE_WHERE, row_changes.condition_of_statement(resolved), snapshot)
+    check_condition(REPLACE_WHERE, row_changes.condition_of_statement(statement), snapshot)
     return change_of(target, "DELETE", statement, snapshot)

@@ -36,8 +36,9 @@ def plan_delete(change: Change) -> PlannedChange:
 
 
 def _run(change: Change) -> RowChangeResult:
-    plan = _plan(change)
-    return run(change, lambda transaction: _execute(change, plan.way, transaction)).by(plan)
+    with change.settled() as settled:
+        plan = _plan(settled)
+        return run(settled, lambda transaction: _execute(settled, plan.way, transaction)).by(plan)
 
 
 def _plan(change: Change) -> RowChangePlan:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column
 
 from bayou.errors import redact_uri
-from bayou.spark.dml.core.condition import check_condition, refuse_subqueries
+from bayou.spark.dml.core.condition import check_condition
+from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
 from bayou.spark.dml.statements.changed_table import ChangedTable
@@ -20,6 +21,7 @@ from bayou.spark.dml.statements.values_in_sql import values_in_sql
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
+from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table
 from bayou.spark.jvm.catalyst.row_changes import Pairs
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import BiFunction
@@ -55,10 +57,10 @@ def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: t
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     with naming_gone_columns(target, snapshot, condition):
-        resolved, statement = row_changes.delete_statement(
+        statement = row_changes.delete_statement(
             jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
         )
-    check_condition("DELETE", row_changes.condition_of_statement(resolved), snapshot)
+    check_condition("DELETE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
 
@@ -102,10 +104,10 @@ def _planned_update(
     named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
     with naming_gone_columns(target, snapshot, *given):
-        resolved, statement, values = row_changes.update_statement(
+        statement, values = row_changes.update_statement(
             jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
         )
-    check_condition("UPDATE", row_changes.condition_of_statement(resolved), snapshot)
+    check_condition("UPDATE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
@@ -155,30 +157,31 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
         statement: the DeleteFromTable or UpdateTable.
 
     Raises:
-        UnsupportedFeatureError: the statement is about a query, or there is a subquery in its condition.
+        UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
     operation = OPERATIONS[statement.nodeName()]
-    expressions = row_changes.taken_apart(jvm, statement)
-    table = ChangedTable.of(row_changes.table_of(jvm, expressions.relation), operation)
-    check_condition(operation, expressions.condition)
-    parsed = row_changes.written(jvm, statement)
-    given = None if parsed is None else row_changes.condition_of_statement(parsed)
-    if given is not None:
-        refuse_subqueries(operation, given)  # Spark has simplified some away
-    where = "" if expressions.condition is None else f" WHERE {nodes.sql_of(jvm, expressions.condition)}"
+    table = ChangedTable.of(row_changes.table_of(jvm, statement.table()), operation)
+    condition = row_changes.condition_of_statement(statement)
+    check_condition(operation, condition, may_query=True)
+    where = "" if condition is None else f" WHERE {nodes.sql_of(jvm, condition)}"
     text = f"{operation} delta.`{redact_uri(table.path)}`{where}"
-    return commands.command(jvm, BiFunction(jvm, lambda node, session: _run(application, node, session)), statement, text)
+    run = BiFunction(jvm, lambda node, session: _run(application, node, session))
+    return commands.command(jvm, run, statement, text, COUNTS[operation])
 
 
 def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
+
+    Spark does not find the table at a path where an expression gives the name. All else it resolves itself.
 
     Args:
         application: the Spark application.
         parsed: the DeleteFromTable.
         in_script: as for `command_of_parsed`.
     """
+    if not has_computed_table(parsed.table()):
+        return None
     condition = row_changes.condition_of_statement(parsed)
     return command_of_parsed(application, parsed, parsed.table(), condition, None, in_script=in_script)
 
@@ -203,14 +206,15 @@ def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
-    spark = session_of(session)
+    jvm, spark = application.jvm, session_of(session)
     operation = OPERATIONS[statement.nodeName()]
-    table = ChangedTable.of(row_changes.table_of(application.jvm, statement.table()), operation)
+    table = ChangedTable.of(row_changes.table_of(jvm, statement.table()), operation)
     target = Target.of(application, spark, table.path, table.storage_options)
     snapshot = target.latest()
+    on_table = row_changes.on_table(jvm, statement)
     if operation == "DELETE":
-        plan = plan_delete(change_of(target, "DELETE", statement, snapshot))
+        plan = plan_delete(change_of(target, "DELETE", on_table, snapshot))
     else:
-        values = values_in_sql(target, statement, snapshot)
-        plan = plan_update(change_of(target, "UPDATE", statement, snapshot, values=values))
+        values = values_in_sql(target, statement, on_table, snapshot)
+        plan = plan_update(change_of(target, "UPDATE", on_table, snapshot, values=values))
     return plan.run().counts_text

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -24,19 +23,18 @@ from bayou.spark.dml.core.rewrite import tell_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.dml.core.touched_rows import count_touched, find_touched
 from bayou.spark.dml.core.vectors import mark_rows
+from bayou.spark.dml.keys.subqueries import may_read_table
 from bayou.spark.dml.statements.assignments import NewValues, assignments_of
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import gives_the_same
-from bayou.spark.jvm.catalyst.subqueries import SubqueryReads
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.read.change_rows import FATE, Fate
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, sql_type
-from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +51,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.catalyst.row_changes import Pairs
 
 _CHANGED = "__bayou_changed"
+_MATCHES = "__bayou_matches"
 
 
 def plan_update(change: Change) -> PlannedChange:
@@ -85,7 +84,9 @@ class _Update:
 
     def run(self) -> RowChangeResult:
         """Runs it, in a transaction of its own."""
-        return run(self._change, self.execute).by(self.plan)
+        with self._change.settled() as change:
+            settled = self if change is self._change else _Update(change)
+            return run(change, settled.execute).by(settled.plan)
 
     def on_latest(self) -> _Update:
         """The same statement against the table's latest state."""
@@ -100,7 +101,7 @@ class _Update:
             self._check()
         if self.way is Way.NOTHING:
             return commit_no_rows(change, transaction, watch)
-        if has_subquery and may_read_table(change, _pairs(change).values):
+        if has_subquery and may_read_table(change.target.application, change.snapshot, _pairs(change).values):
             transaction.read_whole_table()
         outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
         if outcome is None:
@@ -125,11 +126,14 @@ class _Update:
         watch.lap("scanTimeMs")
         if not len(positions):
             return None
+        rows = change.rows(positions, with_ids=True)
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
+        if matches is not None and change.condition.has_subquery:  # Spark would join for each column that has a new value
+            rows, matches = rows.select("*", matches.alias(_MATCHES)), F.col(_MATCHES)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
         tells_apart = change.feeds and self._gives_the_same
-        added = self._written(change.rows(positions, with_ids=True), matches, feeds=change.feeds and not tells_apart)
+        added = self._written(rows, matches, feeds=change.feeds and not tells_apart)
         with taking_back(partial(delete_files, write_request(change), added.actions)):
             live = count_live(change, positions)
             told = f"the rows of {totals.files} files that are written again"
@@ -262,31 +266,3 @@ def _pairs(change: Change) -> Pairs:
 def _recomputed(field: StructField, text: str) -> str:
     name = quoted_name(field.name)
     return f"if({_CHANGED}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
-
-
-def may_read_table(change: Change, values: ExpressionList) -> bool:
-    """Whether subqueries in some values may read the table that is changed, or rows of it that were computed before.
-
-    Args:
-        change: the operation.
-        values: the values, resolved.
-    """
-    reads = SubqueryReads.of(change.target.application.jvm, values)
-    return reads is None or any(_is_of(change, each) for each in reads.tables) or any(_holds(change, each) for each in reads.roots)
-
-
-def _is_of(change: Change, request: str) -> bool:
-    """Whether a request is for the table, by whichever path it has it."""
-    found = json.loads(request)
-    other = change.target.application.snapshot(found["path"], found["options"])
-    return bool(other.metadata.id == change.snapshot.metadata.id)
-
-
-def _holds(change: Change, root: str) -> bool:
-    """Whether files of the table may be below a path, or it below the table's: one host may have several names."""
-    given, table = _place(root), _place(change.snapshot.table_uri)
-    return given.startswith(table) or table.startswith(given)
-
-
-def _place(path: str) -> str:
-    return without_host(qualify(path).uri).rstrip("/") + "/"

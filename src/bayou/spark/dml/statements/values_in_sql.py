@@ -27,19 +27,20 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 
-def values_in_sql(target: Target, statement: JavaObject, snapshot: Snapshot) -> ExpressionList:
+def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
     """The values of an UPDATE, resolved.
 
     Args:
         target: the table.
-        statement: the UpdateTable.
+        statement: the UpdateTable, which may be about a view.
+        on_table: the same statement about the table.
         snapshot: the table's state.
 
     Raises:
         UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.
     """
     jvm = target.application.jvm
-    pairs = row_changes.assignments_of(jvm, statement)
+    pairs = row_changes.assignments_of(jvm, on_table)
     fields = [_field(snapshot, path_of(tree)) for tree in pairs.keys.trees]
     doubtful = [field is not None and (_has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
     if not any(doubtful):
@@ -81,7 +82,10 @@ def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: St
         text = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
     elif not _has_struct(field.type):
         return value
-    return row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
+    found = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
+    if found is None:
+        return None
+    return row_changes.over_table(jvm, written.statement.table(), ExpressionList.of(jvm, [found]))[0]
 
 
 def _field(snapshot: Snapshot, path: tuple[str, ...] | None) -> StructField | None:

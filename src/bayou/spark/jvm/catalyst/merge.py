@@ -275,20 +275,3 @@ def name_of(jvm: Jvm, spark: SparkSession, parsed: JavaObject) -> tuple[str, ...
 def wants_evolution(jvm: Jvm, statement: JavaObject) -> bool:
     """Whether a statement says WITH SCHEMA EVOLUTION; before Spark 4 none can."""
     return jvm.has_method(f"{_LOGICAL}.MergeIntoTable", "withSchemaEvolution") and bool(statement.withSchemaEvolution())
-
-
-def simplified(jvm: Jvm, spark: SparkSession, table: JavaObject, conditions: Sequence[JavaObject]) -> list[JavaObject]:
-    """Conditions over one relation as Spark's optimizer simplifies them.
-
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        table: the relation.
-        conditions: the conditions, resolved.
-    """
-    found = []
-    skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
-    for condition in conditions:
-        statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)
-        found.append(java_session(spark).sessionState().executePlan(statement, skip).optimizedPlan().condition())
-    return found

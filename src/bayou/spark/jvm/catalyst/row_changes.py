@@ -13,7 +13,8 @@ from pyspark.sql import Column, DataFrame
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm.catalyst import wide_columns
-from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList
+from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
@@ -41,8 +42,8 @@ def delete_statement(
     condition: str | Column | None,
     *,
     handed_out: JavaObject | None = None,
-) -> tuple[JavaObject, JavaObject]:
-    """A DELETE, as Spark resolved it and as it optimised it. It raises what it raises for the statement in SQL.
+) -> JavaObject:
+    """A DELETE, as Spark resolved it. It raises what it raises for the statement in SQL.
 
     Args:
         jvm: the bridge.
@@ -55,9 +56,7 @@ def delete_statement(
     table = no_rows(jvm, spark, schema, name)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
     found = meant(jvm, found, handed_out, table.output())
-    statement = jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)
-    execution = _execution(jvm, spark, statement)
-    return execution.analyzed(), restored(jvm, execution.optimizedPlan())
+    return _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)).analyzed()
 
 
 def update_statement(
@@ -69,8 +68,8 @@ def update_statement(
     assignments: Pairs,
     *,
     handed_out: JavaObject | None = None,
-) -> tuple[JavaObject, JavaObject, ExpressionList]:
-    """An UPDATE, as Spark resolved it and as it optimised it, and the values as they were given; see `delete_statement`.
+) -> tuple[JavaObject, ExpressionList]:
+    """An UPDATE, as Spark resolved it, and the values as they were given; see `delete_statement`.
 
     Args:
         jvm: the bridge.
@@ -93,14 +92,61 @@ def update_statement(
         values = _resolved(jvm, spark, table, given)
         named = _execution(jvm, spark, update(table, wide_columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
         if found is None:
-            return named, named, values
+            return named, values
         # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
-        execution = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found))
-    analysed, optimised = (
-        update(each.table(), named.assignments(), jvm.some(each.condition()))
-        for each in (execution.analyzed(), restored(jvm, execution.optimizedPlan()))
-    )
-    return analysed, optimised, values
+        where = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)).analyzed()
+    return update(where.table(), named.assignments(), jvm.some(where.condition())), values
+
+
+def simplified(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject:
+    """A resolved DELETE or UPDATE whose condition is as Spark's optimizer simplifies it, with `now()` and its like as literals.
+
+    The parts of the condition with subqueries stay as they are: what the optimizer makes of a subquery can stand in no other query.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        statement: the DeleteFromTable or UpdateTable.
+    """
+    statement = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime").apply(statement)
+    condition = condition_of_statement(statement)
+    if condition is None:
+        return statement
+    return with_condition(jvm, statement, simplified_condition(jvm, spark, statement.table().output(), condition))
+
+
+def simplified_condition(jvm: Jvm, spark: SparkSession, output: JavaObject, condition: JavaObject) -> JavaObject:
+    """A condition as Spark's optimizer simplifies it, but for the parts with subqueries.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        output: the columns that the condition is about, a Scala `Seq`.
+        condition: the condition, resolved.
+    """
+    parts = nodes.conjuncts(jvm, condition) if nodes.has_subquery(condition) else [condition]
+    queries = [part for part in parts if nodes.has_subquery(part)]
+    plain = [part for part in parts if not nodes.has_subquery(part)]
+    if plain:
+        alone = jvm.static(f"{_LOGICAL}.DeleteFromTable")(_columns_alone(jvm, output), nodes.conjunction(jvm, plain))
+        found = restored(jvm, _execution(jvm, spark, alone).optimizedPlan()).condition()
+        constant = nodes.constant(found) if queries else None
+        if constant is False:
+            return found
+        plain = [] if constant else [found]
+    return nodes.conjunction(jvm, [*plain, *queries])
+
+
+def _columns_alone(jvm: Jvm, output: JavaObject) -> JavaObject:
+    """A relation with some columns and no rows. A statement about it is one of Spark's own, and none of a Delta table."""
+    return jvm.module(f"{_LOGICAL}.LocalRelation").apply(output)
+
+
+def with_condition(jvm: Jvm, statement: JavaObject, condition: JavaObject) -> JavaObject:
+    """A DeleteFromTable or UpdateTable with another condition."""
+    if statement.nodeName() == "DeleteFromTable":
+        return jvm.static(f"{_LOGICAL}.DeleteFromTable")(statement.table(), condition)
+    return jvm.static(f"{_LOGICAL}.UpdateTable")(statement.table(), statement.assignments(), jvm.some(condition))
 
 
 @contextlib.contextmanager
@@ -161,7 +207,7 @@ def resolved_value(
         parsed: what `written` gives for it.
         value: the value, parsed.
     """
-    named, table = parsed.table(), statement.table()
+    named, table = parsed.table(), _columns_alone(jvm, statement.table().output())
     if named.nodeName() == "SubqueryAlias":
         table = jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), named.identifier(), table)
     try:
@@ -302,29 +348,40 @@ def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     """The request that one of bayou's relations stands for, as JSON; None for any other node.
 
-    A view or a projection is one where it leaves each column as it is: what a condition says of a column that is made of others is
-    not true of the table's column of that name.
+    A view or a projection is one if it shows columns of the table as they are, under whatever names.
 
     Args:
         jvm: the bridge.
-        relation: the node; where the table is cached, the one that Spark puts in its place.
+        relation: the node, resolved.
     """
-    names = names_of_output(jvm, relation.output())
-    if relation.getClass().getSimpleName() == "InMemoryRelation":
-        relation = jvm.static("bayou.Plans").cached(relation)
-    projections = []
-    while (kind := relation.getClass().getSimpleName()) in ("SubqueryAlias", "View", "Project"):
-        projections += [relation] if kind == "Project" else []
-        relation = relation.children().head()
-    if relation.getClass().getSimpleName() != "LogicalRelation" or names != names_of_output(jvm, relation.output()):
+    relation = jvm.static("bayou.ShownColumns").source(relation)
+    if relation.getClass().getSimpleName() != "LogicalRelation":
         return None
     found = relation.relation()
     if found.getClass().getName() != "bayou.DeltaTable":
         return None
-    if not all(jvm.static("bayou.Plans").isPlain(each) for each in projections):
-        return None
     text: str = found.location().table()
     return text
+
+
+def shows_all(jvm: Jvm, relation: JavaObject) -> bool:
+    """Whether a node for which `table_of` finds a table shows all of its columns, in their order and under their names."""
+    return bool(jvm.static("bayou.ShownColumns").isWhole(relation))
+
+
+def on_table(jvm: Jvm, statement: JavaObject) -> JavaObject:
+    """A statement about a view, as a statement about the table that it shows; any other statement as it is.
+
+    Args:
+        jvm: the bridge.
+        statement: the resolved statement, for whose first child `table_of` finds a table.
+    """
+    return jvm.static("bayou.ShownColumns").onSource(statement)
+
+
+def over_table(jvm: Jvm, relation: JavaObject, values: ExpressionList) -> ExpressionList:
+    """Expressions over the columns of a view, as expressions over those of the table that it shows."""
+    return ExpressionList(jvm, jvm.static("bayou.ShownColumns").onSource(relation, values.java))
 
 
 def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:

@@ -61,7 +61,8 @@ _INDISPENSABLE = frozenset(
 """If one of these does not compile, bayou runs as on a JVM without a compiler."""
 _LOST_WITH = {
     "Catalog": "SQL and DataFrame writers on tables by name",
-    "Parser": "DELETE, UPDATE and MERGE with counts and schema evolution as SQL, and statements that Spark does not parse",
+    "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
+    "AnalyzerRule": "DELETE, UPDATE and MERGE as SQL",
     "RowChange": "DELETE, UPDATE and MERGE as SQL",
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",

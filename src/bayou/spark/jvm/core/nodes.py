@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pyspark.sql import Column
@@ -13,7 +14,7 @@ from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -105,6 +106,12 @@ def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
     if condition.getClass().getSimpleName() != "And":
         return [condition]
     return [*conjuncts(jvm, condition.left()), *conjuncts(jvm, condition.right())]
+
+
+def conjunction(jvm: Jvm, conditions: Sequence[JavaObject]) -> JavaObject:
+    """The condition that is true where all of some conditions are; there is at least one."""
+    make = jvm.static("org.apache.spark.sql.catalyst.expressions.And")
+    return reduce(make, conditions)
 
 
 def names_of(jvm: Jvm, found: JavaObject) -> set[str]:

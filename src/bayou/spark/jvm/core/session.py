@@ -78,26 +78,32 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
     adapters = Adapters.of(jvm)
     sessions = adapters.static("bayou.NewSessions")
     if not sessions.isOn(session):
-        sessions.install(session, adapters.new(_RULE, BiFunction(jvm, body())))
+        answer = BiFunction(jvm, body())
+        sessions.install(session, adapters.new(_RULE, answer))
         if adapters.has("bayou.Parser") and not has_delta_spark(jvm):
-            _install_parser(jvm, session)
+            _install_statements(jvm, session, answer)
 
 
-def _install_parser(jvm: Jvm, session: JavaObject) -> None:
-    """Lets bayou read what Spark's parser does not know, and what its analyzer would refuse, on a session and on those made of it.
+def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> None:
+    """Lets bayou run the statements of Delta that Spark's parser and analyzer would refuse, on a session and on those made of it.
 
-    That is statements about constraints before Spark 4.1, and each DELETE, UPDATE and MERGE, also one of `DataFrame.mergeInto`.
-    The parser that is there stays, and is asked first.
+    Spark's parser and the analyzer's rules stay, and come first.
+
+    Args:
+        jvm: the bridge.
+        session: the session.
+        answer: what the rules ask.
     """
     adapters = Adapters.of(jvm)
     lost = {
-        "bayou.Parser": "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them",
-        "bayou.ExecutedPlans": "DataFrame.mergeInto is what Spark makes of it",
+        "bayou.AnalyzerRule": ("SQL does not know DELETE, and UPDATE and MERGE through views", (answer,)),
+        "bayou.Parser": ("SQL does not know constraints before Spark 4.1, and UPDATE and MERGE are what Spark makes of them", ()),
+        "bayou.ExecutedPlans": ("DataFrame.mergeInto is what Spark makes of it", ()),
     }
-    for name, what in lost.items():
+    for name, (what, given) in lost.items():
         try:
             if adapters.has(name):
-                adapters.static(name).install(session)
+                adapters.static(name).install(session, *given)
         except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
             _logger.warning("%s: %s", what, error.java_exception.toString())
 

@@ -10,7 +10,7 @@ from bayou.spark.jvm.core.session import dataset, java_session
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
@@ -80,24 +80,4 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
         return ""
     plan.run(session)
     counts: str = plan.counts()
-    return counts
-
-
-def counts_of_statement(frame: DataFrame) -> str | None:
-    """The counts of a statement that Spark has resolved, as the body of its command gave them; None for any other DataFrame.
-
-    A statement that came from the parser has them in its row.
-
-    Args:
-        frame: what `SparkSession.sql` gave.
-    """
-    executed = frame._jdf.queryExecution().commandExecuted()  # noqa: SLF001  (the bridge)
-    if executed.nodeName() != "CommandResult":
-        return None
-    plan = executed.commandPhysicalPlan()
-    if plan.getClass().getSimpleName() != "ExecutedCommandExec" or plan.cmd().nodeName() != "RowChange":
-        return None
-    if not plan.cmd().output().isEmpty():
-        return None
-    counts: str = plan.cmd().counts()
     return counts

@@ -91,7 +91,7 @@ def test_conditions_must_be_deterministic_and_have_no_subquery_or_aggregate(spar
         (table.merge(new, "t.id = s.id and rand() > 0.5").whenMatchedDelete(), "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
         (table.merge(new, "t.id = s.id").whenMatchedDelete("rand() > 2"), "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED"),
         (table.merge(new, "t.id = (select 1)").whenMatchedDelete(), "DELTA_UNSUPPORTED_SUBQUERY"),
-        (table.merge(new, "t.id = s.id").whenMatchedDelete("exists (select 1)"), "DELTA_UNSUPPORTED_SUBQUERY"),
+        (table.merge(new, "t.id = s.id").whenMatchedDelete("t.id in (select 1)"), "DELTA_UNSUPPORTED_SUBQUERY"),
         (table.merge(new, "max(t.id) = 1").whenMatchedDelete(), "DELTA_AGGREGATION_NOT_SUPPORTED"),
         (table.merge(new, "t.id = s.id").whenMatchedDelete("t.id = max(s.v)"), "DELTA_AGGREGATION_NOT_SUPPORTED"),
     ):

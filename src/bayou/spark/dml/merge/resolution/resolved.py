@@ -60,7 +60,7 @@ class Resolution:
         clauses: the clauses, in order.
         schema: the table's schema afterwards.
         evolves: whether the schema may change.
-        is_optimised: whether Spark's optimizer has seen the expressions already.
+        reads_table: whether the value of a subquery is of rows of the table.
     """
 
     sides: catalyst.Sides
@@ -68,7 +68,7 @@ class Resolution:
     clauses: tuple[ResolvedClause, ...]
     schema: StructType
     evolves: bool
-    is_optimised: bool
+    reads_table: bool = False
 
     def of_kind(self, kind: Kind) -> tuple[ResolvedClause, ...]:
         """The clauses about some rows, in order."""

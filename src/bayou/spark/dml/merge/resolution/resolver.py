@@ -16,6 +16,7 @@ from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 from bayou.spark.data_files.target import merge_widening
+from bayou.spark.dml.keys.subqueries import with_scalars
 from bayou.spark.dml.merge.resolution.assigned_names import AssignedNames
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.resolution.evolution import Path, evolved_schema, lacks_fields
@@ -27,10 +28,11 @@ from bayou.spark.expressions.column_references import refuse_widened
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.casts import casts_implicitly
-from bayou.spark.jvm.catalyst.expression_list import Named
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
 from bayou.spark.jvm.catalyst.settled import at_one_instant
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.session.application import Application
 from bayou.spark.types.types import as_nullable, readable_schema
 
 if TYPE_CHECKING:
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.merge.resolution.clauses import Clause
     from bayou.spark.dml.statements.assignments import Assignment
-    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
     Pairs = list[tuple[Any, Any]]
@@ -87,6 +88,7 @@ class Resolver:
         self._evolves = evolves
         self._node = node
         self._handed_out = handed_out
+        self._reads_table = False
         self._source_schema = parse_schema(source.schema().json())
 
     def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
@@ -118,7 +120,7 @@ class Resolver:
                 when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
             set_by_it = self._assignments(clause, found.pairs[number])
             made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
-        return Resolution(sides, search, tuple(made), schema, self._evolves, self._node is not None)
+        return Resolution(sides, search, tuple(made), schema, self._evolves, self._reads_table)
 
     def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
         """The clauses; where they may bring columns of the source, with paths for what they set."""
@@ -212,7 +214,8 @@ class Resolver:
         except catalyst.NotAnExpressionError:
             self._refuse_unusual(sides, condition, clauses, pairs)
             raise
-        answers = dict(zip(asked, at_one_instant(self._bridge, found), strict=True))
+        settled = map(self._with_scalars, asked, at_one_instant(self._bridge, found))
+        answers = dict(zip(asked, settled, strict=True))
         conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
         resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
         taken = [
@@ -220,6 +223,13 @@ class Resolver:
             for paths, places in zip(apart, structs, strict=True)
         ]
         return _Found(answers["known_both"][0], conditions, resolved, taken)
+
+    def _with_scalars(self, side: str, values: ExpressionList) -> ExpressionList:
+        """Expressions of clauses with the values of their scalar subqueries; the search condition may have no subquery."""
+        search = 1 if side == "known_both" else 0
+        found, reads_table = with_scalars(Application.of_jvm(self._bridge), self._spark, self._snapshot, values[search:])
+        self._reads_table = self._reads_table or reads_table
+        return ExpressionList.joined(self._bridge, [values[:search], found])
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
         """A value with the table's columns in the places of those that the user took from a DataFrame of it."""

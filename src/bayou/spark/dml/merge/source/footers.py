@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
-from bayou.spark.dml.merge.source.key_conditions import MOST_VALUES, KeyValues
+from bayou.spark.dml.keys.key_conditions import MOST_VALUES, KeyValues
 from bayou.spark.jvm.core import nodes
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.given_options import storage_options_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow.parquet as pq
 
-    from bayou.spark.dml.merge.source.keys import SourceKey
+    from bayou.spark.dml.keys.key_values import SourceKey
     from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.jvm.relations.listed_files import WholeFiles
 

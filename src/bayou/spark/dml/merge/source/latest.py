@@ -11,7 +11,7 @@ from pyspark.sql import Column, Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.dml.merge.source.keys import only_of
+from bayou.spark.dml.keys.key_values import only_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 

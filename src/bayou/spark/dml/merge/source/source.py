@@ -14,9 +14,10 @@ from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
 from bayou.protocol.types.partition_values import is_string_type
+from bayou.spark.dml.keys.key_conditions import condition_of
+from bayou.spark.dml.keys.key_values import values_of
 from bayou.spark.dml.merge.source.footers import told_by_footers
-from bayou.spark.dml.merge.source.key_conditions import condition_of
-from bayou.spark.dml.merge.source.keys import keys_of, values_of
+from bayou.spark.dml.merge.source.keys import keys_of
 from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst

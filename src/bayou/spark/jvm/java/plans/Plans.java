@@ -7,11 +7,11 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.GreaterThanOrEqual;
 import org.apache.spark.sql.catalyst.expressions.If;
 import org.apache.spark.sql.catalyst.expressions.In;
 import org.apache.spark.sql.catalyst.expressions.InSet;
+import org.apache.spark.sql.catalyst.expressions.InSubquery;
 import org.apache.spark.sql.catalyst.expressions.InputFileName;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -22,9 +22,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
 
 // Walks over Catalyst's trees, which cost microseconds here and hundreds of milliseconds through py4j.
@@ -56,28 +53,12 @@ public class Plans {
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
-  // Whether each column of a projection is the one of its name below it, and not a value that is made of others.
-  public static boolean isPlain(Project projection) {
-    for (Iterator i = projection.projectList().iterator(); i.hasNext();) {
-      Object column = i.next();
-      if (column instanceof AttributeReference) continue;
-      Expression value = column instanceof Alias ? ((Alias) column).child() : null;
-      // Views cast each column to the type that it had; where it has that type still, nothing is cast.
-      if (value instanceof Cast && value.dataType().equals(((Cast) value).child().dataType())) value = ((Cast) value).child();
-      if (value == null || value.references().size() != 1) return false;
-      String name = ((Attribute) value.references().toSeq().head()).name();
-      if (!name.equals(((Alias) column).name()) || !(value instanceof AttributeReference || isPadded(value) || isWholeVariant(value))) return false;
-    }
-    return true;
-  }
-
-  // Whether a value is all of a variant: Spark reads a variant as a struct of what a query takes from it.
-  private static boolean isWholeVariant(Expression value) {
-    if (!(value instanceof GetStructField) || !value.dataType().typeName().equals("variant")) return false;
-    GetStructField read = (GetStructField) value;
-    Metadata taken = ((StructType) read.child().dataType()).fields()[read.ordinal()].metadata();
-    String key = "__VARIANT_METADATA_KEY";
-    return read.child() instanceof AttributeReference && taken.contains(key) && taken.getMetadata(key).getString("path").equals("$");
+  // The column that a value is, perhaps with its chars padded; null for anything else.
+  static Expression shown(Expression value) {
+    // Views cast each column to the type that it had; where it has that type still, nothing is cast.
+    if (value instanceof Cast && value.dataType().equals(((Cast) value).child().dataType())) value = ((Cast) value).child();
+    if (value instanceof AttributeReference) return value;
+    return value.references().size() == 1 && isPadded(value) ? (Expression) value.references().toSeq().head() : null;
   }
 
   // Whether a value is a column with its chars padded, as Spark reads them.
@@ -189,7 +170,7 @@ public class Plans {
   public static String describe(Expression condition) { return plain(condition).toJSON(); }
 
   private static Expression plain(Expression e) {
-    if (e instanceof PlanExpression) return new InputFileName();  // a subquery: not to be understood from outside
+    if (e instanceof PlanExpression || e instanceof InSubquery) return new InputFileName();  // not to be understood from outside
     if (e instanceof InSet) {
       java.util.ArrayList values = new java.util.ArrayList();
       for (Iterator i = ((InSet) e).hset().iterator(); i.hasNext();) values.add(plain(new Literal(i.next(), ((InSet) e).child().dataType())));
@@ -280,30 +261,5 @@ public class Plans {
       if (value instanceof Literal && ((Literal) value).value() == null) text.append(((Alias) column).name()).append('\0');
     }
     return text.toString();
-  }
-
-  // The query whose rows a cache holds. Until Spark 4 only the list of all caches knows it, which is nobody's to see.
-  public static LogicalPlan cached(InMemoryRelation rows) {
-    Object builder = rows.cacheBuilder();
-    try {
-      return (LogicalPlan) builder.getClass().getMethod("logicalPlan", new Class[0]).invoke(builder, new Object[0]);
-    } catch (Exception older) {
-      Object session = org.apache.spark.sql.SparkSession.active();
-      return query(((SESSION) session).sharedState().cacheManager(), builder);
-    }
-  }
-
-  private static LogicalPlan query(Object caches, Object builder) {
-    try {
-      java.lang.reflect.Field list = caches.getClass().getDeclaredField("cachedData");
-      list.setAccessible(true);
-      for (Iterator i = ((scala.collection.Iterable) list.get(caches)).iterator(); i.hasNext();) {
-        scala.Product each = (scala.Product) i.next();
-        if (((InMemoryRelation) each.productElement(1)).cacheBuilder() == builder) return (LogicalPlan) each.productElement(0);
-      }
-    } catch (Exception unknown) {
-      throw new DeltaError("the query of cached rows is not known: " + unknown, "internal");
-    }
-    throw new DeltaError("the query of cached rows is not known", "internal");
   }
 }

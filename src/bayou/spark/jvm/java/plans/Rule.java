@@ -50,7 +50,6 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
       return (TreeNode) Python.ask(body, "constraint\0", new Object[] {plan});
     plan = withWrites(plan);
     if (readsStated(plan)) plan = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply((LogicalPlan) withReads(plan));
-    if (changesCached(plan)) return (TreeNode) Python.ask(body, "change\0" + plan.nodeName(), new Object[] {plan});
     if (!found(plan)) return plan;
     Map query = query();
     LogicalPlan changed = (LogicalPlan) rewrite(plan, query);
@@ -111,15 +110,6 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     }
   }
 
-  // Spark puts the cached rows of a table in its place also where they are to be changed.
-  private static boolean changesCached(TreeNode plan) {
-    String name = plan.nodeName();
-    if (!name.equals("DeleteFromTable") && !name.equals("UpdateTable") && !name.equals("MergeIntoTable")) return false;
-    TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
-    while (table instanceof BaseEvalPython) table = (TreeNode) ((scala.collection.Iterable) table.children()).head();
-    return table instanceof InMemoryRelation && found(Plans.cached((InMemoryRelation) table));
-  }
-
   private static Map query() {
     Object tracker = org.apache.spark.sql.catalyst.QueryPlanningTracker$.MODULE$.get().getOrElse(null);
     if (tracker == null) return new HashMap();
@@ -169,9 +159,6 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   }
 
   private TreeNode rewrite(TreeNode plan, final Map query) {
-    String name = plan.nodeName();
-    if (name.equals("DeleteFromTable") || name.equals("UpdateTable") || name.equals("MergeIntoTable"))
-      return (TreeNode) Python.ask(body, "change\0" + name, new Object[] {plan});
     ArrayList chain = chain(plan);
     if (chain != null) return complete(chain, query);
     TreeNode changed = Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return rewrite((TreeNode) child, query); } });

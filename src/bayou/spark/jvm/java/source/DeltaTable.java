@@ -29,6 +29,11 @@ public class DeltaTable extends HadoopFsRelation implements InsertableRelation {
     return new DeltaTable(key, inserts, index, partitions, schema, format, options, session);
   }
 
+  // The same table at one version, which a request says.
+  DeltaTable at(String request, String version) {
+    return new DeltaTable(key.at(version), false, ((Refusing) location()).of(request), super.partitionSchema(), dataSchema(), fileFormat(), options(), (SESSION) sparkSession());
+  }
+
   // Spark comes to `insert` only for a table without partitions. All else that asks, such as dynamic pruning, gets the table's.
   public StructType partitionSchema() { return inserts && Callers.include("PreprocessTableInsertion", "") ? NO_PARTITIONS : super.partitionSchema(); }
 

@@ -23,6 +23,8 @@ public class Refusing implements FileIndex {
 
   public String table() { return table; }
 
+  Refusing of(String other) { return new Refusing(message, other, roots, partitions, String.valueOf(size)); }
+
   public SEQ rootPaths() { return roots; }
 
   public SEQ listFiles(SEQ partitionFilters, SEQ dataFilters) { throw new DeltaError(message, "refusing"); }

@@ -29,6 +29,18 @@ public final class TableKey {
     if (follows) all.add(this);
   }
 
+  private TableKey(TableKey other, String version) {
+    this.table = other.table;
+    this.version = version;
+    this.id = other.id;
+    this.rows = other.rows;
+    this.mark = other.mark;
+    this.follows = false;
+  }
+
+  // The same rows as they are in one version.
+  TableKey at(String version) { return new TableKey(this, version); }
+
   public static void move(String table, String version, String id) {
     synchronized (all) {
       for (java.util.Iterator i = all.iterator(); i.hasNext();) {

@@ -68,7 +68,7 @@ public class Parser implements InvocationHandler {
     return found == null ? plan : found;
   }
 
-  private static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
+  static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
 
   // What was parsed, be it a statement or the name of a table, with complete names by path.
   private static Object withPaths(SESSION owner, String method, Object parsed, Object[] arguments) {
@@ -78,12 +78,18 @@ public class Parser implements InvocationHandler {
   }
 
   private static boolean isOurs(Object plan) {
-    if (changesRows(plan)) return true;
+    if (plan instanceof MergeIntoTable || plan instanceof UpdateTable || plan instanceof DeleteFromTable && isComputed(((DeleteFromTable) plan).table())) return true;
     String name = ((LogicalPlan) plan).nodeName();
     if (name.equals("CreateTable") || name.equals("ReplaceTable")) return hasConstraints(Nodes.part(plan, "tableSpec"));
     if (name.equals("AlterColumns")) return "COMMENT ON COLUMN".equals(Nodes.part(Nodes.part(plan, "table"), "commandName"));
     if (name.equals("InsertIntoStatement")) return isReplacing(Nodes.part(plan, "replaceCriteriaOpt"));
     return name.equals("DescribeColumn") || name.equals("AddCheckConstraint") || name.equals("AddConstraint");
+  }
+
+  // Whether an expression gives the name of a table.
+  private static boolean isComputed(LogicalPlan table) {
+    while (table.nodeName().equals("SubqueryAlias")) table = (LogicalPlan) table.children().head();
+    return table.nodeName().equals("PlanWithUnresolvedIdentifier");
   }
 
   private static boolean hasConstraints(Object table) {

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys by which rows are compared with a table's, and which values they have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.dml.keys.key_conditions import MOST_VALUES, Key, KeyValues
+from bayou.spark.jvm.core import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKey:
+    """An equality between the table and other rows, as those of a MERGE's source.
+
+    Attributes:
+        key: the table's side, and how the sides are compared.
+        value: the other side: NULL where a part of the condition about the other rows alone is not true.
+        node: the other side as it stands in the condition, where nothing makes it NULL; None elsewhere.
+    """
+
+    key: Key
+    value: Column
+    node: JavaObject | None
+
+
+def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
+    """Whether an expression is about some columns, no others, and gives the same each time."""
+    if not nodes.is_deterministic(found):
+        return False
+    references = nodes.references_of(application.jvm, found)
+    return bool(references) and all(each.exprId().id() in ids for each in references)
+
+
+def values_of(frame: DataFrame, keys: Sequence[SourceKey], told: tuple[int, list[KeyValues]] | None) -> tuple[int, list[KeyValues]]:
+    """How many rows there are, and what values their keys have: their ranges, or all of them where they are few.
+
+    Args:
+        frame: the rows.
+        keys: the keys.
+        told: how many rows and which ranges there are, where that is known; else it costs a job.
+
+    Returns:
+        The number of rows, and what is known of each key. Where all values are told, that is one more job.
+    """
+    rows = frame.select(*(each.value.alias(f"k{number}") for number, each in enumerate(keys))) if keys else frame
+    if told is None:
+        count, values, few = _counted(rows, keys)
+    else:
+        (count, values), few = told, [*range(len(keys))] if 0 < told[0] <= MOST_VALUES else []
+    return count, _listed(rows, keys, values, few) if few else values
+
+
+def _counted(rows: DataFrame, keys: Sequence[SourceKey]) -> tuple[int, list[KeyValues], list[int]]:
+    """How many rows there are, the range of each key, and which keys have few values, in one job."""
+    wanted = [F.count(F.lit(1))]
+    for number, each in enumerate(keys):
+        key, name = each.key, f"k{number}"
+        wanted += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
+        wanted.append(F.approx_count_distinct(name) if key.is_partition else F.lit(None))
+    count, *facts = rows.agg(*wanted).collect()[0]
+    told = [facts[4 * number : 4 * number + 4] for number in range(len(keys))]
+    values = [KeyValues(least, greatest, known < count) for least, greatest, known, _ in told]
+    few = [number for number, (*_, distinct) in enumerate(told) if 0 < min(count, distinct or count) <= MOST_VALUES]
+    return count, values, few
+
+
+def _listed(rows: DataFrame, keys: Sequence[SourceKey], values: Sequence[KeyValues], few: Sequence[int]) -> list[KeyValues]:
+    """The same with the values of some keys: those with few of them, as far as is known without collecting them."""
+    wanted = [F.expr(f"collect_set({keys[number].key.text_of(f'k{number}')})") for number in few]
+    found = dict(zip(few, rows.agg(*wanted).collect()[0], strict=True))
+    return [replace(each, values=found.get(number) or None) for number, each in enumerate(values)]

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The subqueries of a condition, settled before the rows are looked for: each pass of the operation sees the same rows.
+
+A scalar subquery and EXISTS that refer to no row of the table are evaluated once, and become literals, which skip files. The rows
+of `IN (SELECT ...)` are the same each time: Delta tables are read at one version, and other rows are evaluated once and kept. The
+keys among them skip files as the keys of a MERGE's source do. A subquery that refers to the table's row stays one, over such rows.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.spark.dml.keys.key_conditions import Key, condition_of
+from bayou.spark.dml.keys.key_values import SourceKey, only_of, values_of
+from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
+from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.catalyst import subqueries as queries
+from bayou.spark.jvm.catalyst.expression_list import ExpressionList, ids_of_output
+from bayou.spark.jvm.catalyst.frames import names_of
+from bayou.spark.jvm.catalyst.settled import settled
+from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.core.adapters import described
+from bayou.storage import qualify, without_host
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+
+@dataclass(frozen=True, slots=True)
+class SettledQueries:
+    """A condition whose subqueries are settled.
+
+    Attributes:
+        condition: the condition.
+        predicates: what a row satisfies for which it is true, by the keys of the subqueries.
+        reads_table: whether a subquery may read the table itself.
+        kept: the rows that are kept for it.
+    """
+
+    condition: JavaObject
+    predicates: tuple[Predicate, ...]
+    reads_table: bool
+    kept: tuple[DataFrame, ...] = field(repr=False)
+
+    def close(self) -> None:
+        """Lets the rows go that were kept."""
+        for each in self.kept:
+            catalyst.let_go(each)
+
+
+def settle(
+    application: Application, spark: SparkSession, snapshot: Snapshot, condition: JavaObject, output: JavaObject
+) -> SettledQueries:
+    """Settles the subqueries of a condition. Costs jobs.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the state of the table that a subquery reads, too.
+        condition: the condition, resolved and not optimised where there are subqueries.
+        output: the table's columns as the condition has them, a Scala `Seq`.
+    """
+    jvm = application.jvm
+    reads_table = may_read_table(application, snapshot, ExpressionList.of(jvm, [condition]))
+    work = _Settling(application, spark, snapshot, output)
+    try:
+        parts = [work.part(each) for each in nodes.conjuncts(jvm, condition)]
+    except BaseException:
+        for each in work.kept:
+            catalyst.let_go(each)
+        raise
+    return SettledQueries(nodes.conjunction(jvm, parts), tuple(work.predicates), reads_table, tuple(work.kept))
+
+
+def with_scalars(
+    application: Application, spark: SparkSession, snapshot: Snapshot, values: ExpressionList
+) -> tuple[ExpressionList, bool]:
+    """Expressions whose scalar subqueries, and EXISTS, are literals where they refer to no row. Each costs a job.
+
+    Args:
+        application: the application.
+        spark: the session.
+        snapshot: the state of the table that a subquery reads, too.
+        values: the expressions, resolved.
+
+    Returns:
+        The expressions, and whether a subquery of them may read the table itself.
+    """
+    if not values.has_subquery:
+        return values, False
+    reads_table = may_read_table(application, snapshot, values)
+    work = _Settling(application, spark, snapshot, application.jvm.seq([]))
+    return ExpressionList.of(application.jvm, [work.scalars(each) for each in values]), reads_table
+
+
+def may_read_table(application: Application, snapshot: Snapshot, values: ExpressionList) -> bool:
+    """Whether subqueries in some expressions may read the table that is changed, or rows of it that were computed before.
+
+    Args:
+        application: the application.
+        snapshot: the table's state.
+        values: the expressions, resolved.
+    """
+    reads = queries.SubqueryReads.of(application.jvm, values)
+    if reads is None:
+        return True
+    table = snapshot.table_uri
+    return any(_is_of(application, snapshot, each) for each in reads.tables) or any(_meets(table, each) for each in reads.roots)
+
+
+def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
+    """Whether a request is for the table, by whichever path it has it."""
+    found = json.loads(request)
+    return bool(application.snapshot(found["path"], found["options"]).metadata.id == snapshot.metadata.id)
+
+
+def _meets(table: str, root: str) -> bool:
+    """Whether files of the table may be below a path, or it below the table's: one host may have several names."""
+    given, known = (without_host(qualify(path).uri).rstrip("/") + "/" for path in (root, table))
+    return given.startswith(known) or known.startswith(given)
+
+
+class _Settling:
+    def __init__(self, application: Application, spark: SparkSession, snapshot: Snapshot, output: JavaObject) -> None:
+        self._application, self._spark, self._snapshot, self._output = application, spark, snapshot, output
+        self._bridge = application.jvm
+        self.kept: list[DataFrame] = []
+        self.predicates: list[Predicate] = []
+
+    def part(self, part: JavaObject) -> JavaObject:
+        """One of the conditions that all have to be true."""
+        jvm = self._bridge
+        found = queries.subqueries_of(jvm, part)
+        if not found:
+            return part
+        settled_queries = [self._settled(each) for each in found]
+        compared = queries.compared_with(jvm, part)
+        if compared:
+            self._note_keys(compared, settled_queries[0])
+        return queries.with_subqueries(jvm, part, settled_queries)
+
+    def scalars(self, value: JavaObject) -> JavaObject:
+        """An expression, with the values of those subqueries that have one value for all rows."""
+        jvm = self._bridge
+        found = queries.subqueries_of(jvm, value)
+        is_one = [queries.has_one_value(jvm, each) for each in found]
+        if not any(is_one):
+            return value
+        others = [self._settled(each) if one else each for each, one in zip(found, is_one, strict=True)]
+        return queries.with_subqueries(jvm, value, others)
+
+    def _settled(self, subquery: JavaObject) -> JavaObject:
+        jvm, plan = self._bridge, queries.plan_of_subquery(subquery)
+        pinned = [self._pinned(each) for each in queries.leaves_of(jvm, plan)]
+        if queries.is_correlated(jvm, subquery):
+            leaves = [self._kept(each) if queries.reads_what_changes(each) else each for each in pinned]
+            return queries.over_plan(jvm, subquery, queries.with_leaves(jvm, plan, leaves))
+        plan = queries.with_leaves(jvm, plan, pinned)
+        if queries.has_one_value(jvm, subquery):
+            return queries.literal_of(jvm, self._spark, queries.over_plan(jvm, subquery, plan))
+        frame = self._frame(plan)
+        fixed = settled(jvm, frame)
+        frame = self._checkpoint(frame) if fixed is None or fixed.files else fixed.frame
+        return queries.over_plan(jvm, subquery, catalyst.plan_of(frame))
+
+    def _pinned(self, leaf: JavaObject) -> JavaObject:
+        """A leaf of a subquery; a Delta table at its latest version, or at that of the operation where it is the same table."""
+        if not queries.is_delta(leaf):
+            return leaf
+        request = json.loads(queries.request_of(leaf))
+        if "changes" in request:
+            return self._kept(leaf)
+        if request["version"] is not None:
+            return leaf
+        known = self._application.snapshot(request["path"], request["options"])
+        version = self._snapshot.version if known.metadata.id == self._snapshot.metadata.id else known.version
+        return queries.at_version(self._bridge, leaf, json.dumps({**request, "version": version}), version)
+
+    def _kept(self, leaf: JavaObject) -> JavaObject:
+        frame = self._checkpoint(self._frame(leaf))
+        return queries.under_names_of(self._bridge, leaf, frame)
+
+    def _checkpoint(self, frame: DataFrame) -> DataFrame:
+        self.kept.append(frame.localCheckpoint())
+        return self.kept[-1]
+
+    def _frame(self, plan: JavaObject) -> DataFrame:
+        return catalyst.frame_of(self._bridge, self._spark, plan)
+
+    def _note_keys(self, compared: Sequence[JavaObject], query: JavaObject) -> None:
+        """Looks at the keys of `columns IN (SELECT ...)`: which files may hold one."""
+        application, jvm, snapshot = self._application, self._bridge, self._snapshot
+        rows = self._frame(queries.plan_of_subquery(query))
+        rows = rows.toDF(*(f"k{number}" for number in range(len(names_of(rows)))))
+        known = ids_of_output(jvm, self._output)
+        partitions = {name.lower() for name in snapshot.partition_columns}
+        keys = []
+        for number, value in enumerate(compared):
+            kind = json.loads(nodes.type_of(value))
+            if not isinstance(kind, str) or not only_of(application, value, known):
+                continue
+            tree = json.loads(described(jvm, value))
+            names = {name.lower() for name in nodes.names_of(jvm, value)}
+            key = Key(tree, kind, null_safe=False, is_partition=len(tree) == 1 and names <= partitions)
+            if key.is_told:
+                keys.append(SourceKey(key, F.col(f"k{number}"), None))
+        if not keys:
+            return
+        _, values = values_of(rows, keys, None)
+        resolve = by_logical_name(snapshot.schema)
+        texts = (condition_of(each.key, those) for each, those in zip(keys, values, strict=True))
+        self.predicates += [from_catalyst([text], resolve) for text in texts if text is not None]

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package bayou;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.function.BiFunction;
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.apache.spark.sql.catalyst.analysis.Analyzer;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+
+// The last rule of a session's analyzer. It puts the command that runs it in the place of a DELETE, UPDATE or MERGE of a Delta table,
+// however the table is named: directly, by a view, behind WITH, or by a parameter. It runs nothing.
+public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
+  private final BiFunction body;
+  private final SESSION session;
+
+  public AnalyzerRule(BiFunction body, SESSION session) {
+    this.body = body;
+    this.session = session;
+  }
+
+  public String ruleName() { return "bayou.AnalyzerRule"; }
+
+  public TreeNode apply(TreeNode plan) {
+    if (!Parser.changesRows(plan) || !((LogicalPlan) plan).resolved()) return plan;
+    TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
+    if (!Rule.found(table)) return plan;
+    session.sessionState().analyzer().checkAnalysis((LogicalPlan) plan);  // Spark itself checks what this rule gives, and not the statement
+    return (TreeNode) Python.ask(body, "change\0" + plan.nodeName(), new Object[] {plan});
+  }
+
+  // Puts the rule on a session that runs, and on those that will be made of it.
+  public static void install(SESSION session, final BiFunction body) throws Exception {
+    Analyzer analyzer = session.sessionState().analyzer();
+    Field field = field(analyzer.getClass());
+    field.setAccessible(true);
+    ArrayList rules = new ArrayList();
+    for (scala.collection.Iterator each = ((scala.collection.Iterable) field.get(analyzer)).iterator(); each.hasNext();) rules.add(each.next());
+    rules.add(new AnalyzerRule(body, session));
+    field.set(analyzer, org.apache.spark.api.python.PythonUtils.toSeq(rules));
+    SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
+    extensions.injectPostHocResolutionRule(new Plans.Change() { public Object apply(Object made) { return new AnalyzerRule(body, (SESSION) made); } });
+  }
+
+  // A session's analyzer is of a class without a name, which has the rules in a field that Spark reads for each query.
+  private static Field field(Class type) throws NoSuchFieldException {
+    for (Class each = type; each != Analyzer.class; each = each.getSuperclass()) {
+      try {
+        return each.getDeclaredField("postHocResolutionRules");
+      } catch (NoSuchFieldException inherited) {
+        // a subclass of the one that has it
+      }
+    }
+    return Analyzer.class.getDeclaredField("postHocResolutionRules");
+  }
+}
