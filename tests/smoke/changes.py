@@ -107,10 +107,18 @@ def changes_by_path_in_sql(on: Place) -> None:
 
 
 @operation
-def subqueries_are_refused(on: Place) -> None:
-    name, other = on.named(*FOUR), on.named((1, "x"))
-    refused(lambda: on.sql(f"delete from {name} where id in (select id from {other})"), "DELTA_UNSUPPORTED_SUBQUERY")
-    on.expect(name, *FOUR)
+def subqueries_and_views(on: Place) -> None:
+    name = on.named(*FOUR)
+    on.sql(f"create or replace temporary view shown as select v as text, id from {name}")
+    equal(on.sql(f"delete from {name} where id in (select id from shown where text = 'a' and id < 3)"), [(1,)])
+    equal(on.sql("update shown set text = (select max(text) from shown) where id = (select max(id) - 1 from shown)"), [(1,)])
+    source = "(select 4 id, 'new' text union all select 5, 'e')"
+    merge = "when matched and t.text = (select 'b') then update set text = s.text when not matched then insert *"
+    equal(on.sql(f"merge into shown t using {source} s on t.id = s.id {merge}"), [(2, 1, 0, 1)])
+    equal(on.sql(f"with q as (select 2 as id) delete from {name} t where exists (select 1 from q where q.id = t.id)"), [(1,)])
+    on.expect(name, (3, "b"), (4, "new"), (5, "e"))
+    on.sql(f"create or replace temporary view some as select * from {name} where id > 3")
+    refused(lambda: on.sql("delete from some"), "DELTA_OPERATION_NOT_ALLOWED")
 
 
 @operation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two checks of `SparkSession.sql`: whether a statement may change rows, and whether it failed because of `table_changes`."""
+"""A check of `SparkSession.sql`: whether a statement failed because of `table_changes`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
     from bayou.errors import UnsupportedFeatureError
 
-_ROW_CHANGES: Final = re.compile(r"\b(delete|update|merge)\b", re.IGNORECASE)
 _CHANGES: Final = re.compile(r"\btable_changes(_by_path)?\s*\(", re.IGNORECASE)
-
-
-def may_change_rows(text: str) -> bool:
-    """Whether a statement may be a DELETE, an UPDATE or a MERGE; where not, there is nothing to ask the JVM."""
-    return _ROW_CHANGES.search(text) is not None
 
 
 def refusal(text: str, error: PySparkException) -> UnsupportedFeatureError | None:

@@ -9,18 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bayou.errors import InvalidOptionError
-from bayou.protocol.types import partition_values
-from bayou.protocol.types.partition_values import NULL_FOLDER, partition_folder
+from bayou.log.snapshot.partition_columns import typed_partitions
+from bayou.plan.predicates.partition_values import to_arrow
+from bayou.protocol.types.partition_values import NULL_FOLDER
+from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import active_session, java_session, table_in
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.relation import local_relation
+from bayou.spark.types.types import readable_schema
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -31,7 +35,7 @@ SHOW_PARTITIONS: Final = "ShowPartitionsCommand"
 
 
 def partitions_of(application: Application, command: JavaObject) -> JavaObject:
-    """What stands for the command: the partitions that have files, as Spark writes them.
+    """What stands for the command: the partitions that have files, with a typed column for each partition column.
 
     The command itself, where it is about another table.
 
@@ -50,35 +54,36 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
         raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE", "42809")
     given = command.spec()
     keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
-    found = sorted(set(_partitions(snapshot, {str(key): str(given.get().apply(key)) for key in keys})))
-    table = pa.table({"partition": pa.array(found, pa.string())})
-    rows = Bulk.of(jvm).rows(java_session(active_session(jvm)), table, ["partition"])
-    return local_relation(jvm, command.output(), list(rows))
+    columns, table = _partitions(snapshot, {str(key): str(given.get().apply(key)) for key in keys})
+    session = java_session(active_session(jvm))
+    rows = Bulk.of(jvm).dataset(session, application.workbench(session), table, schema_to_json(readable_schema(columns)))
+    return rows.queryExecution().analyzed()
 
 
-def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> Iterator[str]:
+def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructType, pa.Table]:
+    """The partition columns, and the values that they have together, in order.
+
+    Args:
+        snapshot: the table's state.
+        wanted: the values that some columns shall have, as texts.
+    """
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
     unknown = [name for name in wanted if name.lower() not in fields]
     if unknown:
         message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
         raise _refused(snapshot, message, "COLUMN", "42P10")
-    columns = [field for field in fields.values() if field is not None]
+    columns = StructType(tuple(field for field in fields.values() if field is not None))
+    typed = typed_partitions(snapshot.schema, snapshot.partition_texts())
+    table = pa.table({field.name: typed[(field.physical_name,)] for field in columns.fields})
+    for name, text in wanted.items():
+        field = columns.field(name)
+        assert field is not None  # noqa: S101  (it is a partition column)
+        value = to_arrow(pa.array([None if text == NULL_FOLDER else text]), str(field.type))[0]
+        column = table[field.name]
+        table = table.filter(column.is_null() if not value.is_valid else pc.fill_null(pc.equal(column, value), False))
     # There are far more files than partitions.
-    names = [field.physical_name for field in columns]
-    texts = snapshot.partition_texts()
-    found = pa.table({name: texts[name] for name in names}).group_by(names).aggregate([])
-    values = {
-        name.lower(): None if text == NULL_FOLDER else partition_values.parse(text, str(fields[name.lower()].type))  # type: ignore[union-attr]
-        for name, text in wanted.items()
-    }
-    for row in found.select(names).to_pylist():
-        pairs = [(field, row[field.physical_name] or None) for field in columns]
-        if all(
-            partition_values.parse(text, str(field.type)) == values[field.name.lower()]
-            for field, text in pairs
-            if field.name.lower() in values
-        ):
-            yield partition_folder((field.name, text) for field, text in pairs)
+    table = table.group_by(columns.names).aggregate([]).select(columns.names)
+    return columns, table.sort_by([(name, "ascending") for name in columns.names])
 
 
 def _refused(snapshot: Snapshot, message: str, what: str, state: str) -> InvalidOptionError:

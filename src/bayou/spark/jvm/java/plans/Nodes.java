@@ -29,8 +29,15 @@ public final class Nodes {
   // A copy of a node, at the same place of the text, with a value in the place of the part of that name.
   public static Object replaced(Object node, String name, Object value) throws ReflectiveOperationException {
     Product given = (Product) node;
-    Object[] parts = new Object[given.productArity()];
-    for (int i = 0; i < parts.length; i++) parts[i] = name(given, i).equals(name) ? value : given.productElement(i);
+    int place = 0;
+    while (!name(given, place).equals(name)) place++;
+    return replaced(node, place, value);
+  }
+
+  // The same by the place of the part.
+  static Object replaced(Object node, int place, Object value) throws ReflectiveOperationException {
+    Object[] parts = new Object[((Product) node).productArity()];
+    for (int i = 0; i < parts.length; i++) parts[i] = i == place ? value : ((Product) node).productElement(i);
     Constructor constructor = constructor(node.getClass(), parts.length);
     Origin before = CurrentOrigin.get();
     if (node instanceof TreeNode) CurrentOrigin.set(((TreeNode) node).origin());

@@ -10,7 +10,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
 // The last rule of a session's analyzer. It puts the command that runs it in the place of a DELETE, UPDATE or MERGE of a Delta table,
-// however the table is named: directly, by a view, behind WITH, or by a parameter. It runs nothing.
+// however the table is named: directly, by a view, behind WITH, or by a parameter. It runs nothing. In the place of SHOW PARTITIONS and
+// SHOW COLUMNS it puts their rows: Spark's commands look for these in the catalog.
 public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
   private final BiFunction body;
   private final SESSION session;
@@ -23,6 +24,8 @@ public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
   public String ruleName() { return "bayou.AnalyzerRule"; }
 
   public TreeNode apply(TreeNode plan) {
+    String name = plan.getClass().getSimpleName();
+    if (name.equals("ShowPartitionsCommand") || name.equals("ShowColumnsCommand")) return (TreeNode) Python.ask(body, "command", new Object[] {plan});
     if (!Parser.changesRows(plan) || !((LogicalPlan) plan).resolved()) return plan;
     TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
     if (!Rule.found(table)) return plan;

@@ -76,9 +76,9 @@ public final class Subqueries {
     return found;
   }
 
-  // A Delta table at one version, as `request` says.
+  // A Delta table at one version, as `request` says. A relation's first part is what it reads.
   public static LogicalPlan at(LogicalRelation table, String request, String version) throws ReflectiveOperationException {
-    return (LogicalPlan) Nodes.replaced(table, "relation", ((DeltaTable) table.relation()).at(request, version));
+    return (LogicalPlan) Nodes.replaced(table, 0, ((DeltaTable) table.relation()).at(request, version));
   }
 
   // The subquery over another plan.
