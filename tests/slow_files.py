@@ -137,6 +137,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/dml/replace/test_replace_where.py": (40, _JOBS),
     "tests/spark/dml/statements/test_changed_table.py": (40, _JOBS),
     "tests/spark/dml/statements/test_changing_statements.py": (100, _JOBS),
+    "tests/spark/dml/keys/test_subqueries.py": (60, _JOBS),
     "tests/spark/dml/statements/test_counts_of_statements.py": (40, _JOBS),
     "tests/spark/dml/statements/test_delete.py": (100, _JOBS),
     "tests/spark/dml/statements/test_delete_statements.py": (60, _JOBS),

@@ -59,7 +59,7 @@ def _rows(spark, query):
     return sorted(map(tuple, spark.sql(query).collect()), key=str)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_delete_means_the_rows_that_a_query_finds(spark, table, table_path, condition, kind):
@@ -74,7 +74,7 @@ def test_a_delete_means_the_rows_that_a_query_finds(spark, table, table_path, co
         assert sorted(map(tuple, told), key=str) == sorted(((*row, "delete") for row in found), key=str)
 
 
-@pytest.mark.in_turn(4)
+@pytest.mark.in_turn(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_an_update_means_the_rows_that_a_query_finds(spark, table, table_path, condition, kind):
