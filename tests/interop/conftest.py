@@ -32,6 +32,10 @@ class DeltaSpark:
         assert "error" not in answer, answer["error"]
         return answer["rows"]
 
+    def outcome(self, *statements: str) -> dict[str, Any]:
+        """Runs some statements: the `rows` of the last one with their `columns` (name, type, nullable), or its `error`."""
+        return self._ask(statements)
+
     def refused(self, *statements: str) -> str:
         """Runs some statements of which the last one fails; what it says."""
         answer = self._ask(statements)

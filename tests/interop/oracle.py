@@ -187,12 +187,14 @@ def answer(spark: SparkSession, statements: list[str]) -> dict[str, object]:
     try:
         for statement in statements[:-1]:
             spark.sql(statement).collect()
-        rows = spark.sql(statements[-1]).collect()
+        frame = spark.sql(statements[-1])
+        rows = frame.collect()
     except Exception as error:  # noqa: BLE001  (told to the test)
         text = str(error)
         causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
         return {"error": "\n".join([f"{type(error).__name__}: {text[:3000]}", *causes])}
-    return {"rows": [[None if value is None else str(value) for value in row] for row in rows]}
+    columns = [[field.name, field.dataType.simpleString(), field.nullable] for field in frame.schema]
+    return {"rows": [[None if value is None else str(value) for value in row] for row in rows], "columns": columns}
 
 
 if __name__ == "__main__":
