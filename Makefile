@@ -31,6 +31,8 @@ WITH_S3 := BAYOU_S3_JARS=$${BAYOU_S3_JARS-$$($(BIN)/python scripts/s3_jars.py)} 
 with_server = $(2)=$${$(2)-$$($(BIN)/python scripts/object_servers.py $(1))} && export $(2) &&
 WITH_STORES := $(call with_server,azurite,BAYOU_AZURITE) $(call with_server,versitygw,BAYOU_VERSITYGW) \
 	$(call with_server,fake-gcs-server,BAYOU_FAKE_GCS)
+# The same for the statements of Spark's own tests, which only the long runs read.
+WITH_SQL_TESTS := BAYOU_SPARK_SQL_TESTS=$${BAYOU_SPARK_SQL_TESTS-$$($(BIN)/python scripts/spark_sql_tests.py)} && export BAYOU_SPARK_SQL_TESTS &&
 PYTEST := $(BIN)/python -m pytest
 SHARED_OUT := -n $(JOBS) --dist worksteal
 
@@ -66,7 +68,7 @@ smoke-all: setup ## The same on the newest and the oldest patch of each minor, a
 	@$(WITH_JAVA) $(BIN)/python scripts/smoke.py --all --master "$(MASTER)"
 
 soak: setup mutants ## Thousands of random sequences, hundreds of kills, a hundred mutants: takes long
-	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
+	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(WITH_SQL_TESTS) $(PYTEST) -m soak --hypothesis-profile=soak $(ARGS)
 
 mutants: setup ## Which small faults in the rules no test notices: make mutants MUTANTS="--seed 7", or src/bayou/FILE:LINE
 	@$(BIN)/python scripts/mutants.py $(MUTANTS)
