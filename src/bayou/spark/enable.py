@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -25,11 +25,13 @@ from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
 from bayou.spark.session.object_stores import register_object_stores
 from bayou.spark.session.settings import compacts_by_itself
+from bayou.spark.sql.statements.beginnings import as_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bayou.spark.session.application import Application
+    from bayou.spark.sql.parsed_statements import ParsedStatements
 
 _logger = logging.getLogger("bayou")
 _told: WeakSet[Jvm] = WeakSet()
@@ -96,7 +98,10 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
     adapters.set_static("delta.DefaultSource", "body", BiFunction(jvm, _Late(lambda: _provider(jvm))))
     adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
     if adapters.has("bayou.Parser"):
-        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(lambda: _statements(jvm))))
+        statements = cache(lambda: _statements(jvm))
+        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(statements)))
+        adapters.set_static("bayou.Parser", "refused", BiFunction(jvm, _Late(lambda: statements().of_refused)))
+        adapters.static("bayou.Beginnings").set(as_lines())
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
     if adapters.missing:
         warnings.warn(adapters.what_is_missing(), stacklevel=4)
@@ -151,7 +156,7 @@ def _catalog(jvm: Jvm) -> Callable[[Any, Any], Any]:
     return SessionCatalog(_application(jvm))
 
 
-def _statements(jvm: Jvm) -> Callable[[Any, Any], Any]:
+def _statements(jvm: Jvm) -> ParsedStatements:
     from bayou.spark.sql.parsed_statements import ParsedStatements  # noqa: PLC0415  (see _Late)
 
     return ParsedStatements(_application(jvm))
