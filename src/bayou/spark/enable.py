@@ -23,6 +23,7 @@ from bayou.spark.jvm.core.transaction_ids import tell_transactions
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
+from bayou.spark.session.interrupts import listen
 from bayou.spark.session.object_stores import register_object_stores
 from bayou.spark.session.settings import compacts_by_itself
 from bayou.spark.sql.statements.beginnings import as_lines
@@ -71,6 +72,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         register_object_stores()
         tell_transactions(jvm)
         follow_writes(_compact_after)
+        listen()
         _told.add(jvm)
     try:
         adapters = Adapters.of(jvm)

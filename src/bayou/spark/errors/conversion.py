@@ -250,6 +250,8 @@ def _carried(
         error = ERRORS.get(key) if key else None
         if isinstance(error, errors.DeltaError):
             return as_pyspark(error)
+        if isinstance(error, KeyboardInterrupt):
+            return error
         if key:
             unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
             unexpected.__cause__ = error

@@ -83,6 +83,8 @@ class _Callback:
         except PySparkException as error:
             origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
             raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
+        except KeyboardInterrupt as error:  # of a statement that Ctrl-C stopped; it is raised again where the JVM was called
+            raise Py4JJavaError("", java_error(self._jvm, error)) from error
         except Exception as error:
             missing = missing_call(self._jvm.spark_version_text, error) if isinstance(error, Py4JError) else None
             if missing is not None:
