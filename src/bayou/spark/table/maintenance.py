@@ -72,6 +72,8 @@ class TableMaintenance(TableHandle):
             UnsupportedFeatureError: bayou may not write to the table.
             StorageError: files could not be deleted; the others are.
         """
+        if retentionHours is not None:
+            retentionHours = float(retentionHours)  # noqa: N806
         table = self._altered()
         result = self._vacuumed(retentionHours, kind, dry_run=dry_run, inventory=inventory, keep_versions=keep_versions)
         result.check_deleted()
@@ -89,7 +91,7 @@ class TableMaintenance(TableHandle):
         table = self._altered()
         settings = table.settings
         request = VacuumRequest(
-            None if hours is None else float(hours),
+            hours,
             kind or ("lite" if is_on(settings, _LITE) else "full"),
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),

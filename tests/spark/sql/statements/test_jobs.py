@@ -13,7 +13,6 @@ from tests.support.observing import parquet_files
 
 import bayou
 
-
 FILES = 2
 
 

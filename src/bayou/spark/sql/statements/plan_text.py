@@ -52,12 +52,12 @@ def compaction_lines(plan: CompactionPlan) -> list[str]:
     """Which files OPTIMIZE or REORG would rewrite together, and why."""
     lines = ["Would rewrite no file, and commit nothing."]
     if plan.num_bins:
-        bins, partitions = _count(plan.num_bins, "bin"), _count(plan.partitions, "partition")
+        bins, partitions = _number_of(plan.num_bins, "bin"), _number_of(plan.partitions, "partition")
         lines = [
             f"Would rewrite {_files(plan.num_files, plan.num_bytes)} of {plan.files.num_rows} in {bins} of {partitions}.",
             f"A new file gets about {plan.sizes.target:,} bytes at most.",
         ]
-    lines += [f"Would leave {_count(count, 'file')}: {reason}." for reason, count in sorted(plan.untouched.items())]
+    lines += [f"Would leave {_number_of(count, 'file')}: {reason}." for reason, count in sorted(plan.untouched.items())]
     rewritten = plan.files.filter(pc.is_valid(plan.files["bin"])).sort_by([("bin", "ascending"), ("path", "ascending")])
     rows = rewritten.slice(0, _MOST_FILES).to_pylist()
     lines += [f"  bin {row['bin']}: {row['path']}, {row['size']:,} bytes: {row['reason']}" for row in rows]
@@ -69,7 +69,7 @@ def vacuum_lines(result: VacuumResult) -> list[str]:
     return [
         (
             f"Would delete {_files(result.files.num_rows, result.size_bytes)} that no version needs since "
-            f"{format_timestamp(result.cutoff)}. Looked at {_count(result.num_folders, 'folder')} ({result.kind.upper()})."
+            f"{format_timestamp(result.cutoff)}. Looked at {_number_of(result.num_folders, 'folder')} ({result.kind.upper()})."
         ),
         *_paths(result.files),
     ]
@@ -113,7 +113,7 @@ def feature_lines(plan: DropFeaturePlan) -> list[str]:
     lines += [f"Would set {key} to {value}." for key, value in plan.set_properties.items()]
     lines += [f"Would {each.name.lower().replace('_', ' ')} where there is something to undo." for each in plan.actions]
     if plan.barriers:
-        lines.append(f"Would make {_count(plan.barriers, 'empty commit')}, each with a checkpoint.")
+        lines.append(f"Would make {_number_of(plan.barriers, 'empty commit')}, each with a checkpoint.")
     if plan.truncates_history:
         lines.append("Would truncate the history that knows the feature.")
     protocol = plan.protocol
@@ -124,10 +124,10 @@ def feature_lines(plan: DropFeaturePlan) -> list[str]:
 
 
 def _files(count: int, size: int) -> str:
-    return f"{_count(count, 'file')} ({size:,} bytes)"
+    return f"{_number_of(count, 'file')} ({size:,} bytes)"
 
 
-def _count(count: int, what: str) -> str:
+def _number_of(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
