@@ -49,8 +49,9 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
     catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
     by a parser behind Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark
-    is replaced. The first call in an application takes about 0.4 s, most of which Spark would otherwise spend at its first query.
-    The first call on a machine also compiles the adapters, which takes some seconds.
+    is replaced, but a handler for Ctrl-C comes before PySpark's while OPTIMIZE and its like run jobs. The first call in an
+    application takes about 0.4 s, most of which Spark would otherwise spend at its first query. The first call on a machine also
+    compiles the adapters, which takes some seconds.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 

@@ -29,6 +29,7 @@ def delta(spark, name, table_path):
 def context(spark):
     """The Spark context, without groups, tags and descriptions of a test afterwards."""
     found = spark.sparkContext
+    assert found.getLocalProperty("spark.job.description") is None
     yield found
     for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel", "spark.scheduler.pool"):
         found.setLocalProperty(name, None)

@@ -124,7 +124,7 @@ public class Parser implements InvocationHandler {
     return false;
   }
 
-  // Python is asked for no other text: the first question loads most of bayou.
+  // Python is asked for no other text: the first question loads most of bayou. `Beginnings.describes` finds a description in a query.
   private static boolean mayBeOurs(String text) {
     if (text.indexOf("${") >= 0) text = new VariableSubstitution().substitute(text);
     return Beginnings.mayBegin(text);
