@@ -101,7 +101,7 @@ def when_running(context, act):
     def wait():
         for _ in range(1000):
             if context.statusTracker().getActiveJobsIds():
-                time.sleep(0.3)
+                time.sleep(0.1)
                 act()
                 return
             time.sleep(0.01)
