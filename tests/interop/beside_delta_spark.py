@@ -132,6 +132,19 @@ def statements_of_delta_spark(spark):
     return found
 
 
+def parsed_statements(spark):
+    """Whose nodes the statements that only Delta has are parsed to, and who refuses a wrong one."""
+    parser = spark._jsparkSession.sessionState().sqlParser()
+    found = {"parser": parser.getClass().getName()}
+    for statement in ("vacuum t", "optimize t", "restore t to version as of 1", "describe history t", "describe detail t"):
+        found[statement] = parser.parsePlan(statement).getClass().getName()
+    try:
+        spark.sql("vacuum t retian 5 hours")
+    except Exception as error:  # noqa: BLE001  (told to the test)
+        found["error"] = type(error).__module__
+    return found
+
+
 def changing_a_table_that_bayou_reads(spark):
     """`bayou.read` as a view that DELETE names: neither of the two may change it past the log."""
     bayou.write(spark.range(3), path("viewed"))
@@ -153,6 +166,7 @@ if __name__ == "__main__":
             both_read_what_delta_spark_wrote,
             both_write_one_table,
             statements_of_delta_spark,
+            parsed_statements,
             changing_a_table_that_bayou_reads,
         ],
     )

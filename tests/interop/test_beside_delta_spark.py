@@ -65,6 +65,14 @@ def test_bayous_rule_lets_statements_on_delta_sparks_tables_through(beside):
     assert {statement: said for statement, said in found.items() if said != "done"} == {}
 
 
+def test_bayou_takes_no_statement_of_delta_sparks(beside):
+    found = dict(beside["parsed_statements"])
+    assert found.pop("parser") == "io.delta.sql.parser.DeltaSqlParser"
+    assert found.pop("error").startswith("pyspark.errors")
+    assert found
+    assert not any("bayou" in node for node in found.values())
+
+
 def test_no_statement_changes_a_table_that_bayou_reads_past_its_log(beside):
     found = beside["changing_a_table_that_bayou_reads"]
     assert (found["version"], found["rows"]) in [(0, [0, 1, 2]), (1, [0, 2])]

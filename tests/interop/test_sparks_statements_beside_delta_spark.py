@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's own statements on a Delta table, by its name and by its path: columns of the result and errors as delta-spark gives them."""
+"""Spark's own statements on a Delta table, by its name and by its path: columns and errors as delta-spark gives them."""
 
 from __future__ import annotations
 
 import shutil
 
 import pytest
-
 from tests.interop.sampled import sampled
 from tests.interop.test_statements_beside_delta_spark import class_of
 

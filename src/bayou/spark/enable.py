@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -23,13 +23,16 @@ from bayou.spark.jvm.core.transaction_ids import tell_transactions
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
+from bayou.spark.session.interrupts import listen
 from bayou.spark.session.object_stores import register_object_stores
 from bayou.spark.session.settings import compacts_by_itself
+from bayou.spark.sql.statements.beginnings import as_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bayou.spark.session.application import Application
+    from bayou.spark.sql.parsed_statements import ParsedStatements
 
 _logger = logging.getLogger("bayou")
 _told: WeakSet[Jvm] = WeakSet()
@@ -46,8 +49,9 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
     catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
     by a parser behind Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark
-    is replaced. The first call in an application takes about 0.4 s, most of which Spark would otherwise spend at its first query.
-    The first call on a machine also compiles the adapters, which takes some seconds.
+    is replaced, but a handler for Ctrl-C comes before PySpark's while OPTIMIZE and its like run jobs. The first call in an
+    application takes about 0.4 s, most of which Spark would otherwise spend at its first query. The first call on a machine also
+    compiles the adapters, which takes some seconds.
 
     Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
 
@@ -69,6 +73,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         register_object_stores()
         tell_transactions(jvm)
         follow_writes(_compact_after)
+        listen()
         _told.add(jvm)
     try:
         adapters = Adapters.of(jvm)
@@ -96,7 +101,10 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
     adapters.set_static("delta.DefaultSource", "body", BiFunction(jvm, _Late(lambda: _provider(jvm))))
     adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
     if adapters.has("bayou.Parser"):
-        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(lambda: _statements(jvm))))
+        statements = cache(lambda: _statements(jvm))
+        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(statements)))
+        adapters.set_static("bayou.Parser", "refused", BiFunction(jvm, _Late(lambda: statements().of_refused)))
+        adapters.static("bayou.Beginnings").set(as_lines())
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
     if adapters.missing:
         warnings.warn(adapters.what_is_missing(), stacklevel=4)
@@ -151,7 +159,7 @@ def _catalog(jvm: Jvm) -> Callable[[Any, Any], Any]:
     return SessionCatalog(_application(jvm))
 
 
-def _statements(jvm: Jvm) -> Callable[[Any, Any], Any]:
+def _statements(jvm: Jvm) -> ParsedStatements:
     from bayou.spark.sql.parsed_statements import ParsedStatements  # noqa: PLC0415  (see _Late)
 
     return ParsedStatements(_application(jvm))

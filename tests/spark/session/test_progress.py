@@ -92,6 +92,7 @@ def test_a_merge_shows_its_phases_and_tasks_and_leaves_nothing(spark, table_path
     finally:
         context.clearJobTags()
         context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.job.description", None)
     assert taken(phases) == ["MERGE", "reading the source", "MERGE", "finding rows", "writing", "committing"]
     drawn = re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", terminal.getvalue())
     assert re.search(r"MERGE +(reading the source|finding rows|writing) .* \d+/\d+ tasks +\d+ s", drawn), drawn

@@ -48,7 +48,11 @@ _MOST_VACUUMS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """What a RESTORE is asked for; see `DeltaLog.restore`."""
+    """What a RESTORE is asked for; see `DeltaLog.restore`.
+
+    Attributes:
+        checks_files: whether files that come back are looked for in the store. Without it, only the log is read.
+    """
 
     version: int | None = None
     timestamp: Timestamp | None = None
@@ -56,6 +60,7 @@ class RestoreRequest:
     ignore_missing_files: bool = False
     allow_protocol_downgrade: bool = False
     dry_run: bool = False
+    checks_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,7 @@ def _restore_once(
     # No commit adds a file without rows.
     restored = then.filter(pc.fill_null(pc.not_equal(then["num_records"], 0), True)).select(ADD_SCHEMA.names)
     highest_row_id = high_water_mark(latest.domain_metadata)
-    missing = missing_files(log, restored, storage_options)
+    missing = missing_files(log, restored, storage_options) if request.checks_files else ()
     if missing and not request.ignore_missing_files:
         raise _missing(log, target, sorted(missing))
     found = restored.filter(pc.invert(pc.is_in(restored["path"], value_set=pa.array(sorted(missing), pa.string()))))

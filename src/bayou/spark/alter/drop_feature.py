@@ -64,6 +64,20 @@ def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = Non
         _drop(target, name, truncates=bool(truncate_history))
 
 
+def plan_drop(target: SessionTable, name: str, *, truncates: bool) -> DropFeaturePlan:
+    """What `drop_feature` would do.
+
+    Args:
+        target: the table.
+        name: the feature, in any case.
+        truncates: whether the history that knows the feature may go.
+
+    Raises:
+        UnsupportedFeatureError, InvalidOptionError: as `drop_feature`, as far as the protocol and the metadata tell.
+    """
+    return _plan(target, target.snapshot(), name, truncates=truncates)
+
+
 def _drop(target: SessionTable, name: str, *, truncates: bool) -> None:
     snapshot = target.snapshot()
     plan = _plan(target, snapshot, name, truncates=truncates)

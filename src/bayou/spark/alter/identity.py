@@ -16,6 +16,7 @@ from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alter.columns import column_parameter
 from bayou.spark.alter.metadata_actions import altered
+from bayou.spark.session.job_descriptions import described_jobs
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -44,7 +45,8 @@ def sync_identity(target: SessionTable, name: str) -> None:
     parameters = {"column": column_parameter(snapshot.schema, (column.name,))}
     with target.begin(snapshot, "CHANGE COLUMN", parameters) as transaction:
         transaction.read_whole_table()
-        mark = _mark(target, column)
+        with described_jobs(target.spark, f"SYNC IDENTITY {target.shown}"):
+            mark = _mark(target, column)
         if mark != column.high_water_mark:
             transaction.commit(altered(snapshot, snapshot.metadata, _marked(snapshot, column, mark)), metrics={})
     target.refresh_caches()

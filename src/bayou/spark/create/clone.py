@@ -34,6 +34,7 @@ def clone_table(
     properties: Mapping[str, str],
     source_name: str | None = None,
     location: str | None = None,
+    dry_run: bool = False,
 ) -> tuple[Place, CloneResult]:
     """Makes a table of its own from a version of another one, and registers it if it has a name.
 
@@ -46,6 +47,7 @@ def clone_table(
         properties: properties that the clone gets in addition to the table's.
         source_name: the table's name in the catalog.
         location: where a clone with a name lies; the catalog says it if None.
+        dry_run: check everything, and make nothing.
 
     Raises:
         InvalidOptionError: the path is not absolute, or a property cannot be set.
@@ -63,6 +65,7 @@ def clone_table(
         source_name,
         allow_protocol_downgrade=allows_downgrade(settings),
         settings=settings,
+        dry_run=dry_run,
     )
     if place.is_registered and not replace:
         raise TableExistsError(
@@ -73,6 +76,8 @@ def clone_table(
             next_step="Choose another name, or replace the table with replace=True.",
         )
     log = application.logs.get(place.uri, {})
+    if dry_run:
+        return place, clone(source, table.log, log, request, storage_options=table.options)
     begin = partial(session_transaction, application, spark, log, settings=settings)
     with creation_at(place.uri):
         result = clone(source, table.log, log, request, begin, table.options)

@@ -20,7 +20,7 @@ from bayou import errors
 from bayou.spark.errors.exceptions import PYSPARK_EXCEPTIONS
 from bayou.spark.errors.parameters import parameters_of
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.callbacks import ERRORS, java_error
+from bayou.spark.jvm.core.callbacks import ERRORS, JAVA_ERRORS, java_error
 from bayou.spark.jvm.core.signatures import missing_call
 
 if TYPE_CHECKING:
@@ -246,10 +246,12 @@ def _carried(
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
         texts.append(text)
-        key = cause.key() if name in ("bayou.DeltaError", "bayou.NamedError") else _key_in(text)
+        key = cause.key() if name in JAVA_ERRORS else _key_in(text)
         error = ERRORS.get(key) if key else None
         if isinstance(error, errors.DeltaError):
             return as_pyspark(error)
+        if isinstance(error, KeyboardInterrupt):
+            return error
         if key:
             unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
             unexpected.__cause__ = error

@@ -101,6 +101,17 @@ def convert_table(
     return Converted(source.uri, source.is_named)
 
 
+def plan_conversion(application: Application, spark: SparkSession, identifier: str) -> Converted | None:
+    """What `convert_table` would convert, without a look at the files; None if it is a Delta table.
+
+    Raises:
+        DeltaError: what a name can be wrong with.
+    """
+    source = _source(application, spark, identifier)
+    present = _present(SessionTable.of(application, spark, source.uri, {}))
+    return None if present is not None or source.is_delta else Converted(source.uri, source.is_named)
+
+
 @dataclass(frozen=True, slots=True)
 class _Source:
     """What an identifier stands for.

@@ -21,6 +21,7 @@ from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
+from bayou.spark.session.job_descriptions import described_jobs
 from bayou.spark.session.progress import operation
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.types import readable_schema
@@ -123,7 +124,8 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
         StorageError: the store failed; the commit may be in the log all the same.
     """
     shown = operation(rewriting.operation, target.spark, target.settings)
-    with shown, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+    described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
+    with shown, described, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
         if rewriting.into is None:
             transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
         else:

@@ -30,6 +30,7 @@ from bayou.spark.maintenance.optimize import files_matching
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.scan.scan import Scan
+from bayou.spark.session.job_descriptions import described_jobs
 from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.progress import operation, phase
 from bayou.spark.session.settings import string_prefix_of
@@ -73,7 +74,8 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
         found = _from_footers(table, snapshot, adds, leaves)
         unsure = [each for each in found if not each.is_sure]
         if unsure:
-            scanned = iter(_scanned(table, snapshot, unsure, leaves))
+            with described_jobs(table.spark, f"{COMPUTE_STATS} {table.shown}, rows of {len(unsure)} files"):
+                scanned = iter(_scanned(table, snapshot, unsure, leaves))
             found = [each if each.is_sure else next(scanned) for each in found]
         phase("committing")
         predicates = ("true",) if where is None else (where,)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bayou.errors import redact_uri
 from bayou.log.commit.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol.features.features import check_writable
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
@@ -34,6 +35,7 @@ class SessionTable:
         uri: the table's URI.
         options: settings of the file system.
         settings: the session's settings.
+        name: its name in the catalog; None if it was asked for by its path.
     """
 
     application: Application
@@ -41,11 +43,19 @@ class SessionTable:
     uri: str
     options: Mapping[str, str] = field(repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    name: str | None = None
 
     @classmethod
-    def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> SessionTable:
+    def of(
+        cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str], name: str | None = None
+    ) -> SessionTable:
         """The table, with the settings that the session has now."""
-        return cls(application, spark, uri, dict(options), settings_of(spark))
+        return cls(application, spark, uri, dict(options), settings_of(spark), name)
+
+    @property
+    def shown(self) -> str:
+        """Its name, or its path without secrets."""
+        return self.name or redact_uri(self.uri)
 
     @property
     def log(self) -> DeltaLog:

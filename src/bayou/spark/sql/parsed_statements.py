@@ -30,18 +30,13 @@ class ParsedStatements:
         self._commands = StatementCommands(application)
         self._is_known = knows_constraints(application.jvm)
 
-    def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
+    def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
         """The command for a statement; None leaves it to Spark.
 
         Args:
             text: the statement; None for one of a script's.
-            parsed: the node of Spark's that it is, one of those below; None where Spark's parser refused it.
-
-        Raises:
-            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
+            parsed: the node of Spark's that it is, one of those below.
         """
-        if parsed is None:
-            return None if text is None else self._of_refused(text)
         in_script = text is None
         match parsed.nodeName():
             case "DescribeColumn":
@@ -55,12 +50,22 @@ class ParsedStatements:
                 return with_checks_as_properties(self._application, parsed)
         return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
 
-    def _of_refused(self, text: str) -> JavaObject | None:
+    def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | None:
+        """The command for a text that Spark's parser refused; None leaves it to Spark, which says what is wrong with it.
+
+        Args:
+            text: the text.
+            context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
+
+        Raises:
+            SqlSyntaxError: it is a statement of Delta Lake, and not a right one.
+            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
+        """
         found = None
         if not self._is_known and "constraint" in text.lower():
             found = self._constraints.of_text(text)
         if found is None:
-            found = self._commands.of_text(text)
+            found = self._commands.of_text(text, context)
         if found is None:
             self._lacking.refuse_text(text)
         return found

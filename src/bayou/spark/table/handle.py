@@ -48,7 +48,7 @@ class TableHandle:
         return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
 
     def _altered(self) -> SessionTable:
-        return SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
+        return SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options, self._name)
 
     def _log(self) -> DeltaLog:
         return Application.of(self._spark).logs.get(self._uri, self._options)

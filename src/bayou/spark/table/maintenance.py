@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import InvalidOptionError
 from bayou.log.operations.manifest import generate_manifests
-from bayou.log.operations.restore import RestoreRequest, restore
+from bayou.log.operations.restore import RestoreRequest, RestoreResult, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
 from bayou.protocol import arguments
 from bayou.protocol.actions.paths import hadoop_text
@@ -75,9 +75,23 @@ class TableMaintenance(TableHandle):
         if retentionHours is not None:
             retentionHours = float(retentionHours)  # noqa: N806
         table = self._altered()
+        result = self._vacuumed(retentionHours, kind, dry_run=dry_run, inventory=inventory, keep_versions=keep_versions)
+        result.check_deleted()
+        return rows_frame(table.application, table.spark, pa.table({"path": pa.array(_paths(result), pa.string())}))
+
+    def _vacuumed(
+        self,
+        hours: float | None,
+        kind: Literal["full", "lite"] | None,
+        *,
+        dry_run: bool,
+        inventory: DataFrame | None = None,
+        keep_versions: Sequence[int] = (),
+    ) -> VacuumResult:
+        table = self._altered()
         settings = table.settings
         request = VacuumRequest(
-            retentionHours,
+            hours,
             kind or ("lite" if is_on(settings, _LITE) else "full"),
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),
@@ -86,9 +100,7 @@ class TableMaintenance(TableHandle):
             ignores_hours=is_on(settings, _RETENTION_IGNORED),
             is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
         )
-        result = vacuum(table.log, request, table.begin)
-        result.check_deleted()
-        return rows_frame(table.application, table.spark, pa.table({"path": pa.array(_paths(result), pa.string())}))
+        return vacuum(table.log, request, table.begin)
 
     @raised_as_pyspark
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
@@ -135,10 +147,13 @@ class TableMaintenance(TableHandle):
             InvalidOptionError: there is no such mode.
             UnsupportedFeatureError: rows are deleted by deletion vectors, or columns are mapped.
         """
+        self._check_mode(mode)
+        generate_manifests(self._log())
+
+    def _check_mode(self, mode: str) -> None:
         if str(mode).lower() != _MANIFEST_MODE:
             message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
             raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
-        generate_manifests(self._log())
 
     @raised_as_pyspark
     def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802
@@ -171,16 +186,23 @@ class TableMaintenance(TableHandle):
         counts = {name: pa.array([getattr(done, name)], pa.int64()) for name in _COUNTS}
         return rows_frame(table.application, table.spark, pa.table({"path": [table.uri], **counts}))
 
-    def _restored(self, **wanted: Any) -> DataFrame:
-        table = self._altered()
-        settings = table.settings
-        request = RestoreRequest(
+    def _restore_request(self, settings: Mapping[str, str], **wanted: Any) -> RestoreRequest:
+        return RestoreRequest(
             **wanted,
             time_zone=self._time_zone,
             ignore_missing_files=is_on(settings, _IGNORE_MISSING),
             allow_protocol_downgrade=allows_downgrade(settings),
         )
-        result = restore(table.log, request, table.begin, self._options)
+
+    def _planned_restore(self, **wanted: Any) -> RestoreResult:
+        """What a RESTORE would do, from the log alone."""
+        table = self._altered()
+        request = self._restore_request(table.settings, **wanted, dry_run=True, checks_files=False)
+        return restore(table.log, request, table.begin, self._options)
+
+    def _restored(self, **wanted: Any) -> DataFrame:
+        table = self._altered()
+        result = restore(table.log, self._restore_request(table.settings, **wanted), table.begin, self._options)
         columns = {
             "table_size_after_restore": result.size_bytes,
             "num_of_files_after_restore": result.num_files,

@@ -63,7 +63,7 @@ _LOST_WITH = {
     "Catalog": "SQL and DataFrame writers on tables by name",
     "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
     "AnalyzerRule": "DELETE, UPDATE and MERGE as SQL",
-    "RowChange": "DELETE, UPDATE and MERGE as SQL",
+    "Statement": "DELETE, UPDATE and MERGE as SQL, and the statements that only Delta has",
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",
     "HadoopFiles": "tables on file systems other than the local one",

@@ -7,6 +7,7 @@ Python objects behind it. `start` closes that: the port asks for the gateway's o
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,7 +17,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import ensure_callback_server_started
 
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, SqlSyntaxError
 from bayou.spark.jvm.core.signatures import missing_call
 
 if TYPE_CHECKING:
@@ -30,6 +31,11 @@ _KEPT_ERRORS = 64
 """How many recent errors are kept for the moment at which PySpark converts the Java exception that stands for them."""
 
 
+_PLAIN_ERROR = "bayou.DeltaError"
+_NAMED_ERROR = "bayou.NamedError"
+_SYNTAX_ERROR = "bayou.SyntaxError"
+JAVA_ERRORS = frozenset({_PLAIN_ERROR, _NAMED_ERROR, _SYNTAX_ERROR})
+"""The Java exceptions that carry Python's."""
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",
     "java.io.InterruptedIOException",
@@ -77,6 +83,8 @@ class _Callback:
         except PySparkException as error:
             origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
             raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
+        except KeyboardInterrupt as error:  # of a statement that Ctrl-C stopped; it is raised again where the JVM was called
+            raise Py4JJavaError("", java_error(self._jvm, error)) from error
         except Exception as error:
             missing = missing_call(self._jvm.spark_version_text, error) if isinstance(error, Py4JError) else None
             if missing is not None:
@@ -162,12 +170,18 @@ def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
     """The Java exception that carries a Python one through the JVM."""
     text = str(error) if isinstance(error, DeltaError) else f"{type(error).__name__}: {error}"
     key = ERRORS.keep(error)
-    try:
-        if isinstance(error, DeltaError) and error.error_class and error.sql_state:
-            return jvm.construct(jvm.java_class("bayou.NamedError"), text, key, error.error_class, error.sql_state)
-        return jvm.construct(jvm.java_class("bayou.DeltaError"), text, key)
-    except LookupError:  # no adapters on this JVM
-        return jvm.static("java.lang.IllegalArgumentException")(f"{text} [bayou:{key}]")
+    kinds: list[tuple[str, tuple[Any, ...]]] = [(_PLAIN_ERROR, ())]
+    if isinstance(error, DeltaError) and error.error_class and error.sql_state:
+        named = (error.error_class, error.sql_state)
+        kinds.insert(0, (_NAMED_ERROR, named))
+        if isinstance(error, SqlSyntaxError):
+            facts = error.facts
+            place = (facts.get("statement") or " ", facts.get("line") or 1, facts.get("position") or 0)
+            kinds.insert(0, (_SYNTAX_ERROR, (*named, *place)))
+    for name, facts_of_kind in kinds:
+        with contextlib.suppress(LookupError):  # an adapter that does not compile, or none on this JVM
+            return jvm.construct(jvm.java_class(name), text, key, *facts_of_kind)
+    return jvm.static("java.lang.IllegalArgumentException")(f"{text} [bayou:{key}]")
 
 
 def start(jvm: Jvm) -> bool:

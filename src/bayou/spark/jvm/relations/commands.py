@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _EXECUTION = "org.apache.spark.sql.execution"
+_ROW_CHANGE = "RowChange"
+_STATEMENT = "DeltaStatement"
+"""The names of the nodes in Spark's plans."""
 
 
 def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts: Sequence[str] = ()) -> JavaObject:
@@ -32,7 +35,7 @@ def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts
     if counts:
         types = jvm.module("org.apache.spark.sql.types.StructType").fromDDL(", ".join(f"{name} bigint" for name in counts))
         columns = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(types)
-    return jvm.static("bayou.RowChange").of(body, statement, text, columns)
+    return jvm.static("bayou.Statement").of(body, statement, _ROW_CHANGE, text, columns)
 
 
 def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
@@ -47,20 +50,7 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
     """
     found = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
     attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(found)
-    return jvm.static("bayou.Statement").of(body, text, attributes)
-
-
-def explained(jvm: Jvm, session: JavaObject, command: JavaObject, mode: str) -> JavaObject:
-    """EXPLAIN of a command.
-
-    Args:
-        jvm: the bridge.
-        session: the JVM session.
-        command: the command.
-        mode: the word after EXPLAIN, in capitals; empty for none.
-    """
-    plan = session.sessionState().sqlParser().parsePlan(f"EXPLAIN {mode} SELECT 1")
-    return jvm.static("bayou.Nodes").replaced(plan, "logicalPlan", command)
+    return jvm.static("bayou.Statement").of(body, None, _STATEMENT, text, attributes)
 
 
 def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
@@ -75,7 +65,7 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
     execution = session.sessionState().executePlan(statement, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
     execution.assertAnalyzed()
     plan = execution.optimizedPlan()
-    if plan.nodeName() != "RowChange":  # by now the name is that of another catalog's table
+    if plan.nodeName() != _ROW_CHANGE:  # by now the name is that of another catalog's table
         dataset(jvm, session, statement)
         return ""
     plan.run(session)

@@ -7,9 +7,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
+
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.core.adapters import Adapters
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
 from bayou.spark.jvm.relations.words import Word
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _PARSER = "org.apache.spark.sql.catalyst.parser"
+_PARAMETERS = f"{_PARSER}.ParameterHandler"
 _VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 _END = -1
 _MOST_PARTS = 3
@@ -100,6 +103,40 @@ def words_of(jvm: Jvm, text: str) -> list[Word]:
     parts = str(Adapters.of(jvm).static("bayou.Words").of(text)).split("\0")
     found = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
     return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in found]
+
+
+def takes_parameters(jvm: Jvm) -> bool:
+    """Whether Spark gives its parsers the values of a statement's parameters, as from 4.1 on."""
+    return jvm.has_class(_PARAMETERS)
+
+
+def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: int) -> str | None:
+    """The value of a parameter as a literal; None if it has no value.
+
+    Spark puts values into statements that its parser takes, so each of them is put into a query of its own.
+
+    Args:
+        jvm: the bridge.
+        context: the values, as Spark gives them to its parsers.
+        name: the parameter's name; None for `?`.
+        number: how many `?` are before it.
+    """
+    values = jvm.module(_PARAMETERS)
+    query = "SELECT "
+    if name is not None:
+        try:
+            found = values.substituteParameters(f"{query}:{name}", context)
+        except AnalysisException as error:
+            if error_class_of(error) != "UNBOUND_SQL_PARAMETER":
+                raise
+            return None
+    else:
+        read = {"PositionalParameterContext": "params", "HybridParameterContext": "args"}.get(context.getClass().getSimpleName())
+        given = [] if read is None else jvm.list_of(getattr(context, read)())
+        if number >= len(given):
+            return None
+        found = values.substitutePositionalParameters(f"{query}?", jvm.seq([given[number]]))
+    return str(found._1()).removeprefix(query)  # noqa: SLF001  (Scala's)
 
 
 def string_value(session: JavaObject, literal: str) -> str:

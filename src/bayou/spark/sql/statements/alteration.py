@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.spark.maintenance.convert import convert_table
+from bayou.spark.alter.drop_feature import plan_drop
+from bayou.spark.maintenance.convert import convert_table, plan_conversion
+from bayou.spark.sql.statements.beginnings import BEGINNINGS
+from bayou.spark.sql.statements.plan_text import feature_lines, table_line
 from bayou.spark.sql.statements.reader import TableReference, Written
 from bayou.spark.types.user_types import given_schema
 
@@ -36,6 +39,12 @@ class DropFeature:
         table = context.table(self.table, "ALTER TABLE")
         table.dropFeatureSupport(context.key(self.feature), truncateHistory=self.truncates_history or None)
 
+    def explain(self, context: Context) -> list[str]:
+        """The steps that it would take."""
+        table = context.table(self.table, "ALTER TABLE").session_table
+        plan = plan_drop(table, context.key(self.feature), truncates=self.truncates_history)
+        return [table_line(table.uri, table.snapshot().version), *feature_lines(plan)]
+
 
 @dataclass(frozen=True, slots=True)
 class SyncIdentity:
@@ -51,6 +60,12 @@ class SyncIdentity:
         parts = context.parts(self.column)
         context.table(self.table, "ALTER TABLE").syncIdentity(parts[0] if len(parts) == 1 else self.column)
 
+    def explain(self, context: Context) -> list[str]:
+        """What it would look for."""
+        table = context.table(self.table, "ALTER TABLE").session_table
+        what = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
+        return [table_line(table.uri, table.snapshot().version), what]
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterBy:
@@ -65,17 +80,21 @@ class ClusterBy:
         """Set the clustering columns."""
         context.table(self.table, "ALTER TABLE").clusterBy(*self.by)
 
+    def explain(self, context: Context) -> list[str]:
+        """Which columns it would set."""
+        table = context.table(self.table, "ALTER TABLE").session_table
+        what = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
+        return [table_line(table.uri, table.snapshot().version), what]
+
 
 class AlterTable:
     """The statements that begin with ALTER TABLE."""
 
-    begins: ClassVar = (("ALTER", "TABLE"),)
+    begins: ClassVar = BEGINNINGS["AlterTable"]
 
     @classmethod
     def read(cls, reader: Reader) -> DropFeature | SyncIdentity | ClusterBy | None:
         """Read what follows the first words; None where it is another statement."""
-        if not any(map(reader.has, ("FEATURE", "SYNC", "CLUSTER"))):
-            return None
         table = reader.table()
         if reader.take("DROP", "FEATURE"):
             feature = reader.string_or(reader.name)
@@ -102,7 +121,7 @@ class Convert:
         partitions: the partition columns with their types, as SQL; None for none.
     """
 
-    begins: ClassVar = (("CONVERT", "TO", "DELTA"),)
+    begins: ClassVar = BEGINNINGS["Convert"]
     columns: ClassVar = _NO_COLUMNS
 
     table: TableReference
@@ -127,3 +146,16 @@ class Convert:
         if self.partitions is not None:
             schema = given_schema(context.spark, self.partitions, table=self.table.text)
         convert_table(context.application, context.spark, self.table.text, schema, collects_statistics=self.has_statistics)
+
+    def explain(self, context: Context) -> list[str]:
+        """Which folder it would convert. The folder is not listed."""
+        found = plan_conversion(context.application, context.spark, self.table.text)
+        if found is None:
+            return [f"{self.table.text} is a Delta table. Would do nothing."]
+        statistics = "the statistics of its columns" if self.has_statistics else "its number of rows"
+        entry = ["Would make the table's entry in the catalog that of a Delta table."] if found.is_named else []
+        return [
+            table_line(found.uri),
+            f"Would list the folder's Parquet files, read the footer of each for {statistics}, and commit version 0.",
+            *entry,
+        ]

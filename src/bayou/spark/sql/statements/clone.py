@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.errors import TableExistsError, TableNotFoundError
+from bayou.errors import TableExistsError, TableNotFoundError, redact_uri
 from bayou.spark.create.clone import clone_table
-from bayou.spark.sql.statements.maintenance import read_moment, time_of, version_of
+from bayou.spark.sql.statements.beginnings import BEGINNINGS
+from bayou.spark.sql.statements.maintenance import read_moment, wanted_moment
+from bayou.spark.sql.statements.plan_text import clone_lines
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from bayou.spark.sql.statements.context import Context
+    from bayou.log.operations.clone import CloneResult
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.sql.statements.context import Context, StatementTable
     from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
 _COUNTS: Final = (
@@ -44,7 +48,7 @@ class Clone:
         location: the literal with the clone's path; None where the catalog chooses it.
     """
 
-    begins: ClassVar = (("CREATE", "OR", "REPLACE", "TABLE"), ("CREATE", "TABLE"), ("REPLACE", "TABLE"))
+    begins: ClassVar = BEGINNINGS["Clone"]
     columns: ClassVar = pa.schema([(name, pa.int64()) for name in _COUNTS])
 
     target: TableReference
@@ -60,8 +64,6 @@ class Clone:
     @classmethod
     def read(cls, reader: Reader) -> Clone | None:
         """Read what follows the first words; None where it is another statement."""
-        if not reader.has("CLONE"):
-            return None
         words = reader.read_words
         replaces, creates = "REPLACE" in words, "CREATE" in words
         if_absent = reader.take("IF", "NOT", "EXISTS")
@@ -83,36 +85,11 @@ class Clone:
 
     def run(self, context: Context) -> DataFrame:
         """Make the clone; gives counts."""
-        location = None if self.location is None else context.string(self.location)
-        properties = {context.key(key): context.text(value) for key, value in self.properties}
-        table = context.table(self.source, "CLONE")
-        altered = table._altered()  # noqa: SLF001  (of this package)
-        if context.path_of(self.target) is None:
-            context.check_is_no_path(self.target)
-        target = context.name_of(self.target)
-        is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
+        altered, source, target, is_there = self._prepared(context)
         if is_there and self.if_absent:
             return context.rows(self.columns, [])
-        if not is_there and not self.creates:
-            raise TableNotFoundError(
-                f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
-                table=target,
-                error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
-                sql_state="42P01",
-            )
-        wanted = {} if self.moment is None else _wanted(context, *self.moment)
-        source = altered.log.snapshot(**wanted, time_zone=context.time_zone)
         try:
-            _, done = clone_table(
-                altered,
-                source,
-                target,
-                shallow=self.is_shallow,
-                replace=self.replaces,
-                properties=properties,
-                source_name=table.name,
-                location=location,
-            )
+            done = self._cloned(context, altered, source, target)
         except TableExistsError:
             if self.if_absent and self._is_there(context, target):  # another program was faster
                 return context.rows(self.columns, [])
@@ -127,6 +104,47 @@ class Clone:
         )
         return context.rows(self.columns, [dict(zip(_COUNTS, values, strict=True))])
 
+    def explain(self, context: Context) -> list[str]:
+        """Which files it would copy and remove."""
+        table, source, target, is_there = self._prepared(context)
+        first = f"Source: {redact_uri(table.session_table.uri)}, version {source.version}"
+        if is_there and self.if_absent:
+            return [first, f"The table {target} exists. Would do nothing."]
+        return [first, *clone_lines(self._cloned(context, table, source, target, dry_run=True), is_shallow=self.is_shallow)]
+
+    def _prepared(self, context: Context) -> tuple[StatementTable, Snapshot, str, bool]:
+        """The source, its version, the target's name, and whether there is a table, as far as that has to be known."""
+        table = context.table(self.source, "CLONE")
+        if context.path_of(self.target) is None:
+            context.check_is_no_path(self.target)
+        target = context.name_of(self.target)
+        is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
+        if not is_there and not self.creates:
+            raise TableNotFoundError(
+                f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
+                table=target,
+                error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
+                sql_state="42P01",
+            )
+        wanted = {} if self.moment is None else wanted_moment(context, *self.moment)
+        return table, table.session_table.log.snapshot(**wanted, time_zone=context.time_zone), target, is_there
+
+    def _cloned(
+        self, context: Context, table: StatementTable, source: Snapshot, target: str, *, dry_run: bool = False
+    ) -> CloneResult:
+        _, done = clone_table(
+            table.session_table,
+            source,
+            target,
+            shallow=self.is_shallow,
+            replace=self.replaces,
+            properties={context.key(key): context.text(value) for key, value in self.properties},
+            source_name=table.name,
+            location=None if self.location is None else context.string(self.location),
+            dry_run=dry_run,
+        )
+        return done
+
     def _is_there(self, context: Context, target: str) -> bool:
         name = context.catalog.name(target)
         if name.path is None:
@@ -139,10 +157,6 @@ class Clone:
         except TableNotFoundError:
             return False
         return True
-
-
-def _wanted(context: Context, by: str, value: Written) -> dict[str, Any]:
-    return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
 
 
 def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError, SqlSyntaxError, TableNotFoundError, redact_uri
+from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import string_value, table_name
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.log.operations.restore import RestoreResult
+    from bayou.log.operations.vacuum import VacuumResult
     from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
+    from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import TableReference, Written
 
@@ -36,6 +40,29 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
     def name(self) -> str | None:
         """Its name in the catalog; None for a path."""
         return self._name
+
+    @property
+    def session_table(self) -> SessionTable:
+        """The table on its session."""
+        return self._altered()
+
+    def check_mode(self, mode: str) -> None:
+        """Refuse a kind of manifests that there is not.
+
+        Raises:
+            InvalidOptionError: there is no such kind.
+        """
+        self._check_mode(mode)
+
+    @raised_as_pyspark
+    def planned_vacuum(self, hours: float | None, kind: Literal["full", "lite"] | None) -> VacuumResult:
+        """What a VACUUM would delete."""
+        return self._vacuumed(hours, kind, dry_run=True)
+
+    @raised_as_pyspark
+    def planned_restore(self, **wanted: Any) -> RestoreResult:
+        """What a RESTORE would change, from the log alone."""
+        return self._planned_restore(**wanted)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from bayou.errors import PathNotFoundError, TableNotFoundError
+from bayou.spark.sql.statements.beginnings import BEGINNINGS
 from bayou.spark.sql.statements.context import not_delta
 from bayou.spark.table.describe import (
     DETAIL_SCHEMA,
@@ -35,7 +36,7 @@ class DescribeHistory:
         limit: how many commits; None for all.
     """
 
-    begins: ClassVar = (("DESCRIBE", "HISTORY"), ("DESC", "HISTORY"))
+    begins: ClassVar = BEGINNINGS["DescribeHistory"]
     columns: ClassVar = HISTORY_SCHEMA
 
     table: TableReference
@@ -67,6 +68,10 @@ class DescribeHistory:
             raise not_delta(path, "DESCRIBE HISTORY") from error
         return history_frame(context.application, context.spark, entries)
 
+    def explain(self, _context: Context) -> list[str]:
+        """How many commits it would read."""
+        return [f"Would read {'all' if self.limit is None else f'the last {self.limit}'} commits of {self.table.text}."]
+
 
 @dataclass(frozen=True, slots=True)
 class DescribeDetail:
@@ -76,7 +81,7 @@ class DescribeDetail:
         table: the table.
     """
 
-    begins: ClassVar = (("DESCRIBE", "DETAIL"), ("DESC", "DETAIL"))
+    begins: ClassVar = BEGINNINGS["DescribeDetail"]
     columns: ClassVar = DETAIL_SCHEMA
 
     table: TableReference
@@ -97,6 +102,10 @@ class DescribeDetail:
             return detail_of_other(application, spark, entry)
         snapshot = application.logs.get(qualify(entry.location).uri, {}).update()
         return detail_frame(application, spark, snapshot, entry.name)
+
+    def explain(self, _context: Context) -> list[str]:
+        """What it would read."""
+        return [f"Would read the log of {self.table.text}, and no data file."]
 
     def _of_path(self, context: Context, path: str) -> DataFrame:
         """The row of a path; delta-spark tells of a folder that is no table where it lies, and nothing else."""

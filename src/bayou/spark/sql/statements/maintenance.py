@@ -5,17 +5,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.log.maintenance.manifests import MANIFEST_FOLDER
+from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.maintenance.optimize import OptimizeRequest, plan_optimize
 from bayou.spark.maintenance.optimize_result import RESULT_SCHEMA
+from bayou.spark.sql.statements.beginnings import BEGINNINGS
+from bayou.spark.sql.statements.plan_text import compaction_lines, restore_lines, table_line, vacuum_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from typing_extensions import Self
 
+    from bayou.spark.read.session_table import SessionTable
     from bayou.spark.sql.statements.context import Context
     from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
@@ -34,7 +40,7 @@ class Vacuum:
         is_dry_run: whether nothing is deleted.
     """
 
-    begins: ClassVar = (("VACUUM",),)
+    begins: ClassVar = BEGINNINGS["Vacuum"]
     columns: ClassVar = _PATH
 
     table: TableReference
@@ -76,12 +82,27 @@ class Vacuum:
         inventory = None
         if self.inventory is not None:
             inventory = context.spark.sql(f"SELECT * FROM {self.inventory}")  # noqa: S608  (the user's own statement)
-        return context.table(self.table, "VACUUM").vacuum(
-            None if self.hours is None else float(self.hours),
-            kind=None if self.kind is None else self.kind.lower(),  # type: ignore[arg-type]
-            dry_run=self.is_dry_run,
-            inventory=inventory,
-        )
+        table = context.table(self.table, "VACUUM")
+        return table.vacuum(self._retention, kind=self._kind, dry_run=self.is_dry_run, inventory=inventory)
+
+    def explain(self, context: Context) -> list[str]:
+        """Which files it would delete. Lists folders or reads commits, as VACUUM does; an inventory is not read."""
+        table = context.table(self.table, "VACUUM")
+        first = table_line(table.session_table.uri)
+        if self.inventory is not None:
+            return [
+                first,
+                f"Would delete what {self.inventory} lists, if no version needs it. EXPLAIN does not read the inventory.",
+            ]
+        return [first, *vacuum_lines(table.planned_vacuum(self._retention, self._kind))]
+
+    @property
+    def _retention(self) -> float | None:
+        return None if self.hours is None else float(self.hours)
+
+    @property
+    def _kind(self) -> Literal["full", "lite"] | None:
+        return None if self.kind is None else "lite" if self.kind == "LITE" else "full"
 
 
 def _inventory(reader: Reader) -> str:
@@ -104,7 +125,7 @@ class Optimize:
         z_order: the columns of the curve; empty for none.
     """
 
-    begins: ClassVar = (("OPTIMIZE",),)
+    begins: ClassVar = BEGINNINGS["Optimize"]
     columns: ClassVar = RESULT_SCHEMA
 
     table: TableReference
@@ -126,17 +147,33 @@ class Optimize:
         builder = context.table(self.table, "OPTIMIZE").optimize()
         if self.where is not None:
             builder = builder.where(context.condition(self.where))
+        self._check()
         if self.is_full:
-            if self.z_order:
-                raise InvalidOptionError(
-                    "OPTIMIZE FULL clusters a table by its own columns, and ZORDER BY names others.",
-                    table=self.table.text,
-                    error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-                    sql_state="42613",
-                    next_step="Leave FULL or ZORDER BY out.",
-                )
             return builder.executeFull()
         return builder.executeZOrderBy(*self.z_order) if self.z_order else builder.executeCompaction()
+
+    def explain(self, context: Context) -> list[str]:
+        """Which files it would rewrite, in which bins, and why."""
+        self._check()
+        where = () if self.where is None else (context.condition(self.where),)
+        table = context.table(self.table, "OPTIMIZE").session_table
+        return _rewrite_lines(table, OptimizeRequest(where=where, z_order=self.z_order, is_full=self.is_full))
+
+    def _check(self) -> None:
+        if self.is_full and self.z_order:
+            raise InvalidOptionError(
+                "OPTIMIZE FULL clusters a table by its own columns, and ZORDER BY names others.",
+                table=self.table.text,
+                error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
+                sql_state="42613",
+                next_step="Leave FULL or ZORDER BY out.",
+            )
+
+
+@raised_as_pyspark
+def _rewrite_lines(table: SessionTable, request: OptimizeRequest) -> list[str]:
+    snapshot = table.snapshot()
+    return [table_line(table.uri, snapshot.version), *compaction_lines(plan_optimize(table, request, snapshot))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +186,7 @@ class Reorg:
         upgrades_uniform: whether it asks for UniForm, which bayou does not write.
     """
 
-    begins: ClassVar = (("REORG", "TABLE"),)
+    begins: ClassVar = BEGINNINGS["Reorg"]
     columns: ClassVar = RESULT_SCHEMA
 
     table: TableReference
@@ -173,6 +210,17 @@ class Reorg:
     def run(self, context: Context) -> DataFrame:
         """Rewrite the files; gives the path and the metrics."""
         table = context.table(self.table, "REORG TABLE")
+        self._check()
+        return table.reorg(None if self.where is None else context.condition(self.where))
+
+    def explain(self, context: Context) -> list[str]:
+        """Which files it would rewrite, and why. Reads the footers of files without deletion vectors."""
+        table = context.table(self.table, "REORG TABLE").session_table
+        self._check()
+        where = () if self.where is None else (context.condition(self.where),)
+        return _rewrite_lines(table, OptimizeRequest(where=where, purges=True))
+
+    def _check(self) -> None:
         if self.upgrades_uniform:
             raise UnsupportedFeatureError(
                 "bayou writes no Iceberg metadata, which REORG TABLE ... APPLY (UPGRADE UNIFORM) asks for.",
@@ -180,7 +228,6 @@ class Reorg:
                 features=["UniForm"],
                 next_step="use APPLY (PURGE), or an engine that writes UniForm.",
             )
-        return table.reorg(None if self.where is None else context.condition(self.where))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +240,7 @@ class Restore:
         value: the version, or an expression for the time.
     """
 
-    begins: ClassVar = (("RESTORE", "TABLE"), ("RESTORE",))
+    begins: ClassVar = BEGINNINGS["Restore"]
     columns: ClassVar = pa.schema(
         [
             (name, pa.int64())
@@ -224,6 +271,13 @@ class Restore:
             return table.restoreToVersion(version_of(context, self.value))
         return table.restoreToTimestamp(time_of(context, self.value))
 
+    def explain(self, context: Context) -> list[str]:
+        """Which files it would add and remove, from the log alone."""
+        table = context.table(self.table, "RESTORE")
+        latest = table.session_table.snapshot().version
+        result = table.planned_restore(**wanted_moment(context, self.by, self.value))
+        return [table_line(table.session_table.uri, latest), *restore_lines(result, latest)]
+
 
 def read_moment(reader: Reader) -> tuple[str, Written]:
     """Read `VERSION AS OF value` or `TIMESTAMP AS OF value`, in one of its spellings.
@@ -237,6 +291,11 @@ def read_moment(reader: Reader) -> tuple[str, Written]:
     if word.endswith("VERSION"):
         return "VERSION", reader.string_or(lambda: str(reader.integer()))
     return "TIMESTAMP", reader.expression(("TBLPROPERTIES",), ("LOCATION",))
+
+
+def wanted_moment(context: Context, by: str, value: Written) -> dict[str, Any]:
+    """A version or a time as an argument by its name."""
+    return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
 
 
 def version_of(context: Context, value: Written) -> int:
@@ -279,7 +338,7 @@ class Generate:
         table: the table.
     """
 
-    begins: ClassVar = (("GENERATE",),)
+    begins: ClassVar = BEGINNINGS["Generate"]
     columns: ClassVar = pa.schema([])
 
     mode: str
@@ -296,6 +355,14 @@ class Generate:
         """Write the manifests."""
         context.table(self.table, "GENERATE").generate(self.mode)
 
+    def explain(self, context: Context) -> list[str]:
+        """How many manifests it would write."""
+        table = context.table(self.table, "GENERATE")
+        table.check_mode(self.mode)
+        snapshot = table.session_table.snapshot()
+        what = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
+        return [table_line(table.session_table.uri, snapshot.version), what]
+
 
 @dataclass(frozen=True, slots=True)
 class ComputeStatistics:
@@ -305,7 +372,7 @@ class ComputeStatistics:
         table: the table.
     """
 
-    begins: ClassVar = (("ANALYZE", "TABLE"),)
+    begins: ClassVar = BEGINNINGS["ComputeStatistics"]
     columns: ClassVar = pa.schema(
         [("path", pa.string()), *((name, pa.int64()) for name in ("num_files", "num_updated_files", "num_scanned_files"))]
     )
@@ -315,11 +382,16 @@ class ComputeStatistics:
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
         """Read what follows the first words; None where it is Spark's own statement."""
-        if not reader.has("DELTA"):
-            return None
         table = reader.table()
         return cls(table) if reader.take("COMPUTE", "DELTA", "STATISTICS") else None
 
     def run(self, context: Context) -> DataFrame:
         """Make the statistics anew; gives counts."""
         return context.table(self.table, "ANALYZE TABLE").computeStatistics()
+
+    def explain(self, context: Context) -> list[str]:
+        """How many files it would look at."""
+        table = context.table(self.table, "ANALYZE TABLE").session_table
+        snapshot = table.snapshot()
+        what = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."
+        return [table_line(table.uri, snapshot.version), what]

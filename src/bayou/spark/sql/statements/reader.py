@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.errors import SqlSyntaxError
+from bayou.errors import SqlSyntaxError, redact_text
 from bayou.spark.jvm.relations.words import Word
+from bayou.spark.sql.statements.parameters import FilledText
 
 _PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
 _STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
-_NUMBER: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
+_NUMBER: Final = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?)(?:L|S|Y|D|F|BD)?", re.ASCII | re.IGNORECASE)
+_INTEGER: Final = re.compile(r"(\d+)[LSY]?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,16 @@ class TableReference:
 class Reader:
     """The words of a statement that are not read yet."""
 
-    def __init__(self, text: str, words: Sequence[Word]) -> None:
+    def __init__(self, text: str, words: Sequence[Word], filled: FilledText | None = None) -> None:
+        """Begin at the first word.
+
+        Args:
+            text: the statement.
+            words: its words.
+            filled: how the text came from one with parameters; None if that had none.
+        """
         self.text = text
+        self._filled = filled or FilledText(text, text)
         self._words = list(words)
         while self._words and self._words[-1].text == ";":
             self._words.pop()
@@ -93,6 +103,11 @@ class Reader:
     def take_one(self, *words: str) -> str | None:
         """Read one of these words if it comes next; gives it in capitals."""
         return next((word for word in words if self.take(word)), None)
+
+    def begin(self, beginning: str) -> bool:
+        """Read the words of a beginning if they come next, as `BEGINNINGS` has them."""
+        words, _, mentioned = beginning.partition(" ... ")
+        return (not mentioned or self.has(mentioned)) and self.take(*words.split())
 
     def expect(self, *words: str) -> None:
         """Read these words.
@@ -168,10 +183,11 @@ class Reader:
         """
         word = self._peek()
         self._wanted.append("a whole number")
-        if word is None or not word.text.isdecimal():
+        found = None if word is None else _INTEGER.fullmatch(word.text)
+        if found is None:
             raise self.error()
         self._read(1)
-        return int(word.text)
+        return int(found[1])
 
     def number(self) -> str:
         """Read a number, which may have a sign.
@@ -182,10 +198,11 @@ class Reader:
         sign = "-" if self.take("-") else ""
         word = self._peek()
         self._wanted.append("a number")
-        if word is None or _NUMBER.fullmatch(word.text) is None:
+        found = None if word is None else _NUMBER.fullmatch(word.text)
+        if found is None:
             raise self.error()
         self._read(1)
-        return sign + word.text
+        return sign + found[1]
 
     def until(self, *ends: tuple[str, ...]) -> str:
         """Read up to words that stand outside of parentheses, or to the end; gives the text between.
@@ -230,21 +247,17 @@ class Reader:
         word = self._peek()
         found = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
         wanted = list(dict.fromkeys(self._wanted))
-        place = len(self.text.rstrip()) if word is None else word.start
-        line = self.text.count("\n", 0, place) + 1
-        column = place - (self.text.rfind("\n", 0, place) + 1)
         near = [] if word is None else difflib.get_close_matches(word.text.upper(), [each.split()[0] for each in wanted], n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         expected = f" Expected: {', '.join(wanted)}." if wanted and what is None else ""
-        shown = without_secrets(self.text).split("\n")[line - 1]
-        return SqlSyntaxError(
-            f"{what or f'Syntax error at or near {found}'} (line {line}, pos {column}).{expected}{hint}\n\n"
-            f"== SQL ==\n{shown}\n{'-' * column}^^^",
-            next_step="Correct the statement; docs/sql.md has its clauses.",
+        place = len(self.text.rstrip()) if word is None else word.start
+        return error_at(
+            self._filled.written,
+            self._filled.place(place),
+            what or f"Syntax error at or near {found}",
+            f"{expected}{hint}",
             error_class=error_class,
             sql_state=sql_state,
-            line=line,
-            position=column,
         )
 
     def _plain_value(self) -> str:
@@ -263,6 +276,34 @@ class Reader:
     def _read(self, count: int) -> None:
         self._at += count
         self._wanted.clear()
+
+
+def error_at(
+    text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR", sql_state: str = "42601"
+) -> SqlSyntaxError:
+    """The error of a statement that is wrong at a place.
+
+    Args:
+        text: the statement.
+        place: the place.
+        what: what is wrong, without a full stop.
+        more: sentences behind it, with a blank before them.
+        error_class: Spark's or delta-spark's class of the error.
+        sql_state: its SQLSTATE.
+    """
+    shown = without_secrets(text)
+    line = text.count("\n", 0, place) + 1
+    column = place - (text.rfind("\n", 0, place) + 1)
+    found = shown.split("\n")[line - 1]
+    return SqlSyntaxError(
+        f"{what} (line {line}, pos {column}).{more}\n\n== SQL ==\n{found}\n{'-' * column}^^^",
+        next_step="Correct the statement; docs/sql.md has its clauses.",
+        error_class=error_class,
+        sql_state=sql_state,
+        line=line,
+        position=column,
+        statement=redact_text(shown),
+    )
 
 
 def without_secrets(text: str) -> str:

@@ -6,23 +6,35 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bayou.errors import redact_text
+import pyarrow as pa
+
+from bayou.errors import UnsupportedFeatureError, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
 from bayou.spark.jvm.relations import commands
-from bayou.spark.jvm.relations.parser import described_column, substituted, table_name, words_of
+from bayou.spark.jvm.relations.parser import (
+    described_column,
+    parameter_literal,
+    substituted,
+    table_name,
+    takes_parameters,
+    words_of,
+)
 from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.alteration import AlterTable, Convert
 from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
 from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, Optimize, Reorg, Restore, Vacuum
-from bayou.spark.sql.statements.reader import Reader, TableReference, without_secrets
+from bayou.spark.sql.statements.parameters import FilledText, parameters_in
+from bayou.spark.sql.statements.plan_text import plan_text, redacted
+from bayou.spark.sql.statements.reader import Reader, TableReference, error_at, without_secrets
 from bayou.spark.table.describe import spark_schema
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Callable, Sequence
+
     from pyspark.sql import DataFrame
 
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -39,6 +51,10 @@ class Statement(Protocol):
 
     def run(self, context: Context) -> DataFrame | None:
         """Do what it says; gives its rows."""
+        ...
+
+    def explain(self, context: Context) -> Sequence[str]:
+        """What it would do, a line for each fact. Reads the log, and changes nothing."""
         ...
 
 
@@ -62,7 +78,7 @@ def read_statement(reader: Reader) -> Statement | None:
         SqlSyntaxError: it begins like one of Delta's, and goes on otherwise.
     """
     for kind in STATEMENTS:
-        if any(reader.take(*words) for words in kind.begins):
+        if any(map(reader.begin, kind.begins)):
             found: Statement | None = kind.read(reader)
             if found is not None:
                 reader.end()
@@ -70,7 +86,15 @@ def read_statement(reader: Reader) -> Statement | None:
     return None
 
 
+def begins(reader: Reader) -> bool:
+    """Whether a text begins like a statement of Delta's, or like EXPLAIN of one."""
+    if reader.take("EXPLAIN"):
+        reader.take_one(*_MODES)
+    return any(reader.begin(each) for kind in STATEMENTS for each in kind.begins)
+
+
 _MODES: Final = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+_PLAN: Final = pa.schema([("plan", pa.string())])
 _DESCRIBES: Final = re.compile(r"\bdesc(?:ribe)?\s+(?:history|detail)\b", re.IGNORECASE)
 _DESCRIPTIONS: Final = {"history": DescribeHistory, "detail": DescribeDetail}
 
@@ -87,23 +111,53 @@ class StatementCommands:
     def __init__(self, application: Application) -> None:
         self._application = application
 
-    def of_text(self, text: str) -> JavaObject | None:
+    def of_text(self, text: str, context: JavaObject | None = None) -> JavaObject | None:
         """The command for a text that Spark's parser refused; None if it is no statement of Delta's.
 
+        Args:
+            text: the text.
+            context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
+
         Raises:
-            SqlSyntaxError: it begins like one of Delta's, and goes on otherwise.
+            SqlSyntaxError: it begins like one of Delta's, and goes on otherwise; or a parameter has no value.
+            UnsupportedFeatureError: it has parameters, and this Spark does not give their values to parsers.
         """
         jvm = self._application.jvm
-        text = substituted(jvm, text)
-        reader = Reader(text, words_of(jvm, text))
+        reader = self._reader(substituted(jvm, text), context)
         explains = reader.take("EXPLAIN")
         mode = (reader.take_one(*_MODES) or "") if explains else ""
         start = reader.position
         statement = read_statement(reader)
         if statement is None or any(map(self._is_elsewhere, tables_of(statement))):
             return None
-        command = self.of_statement(statement, reader.text[start:])
-        return commands.explained(jvm, self._session(), command, mode) if explains else command
+        text = reader.text[start:]
+        return self._explained(statement, text, mode) if explains else self.of_statement(statement, text)
+
+    def _reader(self, text: str, context: JavaObject | None) -> Reader:
+        """A reader of a text with its parameters' values in their places."""
+        jvm = self._application.jvm
+        words = words_of(jvm, text)
+        parameters = parameters_in(words)
+        if not parameters or not begins(Reader(text, words)):
+            return Reader(text, words)
+        if not takes_parameters(jvm):
+            raise UnsupportedFeatureError(
+                f"The parameter {parameters[0].text} has no value here: Spark {jvm.spark_version_text} does not give the values of "
+                "parameters to the parsers of extensions.",
+                features=["parameters in statements that only Delta has"],
+                next_step="write the value into the statement, as with an f-string or with '{}' and a keyword argument of "
+                "spark.sql; or use Spark 4.1 or later.",
+            )
+        values, number = [], 0
+        for each in parameters:
+            found = None if context is None else parameter_literal(jvm, context, each.name, number)
+            if found is None:
+                what = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
+                raise error_at(text, each.start, what, error_class="UNBOUND_SQL_PARAMETER", sql_state="42P02")
+            values.append(found)
+            number += each.name is None
+        filled = FilledText.of(text, parameters, values)
+        return Reader(filled.text, words_of(jvm, filled.text), filled)
 
     def of_description(self, parsed: JavaObject, text: str | None) -> JavaObject | None:
         """The command for DESCRIBE HISTORY and DESCRIBE DETAIL, which Spark reads as a column of a table with that name.
@@ -143,12 +197,27 @@ class StatementCommands:
             statement: the statement.
             text: what EXPLAIN shows.
         """
+        return self._command(statement.run, _shown(text), statement.columns)
+
+    def _explained(self, statement: Statement, text: str, mode: str) -> JavaObject:
+        """EXPLAIN of a statement: one row with a text, which is made when the command runs."""
+        shown = _shown(text)
+
+        def run(context: Context) -> DataFrame:
+            return context.rows(_PLAN, [{"plan": plan_text(shown, mode, redacted(statement.explain(context)))}])
+
+        return self._command(run, " ".join(filter(None, ("EXPLAIN", mode, shown))), _PLAN)
+
+    def _command(self, run: Callable[[Context], DataFrame | None], shown: str, columns: pa.Schema) -> JavaObject:
         application = self._application
 
-        def run(_nothing: None, session: JavaObject) -> JavaObject | None:
-            rows = statement.run(Context(application, session_of(session)))
+        def body(_nothing: None, session: JavaObject) -> JavaObject | None:
+            rows = run(Context(application, session_of(session)))
             return None if rows is None else rows._jdf  # noqa: SLF001  (the bridge)
 
-        body = BiFunction(application.jvm, run)
-        shown = redact_text(" ".join(without_secrets(text).split()))
-        return commands.statement(application.jvm, body, shown, spark_schema(statement.columns))
+        return commands.statement(application.jvm, BiFunction(application.jvm, body), shown, spark_schema(columns))
+
+
+def _shown(text: str) -> str:
+    """A statement as EXPLAIN shows it: in one line, without secrets."""
+    return redact_text(" ".join(without_secrets(text).split()))

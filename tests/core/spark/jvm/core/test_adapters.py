@@ -16,7 +16,9 @@ OPTIONAL = [
     "LocalSettings",
     "WrittenFiles",
     "HadoopFiles",
-    "RowChange",
+    "Statement",
+    "SyntaxError",
+    "Beginnings",
     "Changes",
     "ParquetTables",
 ]

@@ -22,17 +22,21 @@ KINDS = {
     "STRING_LITERAL": r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"",
     "IDENTIFIER": r"\w*[^\W\d]\w*",
     "INTEGER_VALUE": r"\d+(?:\.\d+)?",
+    "DOUBLE_COLON": r"::",
     "": r"[^\s\w]",
 }
 WORDS = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, pattern in enumerate(KINDS.values())))
 COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-def read(text):
+def words_in(text):
     plain = COMMENTS.sub(lambda found: " " * len(found[0]), text)
     kinds = list(KINDS)
-    words = [Word(kinds[int(found.lastgroup[1:])], found[0], found.start(), found.end()) for found in WORDS.finditer(plain)]
-    return read_statement(Reader(text, words))
+    return [Word(kinds[int(found.lastgroup[1:])], found[0], found.start(), found.end()) for found in WORDS.finditer(plain)]
+
+
+def read(text):
+    return read_statement(Reader(text, words_in(text)))
 
 
 T = TableReference("t")
@@ -48,6 +52,7 @@ QUOTED = TableReference(None, "'/a b'")
         ("VACUUM '/a b' ;;", Vacuum(QUOTED)),
         ("VACUUM delta.`/a/b c` DRY RUN RETAIN 1.5 HOURS LITE", Vacuum(PATH, "LITE", None, "1.5", True)),
         ("vacuum t retain -1 hours full", Vacuum(T, "FULL", None, "-1")),
+        ("vacuum t retain 168L hours dry run", Vacuum(T, None, None, "168", True)),
         ("vacuum t using inventory a.b dry run", Vacuum(T, None, "a.b", None, True)),
         ("vacuum t using inventory (select (1) from x) full", Vacuum(T, "FULL", "(select (1) from x)")),
         ("optimize t", Optimize(T)),

@@ -9,7 +9,6 @@ import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.BiFunction;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 import org.apache.spark.sql.catalyst.parser.ParserInterface;
@@ -17,15 +16,14 @@ import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
+import org.apache.spark.sql.internal.VariableSubstitution;
 
-// The session's own parser, and behind it Python. Python is asked for each text that the parser refuses: it may be a statement of
+// The session's own parser, and behind it Python. Python is asked for a text that the parser refuses if it begins like a statement of
 // Delta's own. It is also asked for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it
 // refuses columns that a table is to get, and casts values by rules of its own.
 public class Parser implements InvocationHandler {
-  public static BiFunction body;
-
-  // Words of the statements that Python may know. Python is asked for no other text: the first question loads most of bayou.
-  private static final Pattern MENTIONED = Pattern.compile("(?i)\\b(?:constraint|vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster|comment|replace|statistics)");
+  public static BiFunction body;  // for what was parsed
+  public static BiFunction refused;  // for texts that were not
 
   private final ParserInterface session;
   private final SESSION owner;
@@ -44,7 +42,7 @@ public class Parser implements InvocationHandler {
       return isPlan ? taken((String) arguments[0], plan) : plan;
     } catch (InvocationTargetException failed) {
       Throwable unknown = failed.getCause();
-      Object found = isPlan && unknown instanceof ParseException && MENTIONED.matcher((String) arguments[0]).find() ? asked((String) arguments[0], unknown) : null;
+      Object found = isPlan && unknown instanceof ParseException && mayBeOurs((String) arguments[0]) ? asked(arguments, unknown) : null;
       if (found == null && method.getName().equals("parseMultipartIdentifier") && arguments[0].equals("") && Callers.include("CatalogImpl", ""))
         throw new UnsupportedOperationException("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " cannot list temporary views beside a session catalog that is not its own. Next: use SHOW TABLES, or Spark 3.5.4.", unknown);
       if (found == null) throw unknown;
@@ -132,9 +130,16 @@ public class Parser implements InvocationHandler {
     return false;
   }
 
-  private static Object asked(String text, Throwable unknown) {
+  // Python is asked for no other text: the first question loads most of bayou. `Beginnings.describes` finds a description in a query.
+  private static boolean mayBeOurs(String text) {
+    if (text.indexOf("${") >= 0) text = new VariableSubstitution().substitute(text);
+    return Beginnings.mayBegin(text);
+  }
+
+  // From Spark 4.1 on, a parser may get the values of parameters with a text.
+  private static Object asked(Object[] arguments, Throwable unknown) {
     try {
-      return Python.ask(body, text, null);
+      return Python.ask(refused, arguments[0], arguments.length > 1 ? arguments[1] : null);
     } catch (DeltaError refused) {
       refused.addSuppressed(unknown);
       throw refused;

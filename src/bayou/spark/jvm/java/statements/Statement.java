@@ -1,43 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.Arrays;
 import java.util.function.BiFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.connector.ExternalCommandRunner;
 import org.apache.spark.sql.execution.command.ExternalCommandExecutor;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Map;
 
-// A statement of Delta's own. Executing it asks Python, which gives its rows as a DataFrame, or null where there are none.
+// What stands for a statement that Python runs. Executing it asks Python; planning it runs nothing. Python's answer is a DataFrame with
+// the rows, a JSON text with the counts of changed rows, or null. Where the optimizer rule puts it in, Spark has settled the columns of
+// the result before, and there are none.
 public class Statement extends ExternalCommandExecutor {
   // Spark copies nodes by the constructor with their parameters, so these are those of the class that this one extends.
   public Statement(ExternalCommandRunner runner, String name, Map options) { super(runner, name, options); }
 
-  public static Statement of(BiFunction body, String text, SEQ columns) {
-    return new Statement(new Runner(body, text, columns), text, new scala.collection.immutable.HashMap());
+  // `name` is the node's, `node` is what Python is asked about.
+  public static Statement of(BiFunction body, Object node, String name, String text, SEQ columns) {
+    return new Statement(new Runner(body, node, name, text, columns), text, new scala.collection.immutable.HashMap());
   }
 
   public SEQ output() { return ((Runner) runner()).columns; }
 
   public SEQ run(org.apache.spark.sql.SparkSession session) {
-    Object found = Python.ask(((Runner) runner()).body, null, session);
-    Row[] rows = found == null ? new Row[0] : (Row[]) ((Dataset) found).collect();
+    Runner runner = (Runner) runner();
+    Object found = Python.ask(runner.body, runner.node, session);
+    Row[] rows = new Row[0];
+    if (found instanceof String) {
+      runner.counts = (String) found;
+      if (!runner.columns.isEmpty() && !runner.counts.isEmpty()) rows = new Row[] {row(runner)};
+    } else if (found != null) rows = (Row[]) ((Dataset) found).collect();
     return org.apache.spark.api.python.PythonUtils.toSeq(Arrays.asList(rows));
   }
 
-  public String nodeName() { return "DeltaStatement"; }
+  private static Row row(Runner runner) {
+    JsonNode counts;
+    try {
+      counts = new ObjectMapper().readTree(runner.counts);
+    } catch (java.io.IOException failed) {
+      throw new IllegalStateException(failed);
+    }
+    Object[] values = new Object[runner.columns.size()];
+    for (int i = 0; i < values.length; i++) values[i] = counts.get(((Attribute) runner.columns.apply(i)).name()).longValue();
+    return RowFactory.create(values);
+  }
+
+  // The counts that Python gave; null until the command is executed.
+  public String counts() { return ((Runner) runner()).counts; }
+
+  public String nodeName() { return ((Runner) runner()).name; }
 
   public String simpleString(int maxFields) { return command(); }
 
   public static class Runner implements ExternalCommandRunner {
     final BiFunction body;
+    final Object node;
+    final String name;
     final String text;
     final SEQ columns;
+    volatile String counts;
 
-    Runner(BiFunction body, String text, SEQ columns) {
+    Runner(BiFunction body, Object node, String name, String text, SEQ columns) {
       this.body = body;
+      this.node = node;
+      this.name = name;
       this.text = text;
       this.columns = columns;
     }
