@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.spark.maintenance.optimize import OptimizeRequest
 from bayou.spark.maintenance.optimize_result import RESULT_SCHEMA
+from bayou.spark.table.optimize import DeltaOptimizeBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -123,20 +125,11 @@ class Optimize:
 
     def run(self, context: Context) -> DataFrame:
         """Rewrite the files; gives the path and the metrics."""
-        builder = context.table(self.table, "OPTIMIZE").optimize()
-        if self.where is not None:
-            builder = builder.where(context.condition(self.where))
-        if self.is_full:
-            if self.z_order:
-                raise InvalidOptionError(
-                    "OPTIMIZE FULL clusters a table by its own columns, and ZORDER BY names others.",
-                    table=self.table.text,
-                    error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-                    sql_state="42613",
-                    next_step="Leave FULL or ZORDER BY out.",
-                )
-            return builder.executeFull()
-        return builder.executeZOrderBy(*self.z_order) if self.z_order else builder.executeCompaction()
+        table = context.table(self.table, "OPTIMIZE")
+        where = () if self.where is None else (context.condition(self.where),)
+        request = OptimizeRequest(where=where, z_order=self.z_order)
+        builder = DeltaOptimizeBuilder(table._altered(), request)  # noqa: SLF001  (of this package)
+        return builder.executeFull() if self.is_full else builder.executeCompaction()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from bayou.spark.jvm.relations.words import Word
 
 _PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
 _STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
-_NUMBER: Final = re.compile(r"\d+(?:\.\d*)?|\.\d+", re.ASCII)
+_NUMBER: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_TYPED: Final = re.compile(rf"(?P<number>{_NUMBER.pattern})B?D|(?P<whole>\d+)[LSY]", re.ASCII | re.IGNORECASE)
+"""Literals that say their type, as 12D and 12L do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ class Reader:
         return int(word.text)
 
     def number(self) -> str:
-        """Read a number, which may have a sign.
+        """Read a number, which may have a sign; gives it without the letters of its type, as `12` for `12D`.
 
         Raises:
             SqlSyntaxError: something else comes next.
@@ -182,10 +184,11 @@ class Reader:
         sign = "-" if self.take("-") else ""
         word = self._peek()
         self._wanted.append("a number")
-        if word is None or _NUMBER.fullmatch(word.text) is None:
+        typed = None if word is None else _TYPED.fullmatch(word.text)
+        if word is None or (typed is None and _NUMBER.fullmatch(word.text) is None):
             raise self.error()
         self._read(1)
-        return sign + word.text
+        return sign + (word.text if typed is None else typed["number"] or typed["whole"])
 
     def until(self, *ends: tuple[str, ...]) -> str:
         """Read up to words that stand outside of parentheses, or to the end; gives the text between.
@@ -248,7 +251,8 @@ class Reader:
         )
 
     def _plain_value(self) -> str:
-        return (self.take_one("TRUE", "FALSE") or self.number()).lower()
+        truth = self.take_one("TRUE", "FALSE")
+        return self.number() if truth is None else truth.lower()
 
     def _part(self) -> None:
         word = self._peek()

@@ -25,7 +25,7 @@ public class Parser implements InvocationHandler {
   public static BiFunction body;
 
   // Words of the statements that Python may know. Python is asked for no other text: the first question loads most of bayou.
-  private static final Pattern MENTIONED = Pattern.compile("(?i)\\b(?:constraint|vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster|comment|replace|statistics)");
+  private static final Pattern MENTIONED = Pattern.compile("(?i)\\b(?:constraint|vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster|comment|replace|statistics|copy|bloomfilter|fsck|undrop|changes)");
 
   private final ParserInterface session;
   private final SESSION owner;
