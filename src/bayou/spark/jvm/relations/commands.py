@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.spark.jvm.core.session import dataset, java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -81,6 +81,24 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
     plan.run(session)
     counts: str = plan.counts()
     return counts
+
+
+def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mapping[str, str]) -> None:
+    """Runs a parsed INSERT OVERWRITE with options of the writer, which Spark does not take from its table before 4.0.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        insert: the statement, not resolved.
+        options: the options.
+    """
+    session = java_session(spark)
+    execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
+    write = execution.analyzed()
+    given = write.writeOptions()
+    for key, value in options.items():
+        given = given.updated(key, value)
+    dataset(jvm, session, jvm.static("bayou.Nodes").replaced(write, "writeOptions", given))
 
 
 def counts_of_statement(frame: DataFrame) -> str | None:

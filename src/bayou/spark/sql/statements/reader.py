@@ -69,10 +69,21 @@ class Reader:
         return self._at == len(self._words)
 
     @property
+    def next_is_name(self) -> bool:
+        """Whether what comes next may be a part of a name."""
+        word = self._peek()
+        return word is not None and word.is_name
+
+    @property
     def position(self) -> int:
         """Where in the text the next word begins."""
         word = self._peek()
         return len(self.text) if word is None else word.start
+
+    @property
+    def end_of_read(self) -> int:
+        """Where in the text the last word that was read ends."""
+        return self._words[self._at - 1].end if self._at else 0
 
     def has(self, word: str) -> bool:
         """Whether a word is among those that are not read yet."""
@@ -126,6 +137,10 @@ class Reader:
         if is_open:
             self.expect(")")
         return tuple(found)
+
+    def copied(self) -> Reader:
+        """A reader of the words that are not read yet."""
+        return Reader(self.text, self._words[self._at :])
 
     def table(self) -> TableReference:
         """Read a table's name, its path in quotes, or `IDENTIFIER(...)`."""
@@ -206,6 +221,19 @@ class Reader:
             self._wanted.append("an expression")
             raise self.error()
         return self.text[self._words[start].start : self._words[self._at - 1].end]
+
+    def skip(self) -> None:
+        """Read the next word, whatever it is, or all of what stands in parentheses.
+
+        Raises:
+            SqlSyntaxError: a parenthesis is not closed.
+        """
+        is_open = self.next_is("(")
+        self._read(1)
+        while is_open and not self.take(")"):
+            if self.is_at_end:
+                raise self.error()
+            self.skip()
 
     def expression(self, *ends: tuple[str, ...]) -> Written:
         """Read an expression, as `until` does; tells whether it is a string literal alone."""

@@ -2,42 +2,27 @@
 """What statements of Delta's are read as, and where a wrong one is wrong.
 
 Each file of `fixtures` has the texts of one statement: `read` by what they are read as, `wrong` by what their error says, its
-place and its class, and under `sparks` what begins like the statement and is left to Spark. Of a value only what is not a default is written.
+place and its class, and under `sparks` what begins like the statement and is left to Spark. Of a value only what is not a default
+is written.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from pathlib import Path
 
 import pytest
+from tests.core.spark.sql.statements.fixture_words import reader_of
 
 from bayou.errors import SqlSyntaxError
-from bayou.spark.jvm.relations.words import Word
-from bayou.spark.sql.statements.reader import Reader
 from bayou.spark.sql.statements.statements import STATEMENTS, read_statement
 
 FIXTURES = sorted(Path(__file__).with_name("fixtures").glob("*.json"))
-# As Spark's lexer, as far as these texts go.
-KINDS = {
-    "BACKQUOTED_IDENTIFIER": r"`(?:``|[^`])*`",
-    "STRING_LITERAL": r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"",
-    "DECIMAL_VALUE": r"(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?(?:[bB]?[dD]|[lL])?|\d+[eE][+-]\d+",
-    "IDENTIFIER": r"\w*[^\W\d]\w*",
-    "INTEGER_VALUE": r"\d+",
-    "": r"[^\s\w]",
-}
-WORDS = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, pattern in enumerate(KINDS.values())))
-COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def read(text):
-    plain = COMMENTS.sub(lambda found: " " * len(found[0]), text)
-    kinds = list(KINDS)
-    words = [Word(kinds[int(found.lastgroup[1:])], found[0], found.start(), found.end()) for found in WORDS.finditer(plain)]
-    return read_statement(Reader(text, words))
+    return read_statement(reader_of(text))
 
 
 def written(value):
