@@ -54,7 +54,7 @@ WRONG = [
     "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} LOCATION '{p}.other'",
     "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} LOCATION 'relative'",
     "CREATE TABLE a_copy SHALLOW CLONE {t} LOCATION 'relative/path'",
-    "CREATE TABLE a_copy SHALLOW CLONE json.`{p}/_delta_log`",
+    "CREATE TABLE a_copy SHALLOW CLONE json.`{p}/_delta_log/00000000000000000000.json`",
     "CREATE TABLE a_copy SHALLOW CLONE a_view",
     "CREATE TABLE a_view SHALLOW CLONE {t}",
     "CREATE OR REPLACE TABLE a_view SHALLOW CLONE {t}",

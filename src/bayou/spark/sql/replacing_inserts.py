@@ -58,10 +58,9 @@ def write_of(application: Application, insert: JavaObject, found: ReplacingInser
             return ""
         insert = with_query(jvm, node, _rows(application, spark, found))
         options = {"replaceUsing": ",".join(found.columns)}
-        insert = as_overwrite(jvm, insert, options)
         if found.is_in_node:
-            return commands.run_resolved(jvm, spark, insert)
-        commands.run_write(jvm, spark, insert, options)
+            return commands.run_resolved(jvm, spark, as_overwrite(jvm, insert, options))
+        commands.run_write(jvm, spark, as_overwrite(jvm, insert, {}), options)
         return ""
 
     how = f"ON {found.condition}" if found.columns is None else f"USING ({', '.join(map(quoted_name, found.columns))})"

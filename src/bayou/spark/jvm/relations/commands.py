@@ -84,21 +84,18 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
 
 
 def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mapping[str, str]) -> None:
-    """Runs a parsed INSERT OVERWRITE with options of the writer, which Spark does not take from its table before 4.0.
+    """Runs a parsed INSERT OVERWRITE with options of the writer. Spark 3.5 does not take those of the statement's relation.
 
     Args:
         jvm: the bridge.
         spark: the session.
-        insert: the statement, not resolved.
+        insert: the statement, not resolved. Its relation has no options.
         options: the options.
     """
     session = java_session(spark)
     execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
     write = execution.analyzed()
-    given = write.writeOptions()
-    for key, value in options.items():
-        given = given.updated(key, value)
-    dataset(jvm, session, jvm.static("bayou.Nodes").replaced(write, "writeOptions", given))
+    dataset(jvm, session, jvm.static("bayou.Nodes").replaced(write, "writeOptions", jvm.scala_map(dict(options))))
 
 
 def counts_of_statement(frame: DataFrame) -> str | None:

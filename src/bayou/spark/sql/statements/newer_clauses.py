@@ -140,7 +140,7 @@ def _alias(reader: Reader) -> tuple[str | None, tuple[int, int]]:
             reader.skip()
         elif not reader.take("BY", "NAME"):
             reader.take("AS")
-            if alias is not None or not reader.next_is_name:
+            if alias is not None or reader.next_is("WITH") or not reader.next_is_name:
                 break
             alias, place = reader.name(), (start, reader.end_of_read)
     return alias, place
