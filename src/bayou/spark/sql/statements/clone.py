@@ -143,7 +143,7 @@ class Clone:
             of_files = context.parts(text)[0].lower()
             if entry is not None and (entry.is_view or entry.provider != "delta"):
                 raise _unsupported(name.text, "View" if entry.is_view else entry.provider or "Unknown")
-            if entry is None and of_files in _FILES and context.catalog.has_paths():
+            if entry is None and of_files in _FILES and "/" in name.text and context.catalog.has_paths():
                 raise _unsupported(redact_uri(name.text), of_files)
         return context.table(self.source, "CLONE")
 
