@@ -118,7 +118,7 @@ def insert_replaces_rows_that_match(on: Place) -> None:
     name, source = on.named(*TWO, (3, "c")), on.named((2, "B"), (9, "z"))
     on.sql(f"insert into {name} replace using (id) select * from {source}")
     on.expect(name, (1, "a"), (2, "B"), (3, "c"), (9, "z"))
-    on.sql(f"with q as (select 9 as id, 'w' as v) insert into {name} (id, v) replace using (id) select * from q")
+    on.sql(f"with q as (select 9 as id, 'w' as v) insert into {name} replace using (id) select * from q")
     on.sql(f"insert into {name} by name replace using (ID) select 'C' as v, 3 as id")
     on.expect(name, (1, "a"), (2, "B"), (3, "C"), (9, "w"))
     on.sql(f"insert into {name} as a replace on a.id = s.id and a.id > 1 (select 2 as id, 'on' as v) as s")

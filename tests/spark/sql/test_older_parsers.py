@@ -96,6 +96,7 @@ def test_columns_that_no_table_can_be_clustered_by_are_refused(spark, name, run)
         "INSERT INTO other_catalog.a.b REPLACE USING (a) SELECT 1",
         "INSERT INTO {t} REPLACE USING (a) SELECT 1",
         "INSERT INTO {t} REPLACE WHERE a = 1 SELECT",
+        "INSERT INTO {t} (a) REPLACE USING (a) SELECT 1",
     ],
 )
 def test_what_is_about_other_tables_is_left_to_spark(spark, name, parse, text):
@@ -106,7 +107,7 @@ def test_what_is_about_other_tables_is_left_to_spark(spark, name, parse, text):
 
 REPLACING = {
     "INSERT INTO {t} REPLACE USING (id) VALUES (1, 'A'), (9, 'z')": [(1, "A"), (2, "b"), (3, "c"), (9, "z")],
-    "INSERT INTO {t} (v, id) REPLACE USING (`id`) VALUES ('A', 1)": [(1, "A"), (2, "b"), (3, "c")],
+    "INSERT INTO TABLE {t} REPLACE USING (`id`) VALUES (1, 'A')": [(1, "A"), (2, "b"), (3, "c")],
     "WITH q AS (SELECT 3 AS k, 'w' AS w) INSERT INTO {t} REPLACE USING (id) SELECT * FROM q": [(1, "a"), (2, "b"), (3, "w")],
     "INSERT INTO {t} BY NAME REPLACE USING (ID) SELECT 'B' AS v, 2 AS id": [(1, "a"), (2, "B"), (3, "c")],
     "INSERT INTO {t} AS a REPLACE ON a.id = s.id AND a.id > 1 (SELECT 3 AS id, 'on' AS v) AS s": [(1, "a"), (2, "b"), (3, "on")],

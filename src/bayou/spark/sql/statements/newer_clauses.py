@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _QUERIES: Final = ("SELECT", "VALUES", "WITH", "FROM", "TABLE", "MAP", "REDUCE")
 """Words by which a query begins."""
+_QUOTED: Final = re.compile(r"`[^`]*`")
 
 
 def without(text: str, places: Iterable[tuple[int, int]]) -> str:
@@ -89,7 +91,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class ReplacingStatement:
-    """`[WITH ...] INSERT INTO table [AS alias] [(column, ...) | BY NAME] REPLACE {USING (column, ...) | ON condition} query`.
+    """`[WITH ...] INSERT INTO table [AS alias] [BY NAME] REPLACE {USING (column, ...) | ON condition} query`.
 
     Attributes:
         table: the table.
@@ -122,9 +124,7 @@ class ReplacingStatement:
         alias, alias_place = _alias(reader)
         start = reader.position
         if reader.take("REPLACE", "USING"):
-            if not reader.next_is("("):
-                raise reader.error()
-            columns = reader.names()
+            columns = _columns(reader)
             return cls(table, (start, reader.end_of_read), (_query(reader),), columns, alias, alias_place)
         if not reader.take("REPLACE", "ON"):
             return None
@@ -133,17 +133,26 @@ class ReplacingStatement:
 
 def _alias(reader: Reader) -> tuple[str | None, tuple[int, int]]:
     """Read what stands between a table and REPLACE; gives the table's alias and its place."""
-    alias, place = None, (0, 0)
-    while not reader.is_at_end and not reader.next_is("REPLACE"):
-        start = reader.position
-        if reader.next_is("("):
-            reader.skip()
-        elif not reader.take("BY", "NAME"):
-            reader.take("AS")
-            if alias is not None or reader.next_is("WITH") or not reader.next_is_name:
-                break
-            alias, place = reader.name(), (start, reader.end_of_read)
+    alias, start, place = None, reader.position, (0, 0)
+    reader.take("AS")
+    if reader.next_is_name and not any(map(reader.next_is, ("BY", "REPLACE", "WITH"))):
+        alias, place = reader.name(), (start, reader.end_of_read)
+    reader.take("BY", "NAME")
     return alias, place
+
+
+def _columns(reader: Reader) -> tuple[str, ...]:
+    """Read the columns of USING.
+
+    Raises:
+        SqlSyntaxError: they have no parentheses, or one of them is a field of a struct.
+    """
+    if not reader.next_is("("):
+        raise reader.error()
+    start, columns = reader.copied(), reader.names()
+    if any("." in _QUOTED.sub("", each) for each in columns):
+        raise start.error("REPLACE USING takes columns, and no fields of structs")
+    return columns
 
 
 def _queries(reader: Reader) -> tuple[Query, ...]:

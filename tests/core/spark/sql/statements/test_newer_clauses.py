@@ -63,7 +63,7 @@ def queries(text, found):
 
 
 def test_the_columns_of_replace_using_are_cut_out():
-    text = "WITH q AS (SELECT 1) INSERT INTO TABLE a.b (x, y) REPLACE USING (x, `y z`) SELECT * FROM q"
+    text = "WITH q AS (SELECT 1) INSERT INTO TABLE a.b REPLACE USING (x, `y z`) SELECT * FROM q"
     found = ReplacingStatement.read(reader_of(text))
     assert (found.table.text, found.columns, found.alias) == ("a.b", ("x", "`y z`"), None)
     assert queries(text, found) == [("SELECT * FROM q", None)]
@@ -87,6 +87,9 @@ def test_the_condition_of_replace_on_ends_where_a_query_may_begin():
     "text",
     [
         "INSERT INTO t REPLACE WHERE a = 1 SELECT 1",
+        "INSERT INTO t (a) REPLACE USING (a) SELECT 1",
+        "INSERT INTO t BY NAME AS a REPLACE USING (a) SELECT 1",
+        "INSERT INTO t WITH (o = 1) REPLACE USING (a) SELECT 1",
         "INSERT INTO t SELECT replace(a, 'b', 'c') FROM u",
         "INSERT OVERWRITE t SELECT 1 AS replace",
         "CREATE OR REPLACE TABLE t AS SELECT 1",
@@ -99,7 +102,12 @@ def test_other_inserts_are_left(text):
 
 @in_one_test(
     "text",
-    ["INSERT INTO t REPLACE USING a SELECT 1", "INSERT INTO t REPLACE USING () SELECT 1", "INSERT INTO t REPLACE ON a = 1"],
+    [
+        "INSERT INTO t REPLACE USING a SELECT 1",
+        "INSERT INTO t REPLACE USING () SELECT 1",
+        "INSERT INTO t REPLACE USING (a.b) SELECT 1",
+        "INSERT INTO t REPLACE ON a = 1",
+    ],
 )
 def test_a_wrong_replacing_insert_is_an_error(text):
     with pytest.raises(SqlSyntaxError):
