@@ -185,6 +185,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/sql/test_hive_tables.py": (300, _PROCESSES),
     "tests/spark/sql/test_names.py": (40, _JOBS),
     "tests/spark/sql/test_newer_statements.py": (80, _JOBS),
+    "tests/spark/sql/test_older_parsers.py": (60, _JOBS),
     "tests/spark/sql/test_path_statements.py": (40, _JOBS),
     "tests/spark/sql/test_paths_beside_catalogs.py": (40, _JOBS),
     "tests/spark/sql/test_paths_in_statements.py": (40, _JOBS),

@@ -26,6 +26,9 @@ STATEMENTS = [
     "DESC DETAIL '{p}'",
     "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} VERSION AS OF 2",
     "ALTER TABLE {t} DROP FEATURE deletionVectors",
+    "VACUUM {t} RETAIN 1e3 HOURS DRY RUN",
+    "VACUUM {t} RETAIN 1000D HOURS DRY RUN",
+    "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} LOCATION '{p}.copy'",
 ]
 WRONG = [
     "VACUUM {t} RETAIN 1 HOURS RETAIN 2 HOURS",
@@ -49,6 +52,17 @@ WRONG = [
     "ALTER TABLE {t} DROP FEATURE nothing",
     "ALTER TABLE {t} ALTER COLUMN id SYNC IDENTITY",
     "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} LOCATION '{p}.other'",
+    "CREATE TABLE delta.`{p}.copy` SHALLOW CLONE {t} LOCATION 'relative'",
+    "CREATE TABLE a_copy SHALLOW CLONE {t} LOCATION 'relative/path'",
+    "CREATE TABLE a_copy SHALLOW CLONE json.`{p}/_delta_log/00000000000000000000.json`",
+    "CREATE TABLE a_copy SHALLOW CLONE a_view",
+    "CREATE TABLE a_view SHALLOW CLONE {t}",
+    "CREATE OR REPLACE TABLE a_view SHALLOW CLONE {t}",
+    "CREATE TABLE IF NOT EXISTS a_view SHALLOW CLONE {t}",
+    "CREATE TABLE a_copy SHALLOW CLONE nothing_of_that_name",
+    "OPTIMIZE {t} FULL ZORDER BY (id)",
+    "OPTIMIZE {t} FULL WHERE p = 1",
+    "VACUUM {t} RETAIN 168F HOURS",
 ]
 SAYS_MORE = {
     "VACUUM {t} LITE USING INVENTORY inventory": "a class for what delta-spark says in words alone",
@@ -116,12 +130,19 @@ def test_a_statement_gives_the_same_rows_and_the_same_history(spark, delta_spark
         assert said(ours) == said(theirs)
 
 
+VIEW = "CREATE OR REPLACE TEMPORARY VIEW a_view AS SELECT 1 AS id"
+
+
 @pytest.mark.parametrize("statement", WRONG)
 def test_a_wrong_statement_has_the_same_error(spark, delta_spark, copies, statement):
     ours, theirs = copies
-    wanted = delta_spark.refused(asked(statement, theirs))
-    with pytest.raises(Exception, match=r".") as caught:
-        spark.sql(asked(statement, ours))
+    wanted = delta_spark.refused(VIEW, asked(statement, theirs))
+    spark.sql(VIEW)
+    try:
+        with pytest.raises(Exception, match=r".") as caught:
+            spark.sql(asked(statement, ours))
+    finally:
+        spark.catalog.dropTempView("a_view")
     assert statement in SAYS_MORE or class_of(str(caught.value)) == class_of(wanted), (str(caught.value)[:300], wanted[:300])
 
 

@@ -88,6 +88,50 @@ def create_table_as_select(on: Place) -> None:
 
 
 @operation
+def create_clustered_tables(on: Place) -> None:
+    names = [on.name() for _ in range(4)]
+    on.sql(f"create table {names[0]} (id int, v string) using delta cluster by (id, v) comment 'c'")
+    on.sql(f"create table if not exists {names[1]} using delta\ncluster by (ID) as select 1 as id, 'a' as v")
+    on.expect(names[1], (1, "a"))
+    on.sql(f"create or replace table {names[1]} using delta cluster by (`v`) as select 2 as id, 'b' as v cluster by (id)")
+    on.expect(names[1], (2, "b"))
+    path = on.path()
+    on.sql(f"create table {names[2]} (s struct<x: int>, v string) using delta cluster by (s.x) location '{path}'")
+    on.sql(f"create table {names[3]} (id int) using delta cluster by (id)")
+    on.sql(f"replace table {names[3]} (n int) using delta cluster by (n)")
+    for name, columns in zip(names, (["id", "v"], ["v"], ["s.x"], ["n"]), strict=True):
+        found = on.sql(f"describe detail {name}").first().clusteringColumns
+        if found != columns:
+            raise AssertionError(f"{found} instead of {columns}")
+    refused(lambda: on.sql(f"create table {on.name()} (a int) using delta cluster by (a) cluster by (a)"), "cluster by")
+    refused(lambda: on.sql(f"create table {on.name()} (a int, b int) using delta cluster by (a) partitioned by (b)"), "cluster by")
+    refused(lambda: on.sql(f"create table {on.name()} (a int) using delta cluster by (nothing)"), "nothing")
+    refused(lambda: on.sql(f"create table {on.name()} (a int) using delta cluster by (a) foo"), "foo")
+    name = on.name()
+    plan = on.sql(f"explain create table {name} (a int) using delta cluster by (a)").first()[0]
+    if "Create" not in plan or name in {row[1] for row in on.sql("show tables").collect()}:
+        raise AssertionError(plan)
+
+
+@operation
+def insert_replaces_rows_that_match(on: Place) -> None:
+    name, source = on.named(*TWO, (3, "c")), on.named((2, "B"), (9, "z"))
+    on.sql(f"insert into {name} replace using (id) select * from {source}")
+    on.expect(name, (1, "a"), (2, "B"), (3, "c"), (9, "z"))
+    on.sql(f"with q as (select 9 as id, 'w' as v) insert into {name} replace using (id) select * from q")
+    on.sql(f"insert into {name} by name replace using (ID) select 'C' as v, 3 as id")
+    on.expect(name, (1, "a"), (2, "B"), (3, "C"), (9, "w"))
+    on.sql(f"insert into {name} as a replace on a.id = s.id and a.id > 1 (select 2 as id, 'on' as v) as s")
+    on.sql(f"with q as (select 1 as id, 'q' as v) insert into {name} replace on {name}.id >= 9 select * from q")
+    on.expect(name, (1, "a"), (1, "q"), (2, "on"), (3, "C"))
+    on.sql(f"insert into delta.`{on.saved(*TWO)}` as t replace on (t.id) = (s.id) (values (1, 'x') as s(id, v)) s")
+    refused(lambda: on.sql(f"insert into {name} replace using (nothing) values (1, 'a')"), "nothing")
+    refused(lambda: on.sql(f"insert into {name} replace on a = 1"), "")
+    on.sql(f"explain insert into {name} replace using (id) values (1, 'a')")
+    on.expect(name, (1, "a"), (1, "q"), (2, "on"), (3, "C"))
+
+
+@operation
 def create_table_if_not_exists(on: Place) -> None:
     name = on.named((1, "a"))
     on.sql(f"create table if not exists {name} (other bigint) using delta")

@@ -9,7 +9,14 @@ from pyspark.errors import ParseException
 import bayou
 from bayou.errors import UnsupportedFeatureError
 
-STATEMENTS = {"ALTER TABLE {t} CLUSTER BY AUTO": "CLUSTER BY AUTO"}
+STATEMENTS = {
+    "ALTER TABLE {t} CLUSTER BY AUTO": "CLUSTER BY AUTO",
+    "COPY INTO {t} FROM '/files' FILEFORMAT = JSON": "COPY INTO",
+    "CREATE BLOOMFILTER INDEX ON TABLE {t} FOR COLUMNS (id)": "CREATE BLOOMFILTER INDEX",
+    "FSCK REPAIR TABLE {t} DRY RUN": "FSCK REPAIR TABLE",
+    "UNDROP TABLE {t}": "UNDROP TABLE",
+    "APPLY CHANGES INTO {t} FROM stream(source) KEYS (id) SEQUENCE BY n": "APPLY CHANGES",
+}
 
 
 @pytest.fixture
@@ -50,6 +57,9 @@ OTHERS = [
     "SELECT 'VACUUM x' )",
     "-- VACUUM x",
     "CALL system.vacuum(",
+    "COPY INTO {p} FROM '/files' FILEFORMAT = JSON",
+    "UNDROP TABLE other_catalog.a.b",
+    "SELECT copy INTO undrop",
 ]
 
 

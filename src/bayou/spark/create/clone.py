@@ -15,6 +15,7 @@ from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import allows_downgrade
+from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,27 +92,31 @@ def clone_table(
 
 
 def _place(catalog: Catalog, target: str, location: str | None) -> Place:
-    if location is not None:
-        if catalog.name(target).path is not None:
-            raise InvalidOptionError(
-                f"The clone's path is given twice: by its name {target}, and as LOCATION {location}.",
-                table=target,
-                error_class="DELTA_CLONE_AMBIGUOUS_TARGET",
-                sql_state="42613",
-                option="location",
-                next_step="Leave LOCATION out, or give the clone a name.",
-            )
+    path = target if is_absolute(target) else catalog.name(target).path
+    if path is None:
+        if location is not None and not is_absolute(location):
+            raise _relative(location)
         return place_of(catalog, TableDefinition(name=target, location=location))
-    if is_absolute(target):
-        return place_of(catalog, TableDefinition(location=target))
-    path = catalog.name(target).path
-    if path is not None and not is_absolute(path):
+    if location is not None and (not is_absolute(location) or qualify(location).uri != qualify(path).uri):
         raise InvalidOptionError(
-            f"The target location for CLONE needs to be an absolute path or table name, and {path!r} is a relative path.",
-            table=path,
-            error_class="DELTA_INVALID_CLONE_PATH",
-            sql_state="22KD1",
-            option="target",
-            next_step=f"Use an absolute path instead of {path}.",
+            f"The clone's path is given twice: by its name {target}, and as LOCATION {location}.",
+            table=target,
+            error_class="DELTA_CLONE_AMBIGUOUS_TARGET",
+            sql_state="42613",
+            option="location",
+            next_step="Leave LOCATION out, or give the clone a name.",
         )
-    return place_of(catalog, TableDefinition(name=target))
+    if not is_absolute(path):
+        raise _relative(path)
+    return place_of(catalog, TableDefinition(location=path))
+
+
+def _relative(path: str) -> InvalidOptionError:
+    return InvalidOptionError(
+        f"The target location for CLONE needs to be an absolute path or table name, and {path!r} is a relative path.",
+        table=path,
+        error_class="DELTA_INVALID_CLONE_PATH",
+        sql_state="22KD1",
+        option="target",
+        next_step=f"Use an absolute path instead of {path}.",
+    )

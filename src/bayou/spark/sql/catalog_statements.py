@@ -131,16 +131,23 @@ def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:
 
 
 def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The partition columns and the clustering columns of a statement's transforms."""
+    """The partition columns and the clustering columns of a statement's transforms.
+
+    Columns behind a `cluster_by` that has none are clustering columns, as `with_clustering` has them.
+    """
     partitions: list[str] = []
     clustering: list[str] = []
+    is_clustered = False
     for each in text.split(_BETWEEN_TRANSFORMS) if text else ():
         transform, *columns = each.split(_BETWEEN_COLUMNS)
         paths = tuple(tuple(column.split(_BETWEEN_PARTS)) for column in columns)
-        if transform == "identity":
+        if transform == "identity" and is_clustered:
+            clustering += names_of(paths)
+        elif transform == "identity":
             partitions += [".".join(path) for path in paths]
         elif transform == "cluster_by":
             clustering += names_of(paths)
+            is_clustered = not paths
         else:
             is_bucket = "bucket" in transform
             what = "Bucketing" if is_bucket else "Partitioning by expressions"

@@ -11,6 +11,7 @@ from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
+from bayou.spark.sql.older_parsers import OlderParsers
 from bayou.spark.sql.refused_statements import LackingStatements
 from bayou.spark.sql.replacing_inserts import as_write
 from bayou.spark.sql.statements.statements import StatementCommands
@@ -28,6 +29,7 @@ class ParsedStatements:
         self._constraints = ConstraintStatements(application)
         self._lacking = LackingStatements(application)
         self._commands = StatementCommands(application)
+        self._older = OlderParsers(application)
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
@@ -66,6 +68,8 @@ class ParsedStatements:
             found = self._constraints.of_text(text)
         if found is None:
             found = self._commands.of_text(text, context)
+        if found is None:
+            found = self._older.of_text(text)
         if found is None:
             self._lacking.refuse_text(text)
         return found

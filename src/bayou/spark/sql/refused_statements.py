@@ -50,20 +50,34 @@ _STATEMENTS: Final = {
         "ALTER TABLE ... DROP FEATURE": rf"alter\s+table\s+{_TABLE}\s+drop\s+feature\b",
         "ALTER TABLE ... SYNC IDENTITY": rf"{_COLUMN}\s+sync\s+identity\b",
         "CLUSTER BY AUTO": rf"(?:alter\s+table\s+{_TABLE}\s+|{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\b)cluster\s+by\s+auto\b",
+        "COPY INTO": rf"copy\s+into\b\s*{_TABLE}?",
+        "CREATE BLOOMFILTER INDEX": rf"create\s+bloomfilter\s+index\s+on\b\s*(?:table\b)?\s*{_TABLE}?",
+        "FSCK REPAIR TABLE": rf"fsck\s+repair\s+table\b\s*{_TABLE}?",
+        "UNDROP TABLE": rf"undrop\s+table\b\s*(?:with\s+id\b|{_TABLE})?",
+        "APPLY CHANGES": rf"apply\s+changes\s+into\b\s*(?:live\s*\.\s*)?{_TABLE}?",
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
-        "CREATE TABLE ... CLUSTER BY": rf"{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\bcluster\s+by\s*\(",
     }.items()
 }
 """The statements by how they begin, up to the word that Spark's own do not have there."""
 _INSTEAD: Final = {
+    "COPY INTO": "read the files and append the rows: INSERT INTO table SELECT * FROM json.`/a/path`. For files that keep "
+    "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
+    "CREATE BLOOMFILTER INDEX": "order the rows by the columns that your filters use: OPTIMIZE table ZORDER BY (column, ...), or "
+    "ALTER TABLE table CLUSTER BY (column, ...). bayou then skips files by their statistics.",
+    "FSCK REPAIR TABLE": "go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or write the rows "
+    "of the missing files again.",
+    "UNDROP TABLE": "give the folder of an external table its name again: CREATE TABLE name USING delta LOCATION 'path'. "
+    "Spark deletes the files of a managed table when it drops the table.",
+    "APPLY CHANGES": "use MERGE INTO. In a stream, call it for each batch by foreachBatch.",
     "CLUSTER BY AUTO": "name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
-    "CREATE TABLE ... CLUSTER BY": "use DeltaTable.create(spark).tableName(name).addColumn(...).clusterBy(column, ...).execute().",
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
 _SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)
 _BEGINNINGS: Final = re.compile(rf"(?:{_QUOTED}|(?:;|\b(?:begin|do|then|else|loop|repeat)\b)\s*)", re.IGNORECASE | re.DOTALL)
 _MENTIONED: Final = re.compile(
-    r"\b(?:vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster)\b", re.IGNORECASE
+    r"\b(?:vacuum|optimize|reorg|restore|generate|convert|clone|history|detail|feature|sync|cluster|copy|bloomfilter|fsck|undrop"
+    r"|changes)\b",
+    re.IGNORECASE,
 )
 
 
@@ -104,7 +118,7 @@ class LackingStatement:
 
     def error(self) -> UnsupportedFeatureError:
         """What the user reads."""
-        if self.is_in_script:
+        if self.is_in_script and self.command not in _INSTEAD:
             return UnsupportedFeatureError(
                 f"{self.command} cannot stand in a SQL script: Spark's parser reads the whole script, and does not know it.",
                 table=self.path or self.table,

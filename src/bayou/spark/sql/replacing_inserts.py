@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""INSERT ... REPLACE USING and REPLACE ON, from Spark 4.2 on, as an overwrite with the writer's options of these names."""
+"""INSERT ... REPLACE USING and REPLACE ON as an overwrite with the writer's options of these names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from bayou.spark.jvm.core.session import active_session, java_session, session_o
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.sql.statements.context import not_delta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,12 @@ def as_write(application: Application, insert: JavaObject, *, in_script: bool) -
     Raises:
         UnsupportedFeatureError: a column's name cannot be said in the option.
     """
+    return write_of(application, insert, ReplacingInsert.of(application.jvm, insert), in_script=in_script)
+
+
+def write_of(application: Application, insert: JavaObject, found: ReplacingInsert, *, in_script: bool = False) -> JavaObject | None:
+    """As `as_write`, for an INSERT whose clause is known."""
     jvm = application.jvm
-    found = ReplacingInsert.of(jvm, insert)
     if found.table is None or not (in_script or _is_ours(application, active_session(jvm), found.table)):
         return None
     if found.columns is not None:
@@ -45,12 +50,18 @@ def as_write(application: Application, insert: JavaObject, *, in_script: bool) -
     def run(node: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
         if not _is_ours(application, spark, found.table or ()):
+            if not found.is_in_node:
+                raise not_delta(column_sql(found.table or ()), "INSERT ... REPLACE")
             return commands.run_resolved(jvm, spark, node)
         if found.columns is None:
             _replace_on(application, spark, found)
             return ""
         insert = with_query(jvm, node, _rows(application, spark, found))
-        return commands.run_resolved(jvm, spark, as_overwrite(jvm, insert, {"replaceUsing": ",".join(found.columns)}))
+        options = {"replaceUsing": ",".join(found.columns)}
+        if found.is_in_node:
+            return commands.run_resolved(jvm, spark, as_overwrite(jvm, insert, options))
+        commands.run_write(jvm, spark, as_overwrite(jvm, insert, {}), options)
+        return ""
 
     how = f"ON {found.condition}" if found.columns is None else f"USING ({', '.join(map(quoted_name, found.columns))})"
     return commands.command(jvm, BiFunction(jvm, run), insert, redact_text(f"INSERT INTO {column_sql(found.table)} REPLACE {how}"))

@@ -35,7 +35,7 @@ from bayou.spark.sql.refused_statements import LackingStatement
         ("describe table history", None),
         ("DESC HISTORY a.b LIMIT 5 ;; ", "DESCRIBE HISTORY"),
         ("explain formatted vacuum t", "VACUUM"),
-        ("CREATE TABLE t (id INT) USING delta CLUSTER BY (id)", "CREATE TABLE ... CLUSTER BY"),
+        ("CREATE TABLE t (id INT) USING delta CLUSTER BY (id)", None),
         ("CREATE OR REPLACE TABLE t (id INT) USING delta CLUSTER BY AUTO", "CLUSTER BY AUTO"),
         ("ALTER TABLE db.t CLUSTER BY auto", "CLUSTER BY AUTO"),
         ("CREATE TABLE t (a STRING COMMENT 'using delta cluster by (') USING parquet", None),
@@ -43,6 +43,14 @@ from bayou.spark.sql.refused_statements import LackingStatement
         ("a: BEGIN IF true THEN OPTIMIZE t; END IF; END", "OPTIMIZE"),
         ("BEGIN SELECT CASE WHEN a THEN `optimize` ELSE 1 END FROM; END", None),
         ("SELECT 1; VACUUM t", None),
+        ("COPY INTO t FROM '/p' FILEFORMAT = CSV", "COPY INTO"),
+        ("create bloomfilter index on table t for columns (a)", "CREATE BLOOMFILTER INDEX"),
+        ("FSCK REPAIR TABLE t DRY RUN", "FSCK REPAIR TABLE"),
+        ("undrop table a.t", "UNDROP TABLE"),
+        ("UNDROP TABLE WITH ID 'x'", "UNDROP TABLE"),
+        ("APPLY CHANGES INTO live.t FROM stream(s) KEYS (id) SEQUENCE BY n", "APPLY CHANGES"),
+        ("copy t into u", None),
+        ("BEGIN COPY INTO t FROM '/p'; END", "COPY INTO"),
     ],
 )
 def test_statements_of_delta_are_told_by_their_first_words(text, command):
@@ -61,6 +69,11 @@ def test_statements_of_delta_are_told_by_their_first_words(text, command):
         ("VACUUM IDENTIFIER(:t)", None, None),
         ("DESCRIBE HISTORY IDENTIFIER(:t) LIMIT 1", None, None),
         ("BEGIN SELECT 1;;VACUUM `a;b`; END", "`a;b`", None),
+        ("COPY INTO '/a/b' FROM x", None, "/a/b"),
+        ("CREATE BLOOMFILTER INDEX ON a.b FOR COLUMNS (c)", "a.b", None),
+        ("FSCK REPAIR TABLE delta.`/a`", "delta.`/a`", None),
+        ("UNDROP TABLE WITH ID 'x'", None, None),
+        ("APPLY CHANGES INTO live.t FROM s", "t", None),
     ],
 )
 def test_the_table_is_read_as_it_is_written(text, table, path):

@@ -44,6 +44,8 @@ def test_vacuum(spark, delta, table_path):
         assert [row.path for row in spark.sql(f"VACUUM delta.`{table_path}` FULL RETAIN 0 HOURS").collect()] == [
             f"file:{table_path}"
         ]
+        for hours in ("168D", "1e3", "1e400", "168L"):
+            assert spark.sql(f"VACUUM {delta} RETAIN {hours} HOURS DRY RUN").count() == 0
         left = [row.path for row in spark.sql(f"VACUUM '{table_path}' DRY RUN RETAIN 0 HOURS").collect()]
         assert left == [f"file:{table_path}/p=1"]  # the folder is empty now
     finally:
@@ -126,10 +128,60 @@ def test_clones(spark, delta, table_path, tmp_path):
     assert (detail.location, detail.properties) == (f"file:{where}", {"a.b": "x", "c.d": "1"})
     target = f"delta.`{tmp_path}/by path`"
     assert spark.sql(f"CREATE TABLE {target} CLONE {delta}").first().num_copied_files == 4
-    with pytest.raises(InvalidOptionError, match="DELTA_CLONE_AMBIGUOUS_TARGET"):
-        spark.sql(f"CREATE TABLE {target} CLONE {delta} LOCATION '{where}'")
     for each in (copy, other):
         spark.sql(f"DROP TABLE {each}")
+
+
+def test_the_place_of_a_clone(spark, delta, tmp_path):
+    target = f"delta.`{tmp_path}/by path`"
+    for place in (f"{tmp_path}/other", "by path"):
+        with pytest.raises(InvalidOptionError, match="DELTA_CLONE_AMBIGUOUS_TARGET"):
+            spark.sql(f"CREATE TABLE {target} CLONE {delta} LOCATION '{place}'")
+    for name in (f"{delta}_copy", "delta.`by/path`"):
+        place = "" if name.startswith("delta.") else "LOCATION 'by path'"
+        with pytest.raises(InvalidOptionError, match="DELTA_INVALID_CLONE_PATH"):
+            spark.sql(f"CREATE TABLE {name} CLONE {delta} {place}")
+    assert not spark.catalog.tableExists(f"{delta}_copy")
+    for place in (f"{tmp_path}/by path", f"file:{tmp_path}/by path/"):
+        spark.sql(f"CREATE OR REPLACE TABLE {target} CLONE {delta} LOCATION '{place}'")
+    assert ids(spark, target) == list(range(20))
+
+
+def test_only_delta_tables_are_cloned(spark, delta, name, tmp_path):
+    spark.range(3).write.parquet(f"{tmp_path}/files")
+    spark.sql(f"CREATE TABLE {name}_csv (id INT) USING csv")
+    spark.sql(f"CREATE TEMPORARY VIEW {name}_view AS SELECT 1 AS id")
+    try:
+        formats = {
+            f"parquet.`{tmp_path}/files`": "parquet",
+            "iceberg.`/p`": "iceberg",
+            f"{name}_csv": "csv",
+            f"{name}_view": "View",
+        }
+        for source, kind in formats.items():
+            with pytest.raises(AnalysisException, match="DELTA_CLONE_UNSUPPORTED_SOURCE") as caught:
+                spark.sql(f"CREATE TABLE {name}_copy SHALLOW CLONE {source}")
+            assert f"whose format is {kind}." in str(caught.value)
+        for begin in ("CREATE TABLE", "CREATE OR REPLACE TABLE", "CREATE TABLE IF NOT EXISTS"):
+            with pytest.raises(AnalysisException, match="DELTA_ONLY_OPERATION"):
+                spark.sql(f"{begin} {name}_view CLONE {delta}")
+        assert spark.table(f"{name}_view").collect() == [(1,)]
+    finally:
+        spark.catalog.dropTempView(f"{name}_view")
+        spark.sql(f"DROP TABLE {name}_csv")
+
+
+def test_optimize_full_is_for_clustered_tables(spark, delta, tmp_path):
+    for more in ("", " ZORDER BY (id)", " WHERE p = 1", " WHERE p = 1 ZORDER BY (id)"):
+        with pytest.raises(UnsupportedFeatureError, match="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED"):
+            spark.sql(f"OPTIMIZE {delta} FULL{more}")
+    clustered = f"delta.`{tmp_path}/clustered`"
+    bayou.DeltaTable.create(spark).location(f"{tmp_path}/clustered").addColumn("id", "INT").clusterBy("id").execute()
+    for more, error in {"ZORDER BY (id)": "WITH_ZORDER_BY", "WHERE id = 1 ZORDER BY (id)": "WITH_PARTITION_PREDICATE"}.items():
+        for full in ("", "FULL "):
+            with pytest.raises(UnsupportedFeatureError, match=f"DELTA_CLUSTERING_{error}"):
+                spark.sql(f"OPTIMIZE {clustered} {full}{more}")
+    assert spark.sql(f"OPTIMIZE {clustered} FULL").count() == 1
 
 
 def test_convert(spark, name, tmp_path):

@@ -116,6 +116,7 @@ class ReplacingInsert:
         named: the columns that the statement lists.
         evolves: whether it says WITH SCHEMA EVOLUTION.
         query: the rows.
+        is_in_node: whether Spark's node has the clause. If not, the node is an INSERT that replaces nothing.
     """
 
     table: list[str] | None
@@ -126,6 +127,7 @@ class ReplacingInsert:
     named: Sequence[str]
     evolves: bool
     query: JavaObject
+    is_in_node: bool = True
 
     @classmethod
     def of(cls, jvm: Jvm, insert: JavaObject) -> ReplacingInsert:
@@ -143,6 +145,78 @@ class ReplacingInsert:
             evolves=bool(insert.withSchemaEvolution()),
             query=insert.query(),
         )
+
+
+def unwrapped(plan: JavaObject) -> JavaObject:
+    """A parsed statement, or the one that an EXPLAIN explains."""
+    return plan.logicalPlan() if plan.nodeName() == "ExplainCommand" else plan
+
+
+def rewrapped(jvm: Jvm, plan: JavaObject, statement: JavaObject) -> JavaObject:
+    """Another statement in the place of the one that `unwrapped` gave."""
+    return jvm.static("bayou.Nodes").replaced(plan, "logicalPlan", statement) if plan.nodeName() == "ExplainCommand" else statement
+
+
+def knows_clustering(jvm: Jvm) -> bool:
+    """Whether Spark's parser knows CREATE TABLE ... CLUSTER BY."""
+    return jvm.has_class("org.apache.spark.sql.connector.expressions.ClusterByTransform")
+
+
+def knows_replacing(jvm: Jvm) -> bool:
+    """Whether Spark's parser knows INSERT ... REPLACE USING and REPLACE ON."""
+    return jvm.has_class("org.apache.spark.sql.catalyst.plans.logical.InsertReplaceUsing")
+
+
+def partitioning_of(jvm: Jvm, create: JavaObject) -> list[str]:
+    """The names of the transforms that a CREATE or REPLACE TABLE partitions by."""
+    return [str(each.name()) for each in jvm.list_of(create.partitioning())]
+
+
+def with_clustering(jvm: Jvm, create: JavaObject, columns: Sequence[str]) -> JavaObject:
+    """A CREATE or REPLACE TABLE with clustering columns: `cluster_by` without columns, and the columns as transforms of their own.
+
+    Spark looks for the columns of its own transforms only in any case, and has none before 4.0 that takes several.
+
+    Args:
+        jvm: the bridge.
+        create: the statement, with or without a query.
+        columns: the columns, as SQL has them.
+    """
+    package = "org.apache.spark.sql.connector.expressions"
+    made = [jvm.static(f"{package}.ApplyTransform")("cluster_by", jvm.seq([]))]
+    made += [jvm.static(f"{package}.Expressions").identity(each) for each in columns]
+    return jvm.static("bayou.Nodes").replaced(create, "partitioning", jvm.seq(made))
+
+
+def with_own_queries(jvm: Jvm, statement: JavaObject) -> JavaObject:
+    """An INSERT that has the queries of the WITH before it in its own query; any other statement as it is."""
+    if statement.nodeName() != "UnresolvedWith":
+        return statement
+    nodes, insert = jvm.static("bayou.Nodes"), statement.child()
+    return nodes.replaced(insert, "query", nodes.replaced(statement, "child", insert.query()))
+
+
+def replacing_insert(
+    jvm: Jvm, insert: JavaObject, *, columns: Sequence[str] | None, condition: str, alias: str | None
+) -> ReplacingInsert:
+    """An InsertIntoStatement and the clause that was cut out of its text."""
+    return ReplacingInsert(
+        table=parts_of_name(jvm, insert.table()),
+        columns=None if columns is None else list(columns),
+        condition=condition,
+        alias=alias,
+        by_name=bool(insert.byName()),
+        named=[str(each) for each in jvm.list_of(insert.userSpecifiedCols())],
+        evolves=False,
+        query=insert.query(),
+        is_in_node=False,
+    )
+
+
+def with_named_query(jvm: Jvm, insert: JavaObject, name: str) -> JavaObject:
+    """An InsertIntoStatement whose query has a name."""
+    aliases = jvm.module("org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias")
+    return jvm.static("bayou.Nodes").replaced(insert, "query", aliases.apply(name, insert.query()))
 
 
 def has_computed_table(table: JavaObject) -> bool:

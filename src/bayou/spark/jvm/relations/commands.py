@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.spark.jvm.core.session import dataset, java_session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -71,3 +71,18 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
     plan.run(session)
     counts: str = plan.counts()
     return counts
+
+
+def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mapping[str, str]) -> None:
+    """Runs a parsed INSERT OVERWRITE with options of the writer. Spark 3.5 does not take those of the statement's relation.
+
+    Args:
+        jvm: the bridge.
+        spark: the session.
+        insert: the statement, not resolved. Its relation has no options.
+        options: the options.
+    """
+    session = java_session(spark)
+    execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
+    write = execution.analyzed()
+    dataset(jvm, session, jvm.static("bayou.Nodes").replaced(write, "writeOptions", jvm.scala_map(dict(options))))

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import InvalidSchemaError, SqlSyntaxError
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
@@ -142,6 +142,30 @@ def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: i
 def string_value(session: JavaObject, literal: str) -> str:
     """What a string literal means, as Spark reads it."""
     return str(session.sessionState().sqlParser().parseExpression(literal).value())
+
+
+def parsed_statement(session: JavaObject, text: str) -> JavaObject:
+    """A statement as the session's parser has it, with bayou's before Spark's.
+
+    Raises:
+        SqlSyntaxError: it is wrong.
+    """
+    try:
+        return session.sessionState().sqlParser().parsePlan(text)
+    except ParseException as error:
+        what = re.sub(r"^\[[\w.]+\] ", "", reason_of(error))
+        raise SqlSyntaxError(what, next_step="Correct the statement; docs/sql.md has its clauses.") from None
+
+
+def are_parsed(session: JavaObject, condition: str, query: str) -> bool:
+    """Whether Spark's parser takes a text for an expression, and another one for a query."""
+    parser = session.sessionState().sqlParser()
+    try:
+        parser.parseExpression(condition)
+        parser.parseQuery(query)
+    except FAILED_CALL:
+        return False
+    return True
 
 
 def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:

@@ -30,6 +30,10 @@ BEGINNINGS: Final[Mapping[str, tuple[str, ...]]] = {
         "CREATE TABLE ... CLUSTER",
         "REPLACE TABLE ... CLUSTER",
     ),
+    "INSERT ... REPLACE before Spark 4.2": ("INSERT ... REPLACE",),
+    "statements that are refused by name": (
+        *("COPY INTO", "CREATE BLOOMFILTER", "DROP BLOOMFILTER", "FSCK REPAIR TABLE", "UNDROP TABLE", "APPLY CHANGES"),
+    ),
     "scripts, which cannot have these statements": ("BEGIN",),
 }
 """The beginnings of each kind of statement. A word behind `...` has to follow somewhere.

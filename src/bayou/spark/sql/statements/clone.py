@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.errors import TableExistsError, TableNotFoundError, redact_uri
+from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError, UnsupportedFeatureError, redact_uri
 from bayou.spark.create.clone import clone_table
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
 from bayou.spark.sql.statements.maintenance import read_moment, wanted_moment
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.context import Context, StatementTable
     from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
+_FILES: Final = frozenset({"avro", "binaryfile", "csv", "iceberg", "json", "orc", "parquet", "text", "xml"})
+"""Formats that Spark reads by ``format.`/a/path` ``."""
 _COUNTS: Final = (
     *("source_table_size", "source_num_of_files", "num_removed_files", "num_copied_files"),
     *("removed_files_size", "copied_files_size"),
@@ -114,10 +116,11 @@ class Clone:
 
     def _prepared(self, context: Context) -> tuple[StatementTable, Snapshot, str, bool]:
         """The source, its version, the target's name, and whether there is a table, as far as that has to be known."""
-        table = context.table(self.source, "CLONE")
+        table = self._source(context)
         if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
         target = context.name_of(self.target)
+        _refuse_view(context, target)
         is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
         if not is_there and not self.creates:
             raise TableNotFoundError(
@@ -145,18 +148,58 @@ class Clone:
         )
         return done
 
+    def _source(self, context: Context) -> StatementTable:
+        """The table that is cloned.
+
+        Raises:
+            UnsupportedFeatureError: it is a view, or a table that is not a Delta table.
+        """
+        if context.path_of(self.source) is None:
+            text = context.name_of(self.source)
+            name = context.catalog.name(text)
+            entry = context.catalog.entry(name)
+            of_files = context.parts(text)[0].lower()
+            if entry is not None and (entry.is_view or entry.provider != "delta"):
+                raise _unsupported(name.text, "View" if entry.is_view else entry.provider or "Unknown")
+            if entry is None and of_files in _FILES and "/" in name.text and context.catalog.has_paths():
+                raise _unsupported(redact_uri(name.text), of_files)
+        return context.table(self.source, "CLONE")
+
     def _is_there(self, context: Context, target: str) -> bool:
         name = context.catalog.name(target)
         if name.path is None:
-            is_there = context.catalog.entry(name) is not None
-            if is_there:
-                context.entry(name, "CREATE TABLE CLONE")  # a view is an error
-            return is_there
+            return context.catalog.entry(name) is not None
         try:
             context.application.logs.get(qualify(name.path).uri, {}).version()
         except TableNotFoundError:
             return False
         return True
+
+
+def _refuse_view(context: Context, target: str) -> None:
+    name = context.catalog.name(target)
+    entry = None if name.path is not None else context.catalog.entry(name)
+    if entry is not None and entry.is_view:
+        raise InvalidOptionError(
+            f"CLONE is only supported for Delta tables, and {name.text} is a view.",
+            table=name.text,
+            operation="CLONE",
+            error_class="DELTA_ONLY_OPERATION",
+            sql_state="0AKDD",
+            option="target",
+            next_step="Give the clone another name, or drop the view first.",
+        )
+
+
+def _unsupported(name: str, provider: str) -> UnsupportedFeatureError:
+    return UnsupportedFeatureError(
+        f"Unsupported clone source '{name}', whose format is {provider}. bayou clones only Delta tables.",
+        table=name,
+        error_class="DELTA_CLONE_UNSUPPORTED_SOURCE",
+        sql_state="0AKDC",
+        features=[f"CLONE of the format {provider}"],
+        next_step="Copy the rows: CREATE TABLE ... USING delta AS SELECT * FROM the source.",
+    )
 
 
 def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:

@@ -16,6 +16,7 @@ from bayou.spark.maintenance.optimize import OptimizeRequest, plan_optimize
 from bayou.spark.maintenance.optimize_result import RESULT_SCHEMA
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
 from bayou.spark.sql.statements.plan_text import compaction_lines, restore_lines, table_line, vacuum_lines
+from bayou.spark.table.optimize import DeltaOptimizeBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -144,30 +145,17 @@ class Optimize:
 
     def run(self, context: Context) -> DataFrame:
         """Rewrite the files; gives the path and the metrics."""
-        builder = context.table(self.table, "OPTIMIZE").optimize()
-        if self.where is not None:
-            builder = builder.where(context.condition(self.where))
-        self._check()
-        if self.is_full:
-            return builder.executeFull()
-        return builder.executeZOrderBy(*self.z_order) if self.z_order else builder.executeCompaction()
+        table = context.table(self.table, "OPTIMIZE")
+        where = () if self.where is None else (context.condition(self.where),)
+        request = OptimizeRequest(where=where, z_order=self.z_order)
+        builder = DeltaOptimizeBuilder(table._altered(), request)  # noqa: SLF001  (of this package)
+        return builder.executeFull() if self.is_full else builder.executeCompaction()
 
     def explain(self, context: Context) -> list[str]:
         """Which files it would rewrite, in which bins, and why."""
-        self._check()
         where = () if self.where is None else (context.condition(self.where),)
         table = context.table(self.table, "OPTIMIZE").session_table
         return _rewrite_lines(table, OptimizeRequest(where=where, z_order=self.z_order, is_full=self.is_full))
-
-    def _check(self) -> None:
-        if self.is_full and self.z_order:
-            raise InvalidOptionError(
-                "OPTIMIZE FULL clusters a table by its own columns, and ZORDER BY names others.",
-                table=self.table.text,
-                error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-                sql_state="42613",
-                next_step="Leave FULL or ZORDER BY out.",
-            )
 
 
 @raised_as_pyspark
@@ -210,13 +198,11 @@ class Reorg:
     def run(self, context: Context) -> DataFrame:
         """Rewrite the files; gives the path and the metrics."""
         table = context.table(self.table, "REORG TABLE")
-        self._check()
         return table.reorg(None if self.where is None else context.condition(self.where))
 
     def explain(self, context: Context) -> list[str]:
         """Which files it would rewrite, and why. Reads the footers of files without deletion vectors."""
         table = context.table(self.table, "REORG TABLE").session_table
-        self._check()
         where = () if self.where is None else (context.condition(self.where),)
         return _rewrite_lines(table, OptimizeRequest(where=where, purges=True))
 

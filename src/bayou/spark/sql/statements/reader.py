@@ -15,7 +15,9 @@ from bayou.spark.sql.statements.parameters import FilledText
 
 _PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
 _STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
-_NUMBER: Final = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:E[+-]?\d+)?)(?:L|S|Y|D|F|BD)?", re.ASCII | re.IGNORECASE)
+_NUMBER: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_TYPED: Final = re.compile(rf"(?P<number>{_NUMBER.pattern})B?D|(?P<whole>\d+)[LSY]", re.ASCII | re.IGNORECASE)
+"""Literals that say their type, as 12D and 12L do."""
 _INTEGER: Final = re.compile(r"(\d+)[LSY]?", re.ASCII | re.IGNORECASE)
 
 
@@ -77,10 +79,21 @@ class Reader:
         return self._at == len(self._words)
 
     @property
+    def next_is_name(self) -> bool:
+        """Whether what comes next may be a part of a name."""
+        word = self._peek()
+        return word is not None and word.is_name
+
+    @property
     def position(self) -> int:
         """Where in the text the next word begins."""
         word = self._peek()
         return len(self.text) if word is None else word.start
+
+    @property
+    def end_of_read(self) -> int:
+        """Where in the text the last word that was read ends."""
+        return self._words[self._at - 1].end if self._at else 0
 
     def has(self, word: str) -> bool:
         """Whether a word is among those that are not read yet."""
@@ -140,6 +153,10 @@ class Reader:
             self.expect(")")
         return tuple(found)
 
+    def copied(self) -> Reader:
+        """A reader of the words that are not read yet."""
+        return Reader(self.text, self._words[self._at :])
+
     def table(self) -> TableReference:
         """Read a table's name, its path in quotes, or `IDENTIFIER(...)`."""
         word = self._peek()
@@ -190,7 +207,7 @@ class Reader:
         return int(found[1])
 
     def number(self) -> str:
-        """Read a number, which may have a sign.
+        """Read a number, which may have a sign; gives it without the letters of its type, as `12` for `12D`.
 
         Raises:
             SqlSyntaxError: something else comes next.
@@ -198,11 +215,11 @@ class Reader:
         sign = "-" if self.take("-") else ""
         word = self._peek()
         self._wanted.append("a number")
-        found = None if word is None else _NUMBER.fullmatch(word.text)
-        if found is None:
+        typed = None if word is None else _TYPED.fullmatch(word.text)
+        if word is None or (typed is None and _NUMBER.fullmatch(word.text) is None):
             raise self.error()
         self._read(1)
-        return sign + found[1]
+        return sign + (word.text if typed is None else typed["number"] or typed["whole"])
 
     def until(self, *ends: tuple[str, ...]) -> str:
         """Read up to words that stand outside of parentheses, or to the end; gives the text between.
@@ -220,6 +237,19 @@ class Reader:
             self._wanted.append("an expression")
             raise self.error()
         return self.text[self._words[start].start : self._words[self._at - 1].end]
+
+    def skip(self) -> None:
+        """Read the next word, whatever it is, or all of what stands in parentheses.
+
+        Raises:
+            SqlSyntaxError: a parenthesis is not closed.
+        """
+        is_open = self.next_is("(")
+        self._read(1)
+        while is_open and not self.take(")"):
+            if self.is_at_end:
+                raise self.error()
+            self.skip()
 
     def expression(self, *ends: tuple[str, ...]) -> Written:
         """Read an expression, as `until` does; tells whether it is a string literal alone."""
@@ -261,7 +291,8 @@ class Reader:
         )
 
     def _plain_value(self) -> str:
-        return (self.take_one("TRUE", "FALSE") or self.number()).lower()
+        truth = self.take_one("TRUE", "FALSE")
+        return self.number() if truth is None else truth.lower()
 
     def _part(self) -> None:
         word = self._peek()

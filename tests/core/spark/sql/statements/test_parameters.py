@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.spark.sql.statements.test_reader import words_in
+from tests.core.spark.sql.statements.fixture_words import words_in
 
 from bayou.spark.sql.statements.parameters import FilledText, parameters_in
 

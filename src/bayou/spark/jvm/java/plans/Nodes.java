@@ -2,6 +2,8 @@
 package bayou;
 
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -61,12 +63,16 @@ public final class Nodes {
     return builder instanceof scala.Function1 ? ((scala.Function1) builder).apply(parts) : ((scala.Function2) builder).apply(parts, part(computed, "children"));
   }
 
-  // By name, because Scala 2.12 has no names of parts: there the fields of a class are in the order of its parts.
+  // By name, because Scala 2.12 has no names of parts: there the final fields of a class are in the order of its parts. What a
+  // trait works out when it is needed may come before them, and is not final.
   private static String name(Product node, int place) throws ReflectiveOperationException {
     try {
       return (String) node.getClass().getMethod("productElementName", new Class[] {int.class}).invoke(node, new Object[] {Integer.valueOf(place)});
     } catch (NoSuchMethodException older) {
-      return node.getClass().getDeclaredFields()[place].getName();
+      Field[] fields = node.getClass().getDeclaredFields();
+      int at = -1;
+      for (int i = 0; i < fields.length; i++) if (Modifier.isFinal(fields[i].getModifiers()) && !Modifier.isStatic(fields[i].getModifiers()) && ++at == place) return fields[i].getName();
+      throw new IllegalStateException(node.getClass().getName() + " has no part " + place, older);
     }
   }
 }

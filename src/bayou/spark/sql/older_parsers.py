@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CREATE TABLE ... CLUSTER BY and INSERT ... REPLACE on Sparks whose parser does not know these clauses.
+
+The clause is cut out of the text, Spark parses the rest, and the clause is put into the plan.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.errors import SqlSyntaxError
+from bayou.spark.jvm.catalyst import parsed_nodes
+from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.relations.parser import are_parsed, parsed_statement, substituted, table_name, words_of
+from bayou.spark.sql.replacing_inserts import write_of
+from bayou.spark.sql.statements.newer_clauses import ClusteredCreation, ReplacingStatement, without
+from bayou.spark.sql.statements.reader import Reader
+
+if TYPE_CHECKING:
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.relations.words import Word
+    from bayou.spark.session.application import Application
+    from bayou.spark.sql.statements.newer_clauses import Query
+
+_DEFAULT_SOURCE = "spark.sql.sources.default"
+
+
+class OlderParsers:
+    """Parses statements with newer clauses, for one application. It runs none."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._knows_clustering = parsed_nodes.knows_clustering(application.jvm)
+        self._knows_replacing = parsed_nodes.knows_replacing(application.jvm)
+
+    def of_text(self, text: str) -> JavaObject | None:
+        """The plan of a text that Spark's parser refused; None if it has no such clause, or is not about a Delta table.
+
+        Raises:
+            SqlSyntaxError: it has such a clause, and is wrong.
+        """
+        jvm = self._application.jvm
+        mentioned = text.upper()
+        clusters = not self._knows_clustering and "CLUSTER" in mentioned
+        replaces = not self._knows_replacing and "REPLACE" in mentioned and "INSERT" in mentioned
+        if not clusters and not replaces:
+            return None
+        text = substituted(jvm, text)
+        words = words_of(jvm, text)
+        if clusters:
+            creation = ClusteredCreation.read(_reader(text, words))
+            if creation is not None:
+                return self._creation(text, creation)
+        insert = ReplacingStatement.read(_reader(text, words)) if replaces else None
+        return None if insert is None else self._insert(text, insert)
+
+    def _creation(self, text: str, creation: ClusteredCreation) -> JavaObject | None:
+        jvm, spark = self._application.jvm, active_session(self._application.jvm)
+        session = java_session(spark)
+        provider = creation.provider or spark.conf.get(_DEFAULT_SOURCE) or ""
+        name = creation.table.name
+        if provider.strip("`").lower() != "delta" or (name is not None and table_name(jvm, session, name) is None):
+            return None
+        plan = parsed_statement(session, without(text, [creation.place]))
+        create = parsed_nodes.unwrapped(plan)
+        other = parsed_nodes.partitioning_of(jvm, create)
+        if other:
+            what, word = (
+                ("BUCKETING", "CLUSTERED BY INTO BUCKETS") if "bucket" in other[0] else ("PARTITIONED_BY", "PARTITIONED BY")
+            )
+            raise SqlSyntaxError(
+                f"Cannot specify both CLUSTER BY and {word}.",
+                table=creation.table.text,
+                error_class=f"SPECIFY_CLUSTER_BY_WITH_{what}_IS_NOT_ALLOWED",
+                sql_state="42908",
+                next_step=f"Leave {word} out to cluster the table.",
+            )
+        return parsed_nodes.rewrapped(jvm, plan, parsed_nodes.with_clustering(jvm, create, creation.columns))
+
+    def _insert(self, text: str, statement: ReplacingStatement) -> JavaObject | None:
+        jvm = self._application.jvm
+        session = java_session(active_session(jvm))
+        name = statement.table.name
+        if name is not None and table_name(jvm, session, name) is None:
+            return None
+        query = self._query(text, statement, session)
+        start, end = statement.place
+        condition = "" if statement.columns is not None else text[end : query.start].strip()
+        cut = [statement.alias_place, (start, query.start if condition else end), query.alias_place]
+        plan = parsed_statement(session, without(text, cut))
+        insert = parsed_nodes.with_own_queries(jvm, parsed_nodes.unwrapped(plan))
+        if query.alias is not None:
+            insert = parsed_nodes.with_named_query(jvm, insert, _plain(query.alias))
+        alias = None if statement.alias is None else _plain(statement.alias)
+        columns = None if statement.columns is None else [_plain(each) for each in statement.columns]
+        found = parsed_nodes.replacing_insert(jvm, insert, columns=columns, condition=condition, alias=alias)
+        command = write_of(self._application, insert, found)
+        return None if command is None else parsed_nodes.rewrapped(jvm, plan, command)
+
+    def _query(self, text: str, statement: ReplacingStatement, session: JavaObject) -> Query:
+        """The query of an INSERT: of REPLACE ON, the first one with a condition before it.
+
+        Raises:
+            SqlSyntaxError: there is none.
+        """
+        if statement.columns is not None:
+            return statement.queries[0]
+        end = statement.place[1]
+        for each in statement.queries:
+            query = text[each.start :] if each.alias is None else text[each.start : each.alias_place[0]]
+            if are_parsed(session, text[end : each.start], query.rstrip().rstrip(";")):
+                return each
+        raise SqlSyntaxError(
+            "REPLACE ON needs a condition and, behind it, a query.",
+            table=statement.table.text,
+            next_step="Correct the statement, as INSERT INTO t REPLACE ON t.id = s.id (SELECT ...) AS s.",
+        )
+
+
+def _reader(text: str, words: list[Word]) -> Reader:
+    """A reader behind EXPLAIN and its mode."""
+    reader = Reader(text, words)
+    if reader.take("EXPLAIN"):
+        reader.take_one("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
+    return reader
+
+
+def _plain(name: str) -> str:
+    """A name of one part without backticks."""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
