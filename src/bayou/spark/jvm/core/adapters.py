@@ -47,6 +47,7 @@ _INDISPENSABLE = frozenset(
     {
         *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
         *(
+            "LogRows.java",
             "NamedError.java",
             "NewSessions.java",
             "OwnSql.java",
@@ -62,6 +63,7 @@ _INDISPENSABLE = frozenset(
 _LOST_WITH = {
     "Catalog": "SQL and DataFrame writers on tables by name",
     "Parser": "DELETE, UPDATE and MERGE with counts and schema evolution as SQL, and statements that Spark does not parse",
+    "Functions": "table_changes, table_history, table_detail and table_files in SQL",
     "RowChange": "DELETE, UPDATE and MERGE as SQL",
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",
@@ -239,9 +241,16 @@ class Adapters:
             "SESSION": self._type_of_session(),
             "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
             "PARENT": _SPARKS_CATALOG,
+            "CHANGELOG": self._known_or_object("Changelog"),
+            "CHANGESASKED": self._known_or_object("ChangelogContext"),
             # Scala 2.12 has an interface of its own for it, and Spark asks for that one.
             "SERIALIZABLE": _SCALAS_OWN if self._jvm.has_class(_SCALAS_OWN) else "java.io.Serializable",
         }
+
+    def _known_or_object(self, name: str) -> str:
+        """A type of Spark's catalogs; any type on a Spark without it, which calls no method that takes one."""
+        found = f"org.apache.spark.sql.connector.catalog.{name}"
+        return found if self._jvm.has_class(found) else "java.lang.Object"
 
     @staticmethod
     def _source(name: str, placeholders: Mapping[str, str]) -> str:

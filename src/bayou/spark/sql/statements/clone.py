@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.errors import TableExistsError, TableNotFoundError
+from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError
 from bayou.spark.create.clone import clone_table
 from bayou.spark.sql.statements.maintenance import read_moment, time_of, version_of
 from bayou.storage import qualify
@@ -85,7 +85,8 @@ class Clone:
         """Make the clone; gives counts."""
         location = None if self.location is None else context.string(self.location)
         properties = {context.key(key): context.text(value) for key, value in self.properties}
-        table = context.table(self.source, "CLONE")
+        reference, suffix = context.travelled(self.source)
+        table = context.table(reference, "CLONE")
         altered = table._altered()  # noqa: SLF001  (of this package)
         if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
@@ -100,7 +101,15 @@ class Clone:
                 error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
                 sql_state="42P01",
             )
-        wanted = {} if self.moment is None else _wanted(context, *self.moment)
+        wanted = suffix if self.moment is None else _wanted(context, *self.moment)
+        if suffix and self.moment is not None:
+            raise InvalidOptionError(
+                "The source names a version, and the statement names another one.",
+                table=self.source.text,
+                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+                sql_state="42613",
+                next_step="name the version once.",
+            )
         source = altered.log.snapshot(**wanted, time_zone=context.time_zone)
         try:
             _, done = clone_table(
