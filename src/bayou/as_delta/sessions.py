@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
-from bayou.as_delta.statements import may_change_rows, refusal
+from bayou.as_delta.statements import may_change_rows
 from bayou.spark.dml.core.result import row_of_counts
 from bayou.spark.enable import enable
-from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.system_properties import change_spark_properties
 from bayou.spark.jvm.relations.commands import counts_of_statement
@@ -185,19 +183,10 @@ def _enable(spark: Any) -> None:
 
 
 def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`SparkSession.sql` with the rows that delta-spark gives for statements that only its parser knows, or that change rows.
-
-    What bayou does not do yet is refused by its name.
-    """
+    """`SparkSession.sql` with the rows that delta-spark gives for statements that change rows."""
 
     def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
-        try:
-            frame = original(self, sqlQuery, *arguments, **options)
-        except AnalysisException as error:
-            missing = refusal(sqlQuery, error)
-            if missing is None:
-                raise
-            raise as_pyspark(missing) from error
+        frame = original(self, sqlQuery, *arguments, **options)
         counts = counts_of_statement(frame) if may_change_rows(sqlQuery) else None
         return frame if counts is None else row_of_counts(self, counts)
 
