@@ -11,6 +11,7 @@ from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
+from bayou.spark.sql.functions.described import DescribedQueries
 from bayou.spark.sql.refused_statements import LackingStatements
 from bayou.spark.sql.replacing_inserts import as_write
 from bayou.spark.sql.statements.statements import StatementCommands
@@ -28,10 +29,11 @@ class ParsedStatements:
         self._constraints = ConstraintStatements(application)
         self._lacking = LackingStatements(application)
         self._commands = StatementCommands(application)
+        self._described = DescribedQueries(application)
         self._is_known = knows_constraints(application.jvm)
 
-    def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | None:
-        """The command for a statement; None leaves it to Spark.
+    def __call__(self, text: str | None, parsed: JavaObject | None) -> JavaObject | str | None:
+        """The command for a statement, or another text that Spark parses instead of it; None leaves it to Spark.
 
         Args:
             text: the statement; None for one of a script's.
@@ -55,12 +57,14 @@ class ParsedStatements:
                 return with_checks_as_properties(self._application, parsed)
         return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
 
-    def _of_refused(self, text: str) -> JavaObject | None:
-        found = None
+    def _of_refused(self, text: str) -> JavaObject | str | None:
+        found: JavaObject | str | None = None
         if not self._is_known and "constraint" in text.lower():
             found = self._constraints.of_text(text)
         if found is None:
             found = self._commands.of_text(text)
+        if found is None:
+            found = self._described.of_text(text)
         if found is None:
             self._lacking.refuse_text(text)
         return found

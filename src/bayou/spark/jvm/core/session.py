@@ -93,6 +93,7 @@ def _install_parser(jvm: Jvm, session: JavaObject) -> None:
     lost = {
         "bayou.Parser": "SQL does not know constraints before Spark 4.1, and DELETE, UPDATE and MERGE are what Spark makes of them",
         "bayou.ExecutedPlans": "DataFrame.mergeInto is what Spark makes of it",
+        "bayou.Functions": "SQL has no table_changes, table_history, table_detail and table_files",
     }
     for name, what in lost.items():
         try:

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from tests.support.spark_words import words
 
 from bayou.errors import SqlSyntaxError
-from bayou.spark.jvm.relations.words import Word
 from bayou.spark.sql.statements.alteration import ClusterBy, Convert, DropFeature, SyncIdentity
 from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
@@ -16,23 +14,9 @@ from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, 
 from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 from bayou.spark.sql.statements.statements import read_statement
 
-# As Spark's lexer, as far as these texts go.
-KINDS = {
-    "BACKQUOTED_IDENTIFIER": r"`(?:``|[^`])*`",
-    "STRING_LITERAL": r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"",
-    "IDENTIFIER": r"\w*[^\W\d]\w*",
-    "INTEGER_VALUE": r"\d+(?:\.\d+)?",
-    "": r"[^\s\w]",
-}
-WORDS = re.compile("|".join(f"(?P<k{i}>{pattern})" for i, pattern in enumerate(KINDS.values())))
-COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
-
 
 def read(text):
-    plain = COMMENTS.sub(lambda found: " " * len(found[0]), text)
-    kinds = list(KINDS)
-    words = [Word(kinds[int(found.lastgroup[1:])], found[0], found.start(), found.end()) for found in WORDS.finditer(plain)]
-    return read_statement(Reader(text, words))
+    return read_statement(Reader(text, words(text)))
 
 
 T = TableReference("t")

@@ -48,7 +48,10 @@ public class Parser implements InvocationHandler {
       if (found == null && method.getName().equals("parseMultipartIdentifier") && arguments[0].equals("") && Callers.include("CatalogImpl", ""))
         throw new UnsupportedOperationException("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " cannot list temporary views beside a session catalog that is not its own. Next: use SHOW TABLES, or Spark 3.5.4.", unknown);
       if (found == null) throw unknown;
-      return found;
+      if (!(found instanceof String)) return found;
+      Object[] again = (Object[]) arguments.clone();  // another text that means the same, with the same parameters
+      again[0] = found;
+      return invoke(proxy, method, again);
     }
   }
 
