@@ -252,3 +252,28 @@ def comments(on: Place) -> None:
     described = {row[0]: row[1] for row in on.sql(f"describe table extended {name}").collect()}
     if described.get("Comment") != "orders":
         raise AssertionError(described)
+
+
+@operation
+def functions_that_make_tables(on: Place) -> None:
+    name = on.named((1, "a"), (2, "b"), properties=" tblproperties ('delta.enableChangeDataFeed' = 'true')")
+    on.sql(f"delete from {name} where id = 1")
+    changes = on.sql(f"select id, _change_type from table_changes('{name}', current_timestamp() - interval 1 day)")
+    equal(changes, [(1, "delete"), (1, "insert"), (2, "insert")])
+    refused(lambda: on.sql(f"select * from table_changes('{name}', null)"), "DELTA_CDC_READ_NULL_RANGE_BOUNDARY")
+    last = on.sql(f"describe history {name} limit 1").first().version
+    equal(on.sql(f"select version from table_history('{name}') where version > 0 order by version desc limit 1"), [(last,)])
+    equal(on.sql(f"select max(version) from (describe history {name} limit 2)"), [(last,)])
+    equal(on.sql(f"select count(*) from (describe detail {name}) where format = 'delta'"), [(1,)])
+    equal(on.sql(f"select sum(numRecords) - sum(coalesce(deletionVectorCardinality, 0)) from table_files('{name}')"), [(1,)])
+    equal(on.spark.newSession().sql(f"select count(*) from table_history('default.{name}')"), [(last + 1,)])
+
+
+@operation
+def versions_at_the_end_of_names(on: Place) -> None:
+    name = on.named((1, "a"))
+    before = on.sql(f"describe history {name} limit 1").first().version
+    on.sql(f"insert into {name} values (2, 'b')")
+    equal(on.sql(f"select * from `{name}@v{before}`"), [(1, "a")])
+    equal(on.spark.table(f"default.`{name}@v{before}`"), [(1, "a")])
+    refused(lambda: on.sql(f"insert into `{name}@v{before}` values (3, 'c')"), "cannot be found")

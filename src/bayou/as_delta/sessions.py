@@ -18,15 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
 from bayou.as_delta.given_settings import conf_given, get_given, note, note_launch, pass_on, set_given, unset_given
 from bayou.as_delta.settings import overrides, submit_arguments, without_delta
-from bayou.as_delta.statements import refusal
 from bayou.spark.enable import enable
-from bayou.spark.errors.conversion import as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.system_properties import change_spark_properties
 
@@ -43,7 +40,6 @@ def wrap_pyspark() -> None:
     _wrap(SparkContext, "__init__", _clean_configuration)
     _wrap(SparkContext, "_ensure_initialized", _clean_launch)
     _wrap(SparkSession, "__init__", _enable_made)
-    _wrap(SparkSession, "sql", _as_deltas_statements)
     _wrap(SparkContext, "getConf", conf_given)
     _wrap(RuntimeConfig, "get", get_given)
     _wrap(RuntimeConfig, "set", set_given)
@@ -180,21 +176,3 @@ def _enable(spark: Any) -> None:
             enable(spark)
         finally:
             _enabling.now = False
-
-
-def _as_deltas_statements(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`SparkSession.sql` with the rows that delta-spark gives for statements that only its parser knows, or that change rows.
-
-    What bayou does not do yet is refused by its name.
-    """
-
-    def sql(self: SparkSession, sqlQuery: str, *arguments: Any, **options: Any) -> Any:  # noqa: N803  (PySpark's name)
-        try:
-            return original(self, sqlQuery, *arguments, **options)
-        except AnalysisException as error:
-            missing = refusal(sqlQuery, error)
-            if missing is None:
-                raise
-            raise as_pyspark(missing) from error
-
-    return sql

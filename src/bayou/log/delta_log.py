@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import TableNotFoundError
 from bayou.log import events
 from bayou.log.segment.commit_times import CommitTimes
-from bayou.log.segment.history import CommitChanges, HistoryEntry, read_changes, read_history
+from bayou.log.segment.history import CommitChanges, HistoryEntry, HistoryPart, read_changes, read_history
 from bayou.log.segment.listing import LogListing
 from bayou.log.snapshot.log_reader import LogReader, table_at
 from bayou.protocol import arguments
@@ -52,7 +52,9 @@ class DeltaLog(LogReader):
         except KeyError:
             return snapshot.timestamp
 
-    def history(self, limit: int | None = None, *, version: int | None = None) -> list[HistoryEntry]:
+    def history(
+        self, limit: int | None = None, *, version: int | None = None, part: HistoryPart | None = None
+    ) -> list[HistoryEntry]:
         """The commits that the log still holds, newest first.
 
         Where the latest version cannot be read, the history begins at the latest one that can, and an event says so.
@@ -60,6 +62,7 @@ class DeltaLog(LogReader):
         Args:
             limit: at most so many.
             version: begin at this version instead of the latest; later ones need not be readable.
+            part: which commits are wanted; others are not read. None for all.
         """
         limit = arguments.optional_integer(limit, "limit", table=self._table_uri)
         if version is None:
@@ -70,7 +73,7 @@ class DeltaLog(LogReader):
             last = self.snapshot(version)
         listing = self._listing()
         times = self._commit_times(listing, last)
-        return read_history(self._store, listing, times, self._table_uri, last=last.version, limit=limit)
+        return read_history(self._store, listing, times, self._table_uri, last=last.version, limit=limit, part=part)
 
     def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
         """The actions of each commit from one version to another, both included.

@@ -105,6 +105,8 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
         adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(statements)))
         adapters.set_static("bayou.Parser", "refused", BiFunction(jvm, _Late(lambda: statements().of_refused)))
         adapters.static("bayou.Beginnings").set(as_lines())
+    if adapters.has("bayou.Functions"):
+        adapters.set_static("bayou.Functions", "body", BiFunction(jvm, _Late(lambda: _functions(jvm))))
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))
     if adapters.missing:
         warnings.warn(adapters.what_is_missing(), stacklevel=4)
@@ -163,6 +165,12 @@ def _statements(jvm: Jvm) -> ParsedStatements:
     from bayou.spark.sql.parsed_statements import ParsedStatements  # noqa: PLC0415  (see _Late)
 
     return ParsedStatements(_application(jvm))
+
+
+def _functions(jvm: Jvm) -> Callable[[Any, Any], Any]:
+    from bayou.spark.sql.functions.functions import TableFunctions  # noqa: PLC0415  (see _Late)
+
+    return TableFunctions(_application(jvm))
 
 
 def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:

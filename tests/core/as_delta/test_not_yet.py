@@ -2,11 +2,8 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.errors import AnalysisException, ParseException, PySparkException
 
-from bayou.as_delta.statements import refusal
-from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
-from bayou.spark.errors.conversion import as_pyspark
+from bayou.errors import InvalidOptionError, UnsupportedFeatureError
 from bayou.spark.maintenance.optimize import OptimizeRequest
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.table.optimize import DeltaOptimizeBuilder
@@ -47,20 +44,3 @@ def test_arguments_are_checked_first_as_delta_spark_checks_them(table, call, err
         call(table)
     assert text in str(caught.value)
     assert not isinstance(caught.value, UnsupportedFeatureError)
-
-
-@pytest.mark.parametrize(
-    ("text", "error", "features"),
-    [
-        ("vacuum t", ParseException("x"), None),
-        ("select x", ParseException("x"), None),
-        ("vacuum t", PySparkException("x"), None),
-        ("create table t clone (a int)", AnalysisException("[TABLE_OR_VIEW_ALREADY_EXISTS] x"), None),
-        ("optimize t", as_pyspark(TableNotFoundError("x")), None),
-        ("select * from table_changes('t', 1)", AnalysisException("[UNRESOLVABLE_TABLE_VALUED_FUNCTION] x"), ["table_changes"]),
-        ("select * from table_changes('t', 1)", AnalysisException("[PARSE] x"), None),
-    ],
-)
-def test_a_table_of_changes_that_spark_does_not_know_is_refused(text, error, features):
-    found = refusal(text, error)
-    assert (found and found.features) == features

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -111,6 +112,34 @@ class CommitTimes:
         """The time of a commit whose provenance is at hand; its file's time where the promised timestamp is missing."""
         own = info.in_commit_timestamp if info is not None and self._ict.covers(version) else None
         return self._adjusted[version] if own is None else own
+
+    @property
+    def are_in_commits(self) -> bool:
+        """Whether some commits carry their own times, so that each of these is read for its time."""
+        return self._ict.enabled
+
+    def between(self, versions: list[int], since: int | None, until: int | None) -> list[int]:
+        """The versions that were committed from a time on and up to a time, in the order given.
+
+        Few commits are read for it: those that carry their own times are in the order of these.
+
+        Args:
+            versions: versions of the listing, the latest first.
+            since: the earliest time; None for no bound.
+            until: the latest time; None for no bound.
+        """
+        if since is None and until is None:
+            return versions
+        own = [version for version in versions if self._ict.covers(version)]
+        others = [version for version in versions if not self._ict.covers(version)]
+        try:
+            start = 0 if until is None else bisect_left(own, -until, key=lambda version: -self.of(version))
+            end = len(own) if since is None else bisect_right(own, -since, key=lambda version: -self.of(version))
+        except (CorruptLogError, FileNotFoundError):  # a commit without the time that it should have, or one that was cleaned up
+            start, end = 0, len(own)
+        lowest = min(self._adjusted.values(), default=0) if since is None else since
+        highest = max(self._adjusted.values(), default=0) if until is None else until
+        return own[start:end] + [version for version in others if lowest <= self._adjusted[version] <= highest]
 
     def version_at(self, timestamp: int) -> int:
         """The latest version that was committed at or before a time.

@@ -49,6 +49,29 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryPart:
+    """Which commits of a history are wanted.
+
+    Attributes:
+        first: the first version; None for no bound.
+        last: the last version; None for no bound.
+        since: the earliest time, in ms since the epoch; None for no bound.
+        until: the latest time; None for no bound.
+        newest: how many of the newest commits of all the bounds choose from; None for all.
+        oldest: whether a limit keeps the oldest commits instead of the newest.
+        reads: whether what the writers said of their commits is wanted. Without it an entry has its version and time only.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    since: int | None = None
+    until: int | None = None
+    newest: int | None = None
+    oldest: bool = False
+    reads: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class CommitChanges:
     """The actions of one commit.
 
@@ -64,16 +87,30 @@ class CommitChanges:
 
 
 def read_history(
-    store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, last: int, limit: int | None
+    store: LogStore,
+    listing: LogListing,
+    times: CommitTimes,
+    table: str,
+    *,
+    last: int,
+    limit: int | None,
+    part: HistoryPart | None = None,
 ) -> list[HistoryEntry]:
     """The commits of a listing up to a version, newest first; one read of a first line each, where that is the provenance.
 
     Commits before the first version that can be recreated are left out: what is there of them is what a cleanup has not
-    come to yet, or a late commit of a writer that missed it.
+    come to yet, or a late commit of a writer that missed it. Commits outside of the part are not read.
     """
+    part = part or HistoryPart()
     first = earliest_version(listing, last) or 0
     versions = sorted((version for version in listing.commits if first <= version <= last), reverse=True)
-    chosen = versions if limit is None else versions[: max(limit, 0)]
+    versions = versions if part.newest is None else versions[: max(part.newest, 0)]
+    lowest, highest = part.first or 0, last if part.last is None else part.last
+    versions = times.between([version for version in versions if lowest <= version <= highest], part.since, part.until)
+    count = len(versions) if limit is None else max(limit, 0)
+    chosen = versions[max(len(versions) - count, 0) :] if part.oldest else versions[:count]
+    if not part.reads and not times.are_in_commits:
+        return [HistoryEntry(version, times.of(version)) for version in chosen]
 
     def read(version: int) -> tuple[bool, CommitInfo | None]:
         try:

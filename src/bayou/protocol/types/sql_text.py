@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names as Spark SQL text."""
+"""Names and strings as Spark SQL text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 
@@ -14,6 +15,13 @@ def quoted_name(name: str) -> str:
 def column_sql(path: Sequence[str]) -> str:
     """A column or a nested field, by the names that lead to it from the top."""
     return ".".join(map(quoted_name, path))
+
+
+def string_sql(value: str) -> str:
+    """A string as a literal, or as a call that gives it if a setting of the session could change what the literal means."""
+    if re.fullmatch(r"[^'\\$]*", value):
+        return f"'{value}'"
+    return f"decode(X'{value.encode().hex()}', 'UTF-8')"
 
 
 def parenthesised(expression: str) -> str:

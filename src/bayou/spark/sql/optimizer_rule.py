@@ -29,6 +29,7 @@ from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
 from bayou.spark.scan.scan import Scan, is_file_metadata
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.create_like import like_command
+from bayou.spark.sql.functions.log_rows import WantedRows, planned_rows
 from bayou.spark.sql.refused_statements import refused_on_path, refuses
 from bayou.spark.sql.show import SHOW_COLUMNS, SHOW_PARTITIONS, columns_of, partitions_of
 from bayou.spark.types.types import incompatible
@@ -93,6 +94,11 @@ class RuleBody:
         what, *texts = facts.split("\0")
         if what == "scan":
             return self._scan(_Found(*texts), objects)
+        if what == "rows":
+            request, version, condition, limit, *used = texts
+            rows = WantedRows.of(condition, limit, used)
+            plan, version = planned_rows(self._application, objects[0], request, version, rows)
+            return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
         if what == "change":
             return self._change(texts[0], objects[0])
         if what == "constraint":

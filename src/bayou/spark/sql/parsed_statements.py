@@ -11,6 +11,7 @@ from bayou.spark.jvm.relations.parser import knows_constraints
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
+from bayou.spark.sql.functions.described import DescribedQueries
 from bayou.spark.sql.older_parsers import OlderParsers
 from bayou.spark.sql.refused_statements import LackingStatements
 from bayou.spark.sql.replacing_inserts import as_write
@@ -30,6 +31,7 @@ class ParsedStatements:
         self._lacking = LackingStatements(application)
         self._commands = StatementCommands(application)
         self._older = OlderParsers(application)
+        self._described = DescribedQueries(application)
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
@@ -52,8 +54,8 @@ class ParsedStatements:
                 return with_checks_as_properties(self._application, parsed)
         return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
 
-    def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | None:
-        """The command for a text that Spark's parser refused; None leaves it to Spark, which says what is wrong with it.
+    def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | str | None:
+        """The command for a text that Spark's parser refused, or another text that means the same; None leaves it to Spark.
 
         Args:
             text: the text.
@@ -63,13 +65,15 @@ class ParsedStatements:
             SqlSyntaxError: it is a statement of Delta Lake, and not a right one.
             UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
         """
-        found = None
+        found: JavaObject | str | None = None
         if not self._is_known and "constraint" in text.lower():
             found = self._constraints.of_text(text)
         if found is None:
             found = self._commands.of_text(text, context)
         if found is None:
             found = self._older.of_text(text)
+        if found is None:
+            found = self._described.of_text(text)
         if found is None:
             self._lacking.refuse_text(text)
         return found

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
 from bayou.log.operations.create import refuse_other_files
+from bayou.log.segment.time_travel import split_path
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.schema.validity import check_has_data
 from bayou.protocol.types.schema import schema_to_json
@@ -106,6 +107,15 @@ class SessionCatalog:
             return relation(self._application, java_session(spark), request)
         if what == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
+        if what == "changelog":
+            raise UnsupportedFeatureError(
+                "The clause CHANGES needs a table of Spark's newer data sources, which a Delta table is not.",
+                table=text,
+                error_class="DELTA_CHANGELOG_REQUIRES_V2_TABLE",
+                sql_state="0AKDE",
+                features=["CHANGES"],
+                next_step="use the function table_changes: SELECT * FROM table_changes('table', start, end).",
+            )
         if what == "replaced":
             raise UnsupportedFeatureError(
                 "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
@@ -125,15 +135,33 @@ class SessionCatalog:
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
         """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""
+        self._check_travels_once(spark, text)
         location = qualify(self._location(spark, text)).uri
         log = self._application.logs.get(location, {})
-        if what == "version":
+        suffix = split_path(f"{location}{when}") if what == "suffix" else None
+        if suffix is not None:
+            zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+            version = suffix.version if suffix.timestamp is None else log.version_at(suffix.timestamp, time_zone=zone)
+        elif what == "version":
             version = TableRequest.from_options({"path": location, "versionAsOf": when}).version
         else:
             version = log.version_at(dt.datetime.fromtimestamp(int(when) / 1_000_000, dt.timezone.utc))
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text).at(f"@v{version}")
         return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
+
+    def _check_travels_once(self, spark: SparkSession, text: str) -> None:
+        """Refuses a version or a time of a table whose name says another one."""
+        catalog = Catalog(self._application.jvm, spark)
+        name = catalog.name(text)
+        if name.path is None and catalog.entry(name) is None and split_path(str(name.identifier.table())) is not None:
+            raise InvalidOptionError(
+                "The name of the table names a version, and the query names another one.",
+                table=text,
+                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+                sql_state="42613",
+                next_step="name the version once.",
+            )
 
     def _location(self, spark: SparkSession, text: str) -> str:
         catalog = Catalog(self._application.jvm, spark)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History and detail of a table as DataFrames with delta-spark's columns, made from the log without a job."""
+"""History and detail of a table with delta-spark's columns, as Arrow tables and DataFrames, made from the log without a job."""
 
 from __future__ import annotations
 
@@ -70,6 +70,11 @@ DETAIL_SCHEMA = pa.schema(
 
 def history_frame(application: Application, spark: SparkSession, entries: Sequence[HistoryEntry]) -> DataFrame:
     """Commits as rows, in the order given; the columns are those of DESCRIBE HISTORY."""
+    return rows_frame(application, spark, history_rows(entries))
+
+
+def history_rows(entries: Sequence[HistoryEntry]) -> pa.Table:
+    """The same as an Arrow table."""
     rows = [
         {
             "version": entry.version,
@@ -90,7 +95,7 @@ def history_frame(application: Application, spark: SparkSession, entries: Sequen
         }
         for entry in entries
     ]
-    return rows_frame(application, spark, pa.Table.from_pylist(rows, schema=HISTORY_SCHEMA))
+    return pa.Table.from_pylist(rows, schema=HISTORY_SCHEMA)
 
 
 def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
@@ -102,6 +107,11 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         snapshot: the table.
         name: its name in the catalog, where it was asked for by that.
     """
+    return rows_frame(application, spark, detail_rows(snapshot, name))
+
+
+def detail_rows(snapshot: Snapshot, name: str | None = None) -> pa.Table:
+    """The same as an Arrow table."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
     row = {
         "format": "delta",
@@ -120,15 +130,13 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
         "minWriterVersion": protocol.min_writer_version,
         "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
     }
-    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=DETAIL_SCHEMA))
+    return pa.Table.from_pylist([row], schema=DETAIL_SCHEMA)
 
 
-def detail_of_other(application: Application, spark: SparkSession, entry: CatalogEntry) -> DataFrame:
-    """The same for a table that is not Delta, as delta-spark tells it: programs look at the format.
+def detail_of_other(entry: CatalogEntry) -> pa.Table:
+    """The facts of a table that is not Delta, as delta-spark tells them: programs look at the format.
 
     Args:
-        application: the application.
-        spark: the session.
         entry: what the catalog knows of it.
     """
     row = {
@@ -140,22 +148,20 @@ def detail_of_other(application: Application, spark: SparkSession, entry: Catalo
         "partitionColumns": list(entry.partition_by),
         "properties": [],
     }
-    return rows_frame(application, spark, pa.Table.from_pylist([row], schema=DETAIL_SCHEMA))
+    return pa.Table.from_pylist([row], schema=DETAIL_SCHEMA)
 
 
-def detail_of_folder(application: Application, spark: SparkSession, path: str) -> DataFrame:
-    """The same for a folder that is no table: where it lies.
+def detail_of_folder(path: str) -> pa.Table:
+    """The same for a folder that is not a table: where it lies.
 
     Args:
-        application: the application.
-        spark: the session.
         path: the folder.
     """
-    return rows_frame(application, spark, pa.Table.from_pylist([{"location": path, "properties": []}], schema=DETAIL_SCHEMA))
+    return pa.Table.from_pylist([{"location": path, "properties": []}], schema=DETAIL_SCHEMA)
 
 
 def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
-    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, structs of these, lists and maps of texts."""
+    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, structs of these, lists of texts and maps."""
     schema = spark_schema(table.schema)
     session = java_session(spark)
     dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
@@ -170,7 +176,7 @@ def spark_schema(columns: pa.Schema) -> str:
 
 def _spark(kind: pa.DataType) -> Any:
     if pa.types.is_map(kind):
-        return {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
+        return {"type": "map", "keyType": "string", "valueType": _spark(kind.item_type), "valueContainsNull": True}
     if pa.types.is_list(kind):
         return {"type": "array", "elementType": "string", "containsNull": True}
     if pa.types.is_struct(kind):

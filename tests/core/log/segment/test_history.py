@@ -7,6 +7,7 @@ import time
 import pytest
 
 from bayou.errors import CorruptLogError, VersionNotFoundError
+from bayou.log.segment.history import HistoryPart
 from bayou.protocol.actions import file_names
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
@@ -111,3 +112,74 @@ def _timed(call):
     start = time.perf_counter()
     assert len(call()) == 1000
     return time.perf_counter() - start
+
+
+class CountingStore(MemoryStore):
+    """A store that notes which commits are read."""
+
+    def __init__(self):
+        super().__init__()
+        self.commits = []
+
+    def read(self, path, *arguments, **options):
+        version = path.rpartition("/")[2].removesuffix(".json")
+        if version.isdecimal():
+            self.commits.append(int(version))
+        return super().read(path, *arguments, **options)
+
+
+def counted(builder, **options):
+    """The versions of a part of the history, and which commits were read for it."""
+    log = builder.log()
+    log.update()
+    builder.store.commits.clear()
+    entries = log.history(options.pop("limit", None), part=HistoryPart(**options))
+    return [entry.version for entry in entries], sorted(builder.store.commits)
+
+
+@pytest.fixture
+def ten():
+    """A table with the versions 0 to 9, one second apart."""
+    builder = TableBuilder(store=CountingStore()).create()
+    for _ in range(9):
+        builder.commit()
+    for version in range(10):
+        builder.store.set_modification_time(file_names.commit_path(version), 1_000_000 + version * 1_000)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("part", "versions"),
+    [
+        ({"first": 7}, [9, 8, 7]),
+        ({"last": 1}, [1, 0]),
+        ({"first": 3, "last": 4}, [4, 3]),
+        ({"first": 4, "last": 3}, []),
+        ({"since": 1_007_001}, [9, 8]),
+        ({"until": 1_001_000}, [1, 0]),
+        ({"since": 1_003_000, "until": 1_004_999}, [4, 3]),
+        ({"newest": 3}, [9, 8, 7]),
+        ({"newest": 3, "last": 7}, [7]),
+        ({"limit": 2, "oldest": True}, [1, 0]),
+        ({"limit": 2, "first": 5, "oldest": True}, [6, 5]),
+        ({"limit": 2, "last": 5}, [5, 4]),
+        ({"limit": 0, "oldest": True}, []),
+    ],
+)
+def test_no_commit_outside_of_a_part_is_read(ten, part, versions):
+    assert counted(ten, **part) == (versions, sorted(versions))
+
+
+def test_versions_and_times_alone_need_no_commit(ten):
+    assert counted(ten, reads=False) == ([9, 8, 7, 6, 5, 4, 3, 2, 1, 0], [])
+
+
+def test_times_that_commits_carry_are_searched_with_few_reads():
+    builder = TableBuilder(store=CountingStore()).create(configuration={"delta.enableInCommitTimestamps": "true"})
+    text = builder.store.read(file_names.commit_path(0))
+    builder.write(file_names.commit_path(0), text.replace(b'"timestamp"', b'"inCommitTimestamp":5000,"timestamp"'))
+    for version in range(1, 100):
+        builder.commit(info={"inCommitTimestamp": 5_000 + version, "operation": "WRITE"})
+    versions, read = counted(builder, since=5_090, until=5_092)
+    assert versions == [92, 91, 90]
+    assert len(read) < 20

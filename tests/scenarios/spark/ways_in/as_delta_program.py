@@ -90,6 +90,7 @@ facts["sql of parquet"] = [
     for name in ("plain", "spark_catalog.default.plain")
 ]
 facts["table_changes"] = error_of(lambda: spark.sql("select * from table_changes('plain', 0)"))
+facts["table_history"] = spark.sql(f"select max(version) from table_history('{folder}/helper')").first()[0]
 facts["optimize"] = [table.optimize().executeCompaction().columns, spark.sql(f"OPTIMIZE delta.`{folder}/helper`").columns]
 facts["sql of nothing"] = error_of(lambda: spark.sql("describe detail nothing"))
 facts["sql of rows"] = [

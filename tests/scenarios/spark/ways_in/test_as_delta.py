@@ -76,7 +76,8 @@ def test_the_table_class_is_there_under_the_names_and_keywords_of_delta_spark(fa
 def test_statements_of_delta_are_known_and_what_is_not_there_is_named(facts):
     assert facts["optimize"] == [["path", "metrics"]] * 2
     assert facts["sql"] == ["path"]
-    assert facts["table_changes"] == [*NOT_YET, ["table_changes"]]
+    assert facts["table_changes"][1] == "DELTA_TABLE_ONLY_OPERATION"
+    assert facts["table_history"] == facts["sql of history"][0][0]
     assert facts["other sql"][0] == "ParseException"
 
 

@@ -47,6 +47,7 @@ _INDISPENSABLE = frozenset(
     {
         *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
         *(
+            "LogRows.java",
             "NamedError.java",
             "NewSessions.java",
             "OwnSql.java",
@@ -64,6 +65,7 @@ _LOST_WITH = {
     "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
     "AnalyzerRule": "DELETE, UPDATE and MERGE as SQL",
     "Statement": "DELETE, UPDATE and MERGE as SQL, and the statements that only Delta has",
+    "Functions": "table_changes, table_history, table_detail and table_files in SQL",
     "StreamSource": "streams that read a table",
     "StreamSink": "streams that write a table",
     "HadoopFiles": "tables on file systems other than the local one",
@@ -240,9 +242,16 @@ class Adapters:
             "SESSION": self._type_of_session(),
             "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
             "PARENT": _SPARKS_CATALOG,
+            "CHANGELOG": self._known_or_object("Changelog"),
+            "CHANGESASKED": self._known_or_object("ChangelogContext"),
             # Scala 2.12 has an interface of its own for it, and Spark asks for that one.
             "SERIALIZABLE": _SCALAS_OWN if self._jvm.has_class(_SCALAS_OWN) else "java.io.Serializable",
         }
+
+    def _known_or_object(self, name: str) -> str:
+        """A type of Spark's catalogs; any type on a Spark without it, which calls no method that takes one."""
+        found = f"org.apache.spark.sql.connector.catalog.{name}"
+        return found if self._jvm.has_class(found) else "java.lang.Object"
 
     @staticmethod
     def _source(name: str, placeholders: Mapping[str, str]) -> str:

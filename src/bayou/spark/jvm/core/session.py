@@ -99,6 +99,7 @@ def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> No
         "bayou.AnalyzerRule": ("SQL does not know DELETE, and UPDATE and MERGE through views", (answer,)),
         "bayou.Parser": ("SQL does not know constraints before Spark 4.1, and UPDATE and MERGE are what Spark makes of them", ()),
         "bayou.ExecutedPlans": ("DataFrame.mergeInto is what Spark makes of it", ()),
+        "bayou.Functions": ("SQL has no table_changes, table_history, table_detail and table_files", ()),
     }
     for name, (what, given) in lost.items():
         try:

@@ -134,6 +134,10 @@ class Catalog:
             created_time=int(found.createTime()),
         )
 
+    def is_temporary(self, text: str) -> bool:
+        """Whether a name, as SQL has it, is that of a temporary view."""
+        return bool(self._state.catalog().isTempView(self.name(text).identifier))
+
     def delta_location(self, text: str) -> str:
         """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.
 

@@ -139,6 +139,22 @@ def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: i
     return str(found._1()).removeprefix(query)  # noqa: SLF001  (Scala's)
 
 
+def wrong_place(jvm: Jvm, session: JavaObject, text: str) -> int | None:
+    """Where in a text Spark's parser finds it wrong; None if it does not."""
+    try:
+        sparks_parser(jvm, session).parsePlan(text)
+    except FAILED_CALL as error:
+        thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+        if thrown is None or not str(thrown.getClass().getName()).endswith(".ParseException"):
+            return None
+        line, column = thrown.start().line(), thrown.start().startPosition()
+        if line.isEmpty() or column.isEmpty():
+            return None
+        before = text.split("\n")[: int(line.get()) - 1]
+        return sum(len(each) + 1 for each in before) + int(column.get())
+    return None
+
+
 def string_value(session: JavaObject, literal: str) -> str:
     """What a string literal means, as Spark reads it."""
     return str(session.sessionState().sqlParser().parseExpression(literal).value())

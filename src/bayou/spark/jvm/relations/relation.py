@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidSchemaError
-from bayou.spark.jvm.core.adapters import described
+from bayou.spark.jvm.core.adapters import Adapters, described
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.spark.jvm.core.own_sessions import pairs_of, pinned_session
 from bayou.spark.jvm.core.session import dataset, java_session
@@ -209,6 +209,24 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
         given,
         session,
     )
+
+
+def log_relation(jvm: Jvm, session: JavaObject, columns: str, request: str, version: str) -> JavaObject:
+    """The relation that stands for rows of a log until the optimizer rule puts them in its place.
+
+    Args:
+        jvm: the JVM.
+        session: the JVM session that it belongs to.
+        columns: JSON of the columns.
+        request: what is asked for; the rule is given it.
+        version: the table's version. Relations with one request and one version are the same to Spark's caches.
+    """
+    return Adapters.of(jvm).new("bayou.LogRows", session, columns, request, version)
+
+
+def analyzed_plan(frame: DataFrame) -> JavaObject:
+    """The logical plan of a DataFrame, resolved."""
+    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
 
 
 def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:

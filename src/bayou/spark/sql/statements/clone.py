@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 
@@ -116,7 +116,7 @@ class Clone:
 
     def _prepared(self, context: Context) -> tuple[StatementTable, Snapshot, str, bool]:
         """The source, its version, the target's name, and whether there is a table, as far as that has to be known."""
-        table = self._source(context)
+        table, suffix = self._source(context)
         if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
         target = context.name_of(self.target)
@@ -129,7 +129,15 @@ class Clone:
                 error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
                 sql_state="42P01",
             )
-        wanted = {} if self.moment is None else wanted_moment(context, *self.moment)
+        if suffix and self.moment is not None:
+            raise InvalidOptionError(
+                "The source names a version, and the statement names another one.",
+                table=self.source.text,
+                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+                sql_state="42613",
+                next_step="name the version once.",
+            )
+        wanted = suffix if self.moment is None else wanted_moment(context, *self.moment)
         return table, table.session_table.log.snapshot(**wanted, time_zone=context.time_zone), target, is_there
 
     def _cloned(
@@ -148,8 +156,8 @@ class Clone:
         )
         return done
 
-    def _source(self, context: Context) -> StatementTable:
-        """The table that is cloned.
+    def _source(self, context: Context) -> tuple[StatementTable, dict[str, Any]]:
+        """The table that is cloned, and the version that its name says.
 
         Raises:
             UnsupportedFeatureError: it is a view, or a table that is not a Delta table.
@@ -163,7 +171,8 @@ class Clone:
                 raise _unsupported(name.text, "View" if entry.is_view else entry.provider or "Unknown")
             if entry is None and of_files in _FILES and "/" in name.text and context.catalog.has_paths():
                 raise _unsupported(redact_uri(name.text), of_files)
-        return context.table(self.source, "CLONE")
+        reference, suffix = context.travelled(self.source)
+        return context.table(reference, "CLONE"), suffix
 
     def _is_there(self, context: Context, target: str) -> bool:
         name = context.catalog.name(target)

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from bayou.errors import InvalidOptionError, SqlSyntaxError, TableNotFoundError, redact_uri
+from bayou.log.segment.time_travel import split_path
+from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import string_value, table_name
+from bayou.spark.read.request import is_table
+from bayou.spark.sql.statements.reader import TableReference
 from bayou.spark.table.alterations import TableAlterations
 from bayou.spark.table.clone import TableClones
 from bayou.spark.table.describe import rows_frame
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
     from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
-    from bayou.spark.sql.statements.reader import TableReference, Written
+    from bayou.spark.sql.statements.reader import Written
 
 
 class StatementTable(TableMaintenance, TableOptimization, TableAlterations, TableClones):
@@ -94,7 +98,11 @@ class Context:
 
     def rows(self, columns: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
         """Rows as a DataFrame."""
-        return rows_frame(self.application, self.spark, pa.Table.from_pylist(list(rows), schema=columns))
+        return self.frame(pa.Table.from_pylist(list(rows), schema=columns))
+
+    def frame(self, rows: pa.Table) -> DataFrame:
+        """The rows of an Arrow table as a DataFrame."""
+        return rows_frame(self.application, self.spark, rows)
 
     def text(self, written: Written) -> str:
         """What a string literal means; anything else as it is written."""
@@ -150,6 +158,26 @@ class Context:
                 )
             self._computed[expression] = name
         return self._computed[expression]
+
+    def travelled(self, reference: TableReference) -> tuple[TableReference, dict[str, Any]]:
+        """A table without the version or time at the end of its name, and these as arguments of `DeltaLog.snapshot`.
+
+        A table that really has such a name is that table.
+        """
+        path = self.path_of(reference)
+        if path is not None:
+            found = split_path(path)
+            if found is None or is_table(path):
+                return reference, {}
+            quoted = TableReference(None, string_sql(found.path))
+        else:
+            name = self.catalog.name(self.name_of(reference))
+            found = split_path(str(name.identifier.table()))
+            if found is None or self.catalog.entry(name) is not None:
+                return reference, {}
+            database = name.identifier.database()
+            quoted = TableReference(column_sql([*([] if database.isEmpty() else [str(database.get())]), found.path]))
+        return quoted, {"version": found.version} if found.timestamp is None else {"timestamp": found.timestamp}
 
     def check_is_no_path(self, reference: TableReference) -> None:
         """Refuse the name of a path where the session's SQL has none.

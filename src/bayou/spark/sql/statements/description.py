@@ -12,17 +12,19 @@ from bayou.spark.sql.statements.context import not_delta
 from bayou.spark.table.describe import (
     DETAIL_SCHEMA,
     HISTORY_SCHEMA,
-    detail_frame,
     detail_of_folder,
     detail_of_other,
-    history_frame,
+    detail_rows,
+    history_rows,
 )
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from typing_extensions import Self
 
+    from bayou.log.segment.history import HistoryPart
     from bayou.spark.sql.statements.context import Context
     from bayou.spark.sql.statements.reader import Reader, TableReference
 
@@ -49,24 +51,42 @@ class DescribeHistory:
 
     def run(self, context: Context) -> DataFrame:
         """The commits, newest first."""
-        path = context.path_of(self.table)
-        if path is None:
-            name = context.catalog.name(context.name_of(self.table))
-            entry = context.entry(name, "DESCRIBE HISTORY")
-            if entry.provider != "delta":
-                raise TableNotFoundError(
-                    "DESCRIBE HISTORY is only supported for Delta tables.",
-                    table=name.text,
-                    operation="DESCRIBE HISTORY",
-                    error_class="DELTA_ONLY_OPERATION",
-                    sql_state="0AKDD",
-                )
-            path = entry.location
+        return context.frame(self.rows(context))
+
+    def rows(self, context: Context, *, version: int | None = None, part: HistoryPart | None = None) -> pa.Table:
+        """The same as an Arrow table.
+
+        Args:
+            context: the session.
+            version: the version to begin at; None for the latest.
+            part: which of the commits are wanted; None for all.
+        """
+        path = self.path(context)
         try:
-            entries = context.application.logs.get(qualify(path).uri, {}).history(self.limit)
+            return history_rows(context.application.logs.get(qualify(path).uri, {}).history(self.limit, version=version, part=part))
         except TableNotFoundError as error:
             raise not_delta(path, "DESCRIBE HISTORY") from error
-        return history_frame(context.application, context.spark, entries)
+
+    def path(self, context: Context) -> str:
+        """Where the table lies.
+
+        Raises:
+            TableNotFoundError: there is no table of that name, or it is not a Delta table.
+        """
+        path = context.path_of(self.table)
+        if path is not None:
+            return path
+        name = context.catalog.name(context.name_of(self.table))
+        entry = context.entry(name, "DESCRIBE HISTORY")
+        if entry.provider != "delta":
+            raise TableNotFoundError(
+                "DESCRIBE HISTORY is only supported for Delta tables.",
+                table=name.text,
+                operation="DESCRIBE HISTORY",
+                error_class="DELTA_ONLY_OPERATION",
+                sql_state="0AKDD",
+            )
+        return entry.location
 
     def explain(self, _context: Context) -> list[str]:
         """How many commits it would read."""
@@ -93,25 +113,31 @@ class DescribeDetail:
 
     def run(self, context: Context) -> DataFrame:
         """One row of facts."""
-        application, spark = context.application, context.spark
+        return context.frame(self.rows(context))
+
+    def rows(self, context: Context, *, version: int | None = None) -> pa.Table:
+        """The same as an Arrow table.
+
+        Args:
+            context: the session.
+            version: the version of the table; None for the latest.
+        """
         path = context.path_of(self.table)
         if path is not None:
-            return self._of_path(context, path)
+            return self._of_path(context, path, version)
         entry = context.entry(context.catalog.name(context.name_of(self.table)), "DESCRIBE DETAIL")
         if entry.provider != "delta":
-            return detail_of_other(application, spark, entry)
-        snapshot = application.logs.get(qualify(entry.location).uri, {}).update()
-        return detail_frame(application, spark, snapshot, entry.name)
+            return detail_of_other(entry)
+        return detail_rows(context.application.logs.get(qualify(entry.location).uri, {}).snapshot(version), entry.name)
 
     def explain(self, _context: Context) -> list[str]:
         """What it would read."""
         return [f"Would read the log of {self.table.text}, and no data file."]
 
-    def _of_path(self, context: Context, path: str) -> DataFrame:
+    def _of_path(self, context: Context, path: str, version: int | None) -> pa.Table:
         """The row of a path; delta-spark tells of a folder that is no table where it lies, and nothing else."""
-        application, spark = context.application, context.spark
         try:
-            return detail_frame(application, spark, application.logs.get(qualify(path).uri, {}).update())
+            return detail_rows(context.application.logs.get(qualify(path).uri, {}).snapshot(version))
         except TableNotFoundError as error:
             if self.table.path is None:  # delta.`/a/path`
                 message = f"{path} is not a Delta table."
@@ -119,4 +145,4 @@ class DescribeDetail:
             if isinstance(error, PathNotFoundError):
                 message = f"File path {path} does not exist."
                 raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND", sql_state="42K03") from error
-        return detail_of_folder(application, spark, path)
+        return detail_of_folder(path)

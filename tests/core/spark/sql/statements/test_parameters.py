@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.spark.sql.statements.fixture_words import words_in
+from tests.support.spark_words import words
 
 from bayou.spark.sql.statements.parameters import FilledText, parameters_in
 
@@ -24,12 +24,12 @@ from bayou.spark.sql.statements.parameters import FilledText, parameters_in
     ],
 )
 def test_parameters_are_found(text, found):
-    assert [each.text for each in parameters_in(words_in(text))] == found
+    assert [each.text for each in parameters_in(words(text))] == found
 
 
 def test_each_place_is_one_of_the_written_text():
     written = "vacuum :t retain :n hours dry run"
-    parameters = parameters_in(words_in(written))
+    parameters = parameters_in(words(written))
     filled = FilledText.of(written, parameters, ("'/a/long/path'", "5"))
     assert filled.text == "vacuum '/a/long/path' retain 5 hours dry run"
     for word in ("vacuum", "retain", "hours", "dry", "run"):

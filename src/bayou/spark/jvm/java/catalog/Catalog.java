@@ -6,6 +6,7 @@ import java.lang.invoke.MethodType;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
@@ -27,6 +28,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 // The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is its parent's: Spark's, or
 // the catalog that the session has in the place of Spark's. It is that catalog to whoever looks for its class or its interfaces.
@@ -40,6 +42,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   private static final Pattern INSERT = Pattern.compile("(?i)insert\\s");
   private static final Pattern MERGE = Pattern.compile("(?i)\\bmerge\\s+(?:with\\s+schema\\s+evolution\\s+)?into\\s+$");
   private static final Pattern DESCRIBE = Pattern.compile("(?i)\\bdesc(?:ribe)?\\s+(?:table\\s+)?(?:(?:extended|formatted)\\s+)?$");
+  private static final Pattern TRAVELS = Pattern.compile("(?s)(.+)(@(?:[vV]\\d{1,18}|\\d{17}))");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
   // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not. If it does, all else that a writer loads is read, such as
@@ -78,6 +81,21 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   // A timestamp in microseconds.
   public Table loadTable(Identifier name, long timestamp) throws Exception { return travelled(name, "timestamp", String.valueOf(timestamp)); }
 
+  // The clause CHANGES, from Spark 4.2 on. Python says what to use instead.
+  public CHANGELOG loadChangelog(Identifier name, CHANGESASKED asked, CaseInsensitiveStringMap options) throws Exception {
+    if (isPath(name) || load(name, false) instanceof NamedTable) ask("changelog", name);
+    return (CHANGELOG) parents("loadChangelog", CHANGELOG.class, new Class[] {Identifier.class, CHANGESASKED.class, CaseInsensitiveStringMap.class}, new Object[] {name, asked, options});
+  }
+
+  // `table@v1` and `table@20260102030405678`, if no table has that name.
+  private Table suffixed(Identifier name, Exception absent) throws Exception {
+    Matcher found = TRAVELS.matcher(name.name());
+    if (!(absent instanceof NoSuchTableException) || !found.matches()) throw absent;
+    Identifier whole = (Identifier) Identifier.class.getMethod("of", new Class[] {String[].class, String.class}).invoke(null, new Object[] {name.namespace(), found.group(1)});  // Janino calls no static method of an interface
+    if (!tableExists(whole) || !(load(whole, false) instanceof NamedTable)) throw absent;
+    return new NamedTable((CatalogTable) WritableTable.ask("travel\0" + text(whole) + "\0suffix\0" + found.group(2) + "\0", null), text(whole));
+  }
+
   private Table travelled(Identifier name, String what, String when) throws Exception {
     if (isPath(name) || load(name, false) instanceof NamedTable)
       return new NamedTable((CatalogTable) WritableTable.ask("travel\0" + text(name) + "\0" + what + "\0" + when + "\0", null), text(name));
@@ -90,7 +108,13 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     if (writes && isPath(name) && tableExists(name)) return written(name);
     if (!writes && isPath(name) && isQuestion() && !tableExists(name)) throw new NoSuchTableException(name);
     if (!writes && isPath(name)) return new NamedTable(forgotten((CatalogTable) ask("entry", name)), text(name));
-    Table found = (Table) parents("loadTable", Table.class, new Class[] {Identifier.class}, new Object[] {name});
+    Table found;
+    try {
+      found = (Table) parents("loadTable", Table.class, new Class[] {Identifier.class}, new Object[] {name});
+    } catch (Exception absent) {
+      if (writes || isQuestion()) throw absent;
+      return suffixed(name, absent);
+    }
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
     if (writes) return written(name);
     invalidateTable(name);  // what Spark keeps of it has the columns of that time

@@ -37,7 +37,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   // What one query has settled already, such as the version of each table: one map for each planning.
   private static final Map queries = Collections.synchronizedMap(new WeakHashMap());
   private static final Object PUSH_DOWN = new Object();
-  private final BiFunction body;
+  final BiFunction body;
 
   public Rule(BiFunction body) { this.body = body; }
 
@@ -152,7 +152,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   }
 
   static boolean found(TreeNode plan) {
-    if (ours(plan)) return true;
+    if (ours(plan) || LogRows.areIn(plan)) return true;
     scala.collection.Iterator children = ((scala.collection.Iterable) plan.children()).iterator();
     while (children.hasNext()) if (found((TreeNode) children.next())) return true;
     return false;
@@ -161,12 +161,14 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode rewrite(TreeNode plan, final Map query) {
     ArrayList chain = chain(plan);
     if (chain != null) return complete(chain, query);
+    TreeNode rows = LogRows.completed(plan, this, query);
+    if (rows != null) return rows;
     TreeNode changed = Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return rewrite((TreeNode) child, query); } });
     return withSubqueries(changed, query);
   }
 
   // A filter may hold the plan of another query: dynamic partition pruning and runtime filters put theirs in late.
-  private TreeNode withSubqueries(TreeNode plan, final Map query) {
+  TreeNode withSubqueries(TreeNode plan, final Map query) {
     if (!(plan instanceof Filter)) return plan;
     return (TreeNode) ((QueryPlan) plan).mapExpressions(new Plans.Change() {
       public Object apply(Object expression) {

@@ -46,7 +46,10 @@ public class Parser implements InvocationHandler {
       if (found == null && method.getName().equals("parseMultipartIdentifier") && arguments[0].equals("") && Callers.include("CatalogImpl", ""))
         throw new UnsupportedOperationException("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " cannot list temporary views beside a session catalog that is not its own. Next: use SHOW TABLES, or Spark 3.5.4.", unknown);
       if (found == null) throw unknown;
-      return found;
+      if (!(found instanceof String)) return found;
+      Object[] again = (Object[]) arguments.clone();  // another text that means the same, with the same parameters
+      again[0] = found;
+      return invoke(proxy, method, again);
     }
   }
 
@@ -133,7 +136,7 @@ public class Parser implements InvocationHandler {
   // Python is asked for no other text: the first question loads most of bayou. `Beginnings.describes` finds a description in a query.
   private static boolean mayBeOurs(String text) {
     if (text.indexOf("${") >= 0) text = new VariableSubstitution().substitute(text);
-    return Beginnings.mayBegin(text);
+    return Beginnings.mayBegin(text) || Beginnings.describes(text);
   }
 
   // From Spark 4.1 on, a parser may get the values of parameters with a text.

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arguments of a function that makes a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bayou.errors import InvalidOptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument, computed.
+
+    Attributes:
+        type: Spark's name of its type; `void` for NULL, `?` for what is not a constant.
+        text: its value: a string, a number, the microseconds of a timestamp, or the days of a date. The expression if it is
+            not a constant.
+    """
+
+    type: str
+    text: str
+
+    @property
+    def is_null(self) -> bool:
+        """Whether its value is NULL."""
+        return self.type == "void"
+
+    @property
+    def is_string(self) -> bool:
+        """Whether it is a string, of whatever collation."""
+        return self.type.split(" ")[0] in ("string", "char", "varchar")
+
+    def check_is_constant(self, function: str, name: str) -> None:
+        """Refuse what is not a constant.
+
+        Raises:
+            InvalidOptionError: it is not.
+        """
+        if self.type != "?":
+            return
+        is_of_delta = function.startswith("table_changes")
+        raise InvalidOptionError(
+            f"The argument {self.text} ({name}) of {function} is not a constant.",
+            error_class="DELTA_CDC_NON_CONSTANT_ARGUMENT" if is_of_delta else "NON_FOLDABLE_ARGUMENT",
+            sql_state="42K0H" if is_of_delta else "42K08",
+            option=function,
+            next_step="give a literal, a constant expression such as current_timestamp() - INTERVAL 1 DAY, or a session variable.",
+        )
+
+    def string(self, function: str, name: str) -> str:
+        """Its value, which has to be a string.
+
+        Raises:
+            InvalidOptionError: it is not a constant, or not a string.
+        """
+        self.check_is_constant(function, name)
+        if not self.is_string:
+            raise self.wrong_type(name, ["StringType literal"])
+        return self.text
+
+    def integer(self, function: str, name: str) -> int | None:
+        """Its value, which has to be a whole number or NULL.
+
+        Raises:
+            InvalidOptionError: it is not a constant, or of another type.
+        """
+        self.check_is_constant(function, name)
+        if self.is_null:
+            return None
+        if self.type not in ("byte", "short", "integer", "long"):
+            raise self.wrong_type(name, ["IntegerType", "LongType"])
+        return int(self.text)
+
+    def wrong_type(self, name: str, supported: Sequence[str]) -> InvalidOptionError:
+        """The error of an argument of another type.
+
+        Args:
+            name: what the argument is for.
+            supported: the types that it may have.
+        """
+        return InvalidOptionError(
+            f"Unsupported expression type({self.type}) for {name}. The supported types are [{','.join(supported)}].",
+            error_class="DELTA_UNSUPPORTED_EXPRESSION",
+            sql_state="0A000",
+            option=name,
+            next_step="give a value of one of these types.",
+        )

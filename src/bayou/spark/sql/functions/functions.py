@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the functions that make tables give: a relation of the table's changes, or one that stands for rows of its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
+from bayou.protocol.types.instants import format_timestamp
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.read.reader import relation
+from bayou.spark.read.request import TableRequest
+from bayou.spark.sql.functions.arguments import Argument
+from bayou.spark.sql.functions.log_rows import LogRowsRequest, log_rows_relation
+from bayou.spark.sql.functions.tables import delta_path, named
+from bayou.spark.sql.statements.context import Context
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+_COUNTS: Final = {
+    "table_changes": (2, 3),
+    "table_changes_by_path": (2, 3),
+    "table_history": (1, 2),
+    "table_detail": (1, 1),
+    "table_files": (1, 1),
+}
+"""How many arguments each function takes, at least and at most."""
+_VERSIONS: Final = ("byte", "short", "integer", "long")
+_TIMES: Final = ("timestamp", "timestamp_ntz", "date")
+
+
+class TableFunctions:
+    """Makes the relations of the functions, for one application; called by `bayou.Functions`."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    def __call__(self, facts: str, objects: Any) -> JavaObject:
+        """The relation that a call of a function stands for.
+
+        Args:
+            facts: the function, the database of the view that calls it, then type and value of each argument, all ended by NUL.
+            objects: the JVM session.
+
+        Raises:
+            InvalidOptionError: an argument is wrong.
+            TableNotFoundError: there is no such table, or it is not a Delta table.
+        """
+        function, database, *texts = facts.split("\0")[:-1]
+        given = [Argument(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
+        _check_count(function, given)
+        context = Context(self._application, session_of(objects[0]))
+        if function in ("table_changes", "table_changes_by_path"):
+            return self._changes(context, objects[0], function, database, given)
+        table, *more = given
+        limit = more[0].integer(function, "limit") if more else None
+        reference = named(context, table.string(function, "table"), database)
+        return log_rows_relation(context, objects[0], LogRowsRequest(function, reference, limit))
+
+    def _changes(
+        self, context: Context, session: JavaObject, function: str, database: str, given: Sequence[Argument]
+    ) -> JavaObject:
+        table, *bounds = given
+        options = {"readChangeFeed": "true"}
+        for side, bound in zip(("starting", "ending"), bounds, strict=False):
+            options |= _bound(function, side, bound)
+        if function == "table_changes":
+            path = delta_path(context, named(context, table.string(function, "table name"), database, paths=False), function)
+        else:
+            path = table.string(function, "table path")
+        try:
+            return relation(self._application, session, TableRequest.from_options({"path": path, **options}))
+        except TableNotFoundError as error:
+            raise TableNotFoundError(
+                f"`{redact_uri(path)}` is not a Delta table.",
+                table=redact_uri(path),
+                error_class="DELTA_MISSING_DELTA_TABLE",
+                sql_state="42P01",
+                next_step="check the path.",
+            ) from error
+
+
+def _check_count(function: str, given: Sequence[Argument]) -> None:
+    least, most = _COUNTS[function]
+    if least <= len(given) <= most:
+        return
+    failure = "not enough args" if len(given) < least else "too many args"
+    raise InvalidOptionError(
+        f"{failure}, {function} requires at least {least} arguments and at most {most} arguments.",
+        error_class="INCORRECT_NUMBER_OF_ARGUMENTS",
+        sql_state="42605",
+        option=function,
+        next_step="docs/sql.md lists the functions with their arguments.",
+    )
+
+
+def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
+    """One side of a range as an option of the reader.
+
+    Raises:
+        InvalidOptionError: it is not a constant, or NULL, or of a type that is neither a version nor a time.
+    """
+    bound.check_is_constant(function, f"{side} version or timestamp")
+    if bound.is_null:
+        raise InvalidOptionError(
+            "CDC read start/end parameters cannot be null. Please provide a valid version or timestamp.",
+            error_class="DELTA_CDC_READ_NULL_RANGE_BOUNDARY",
+            sql_state="22004",
+            option=side,
+            next_step="leave the end out to read all changes since the start." if side == "ending" else "give a start.",
+        )
+    if bound.type in _VERSIONS:
+        return {f"{side}Version": bound.text}
+    if bound.is_string:
+        return {f"{side}Timestamp": bound.text}
+    if bound.type not in _TIMES:
+        raise bound.wrong_type(f"{side} option", ["IntegerType", "LongType", "StringType", "TimestampType"])
+    micros = int(bound.text) * (86_400_000_000 if bound.type == "date" else 1)
+    zone = "Z" if bound.type == "timestamp" else ""
+    return {f"{side}Timestamp": format_timestamp(micros, " ", fraction_digits=6) + zone}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which table a function's first argument names."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import TableNotFoundError
+from bayou.protocol.types.sql_text import column_sql, string_sql
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.parser import full_name, table_name
+from bayou.spark.sql.statements.context import not_delta
+from bayou.spark.sql.statements.reader import TableReference
+
+if TYPE_CHECKING:
+    from bayou.spark.sql.statements.context import Context
+
+_PATH: Final = re.compile(r"/|[A-Za-z][\w+.-]*:/")
+"""How a path begins: no name does."""
+
+
+def named(context: Context, text: str, database: str, *, paths: bool = True) -> TableReference:
+    """The table, by its whole name: the current database may be another one when the query runs.
+
+    Args:
+        context: the session.
+        text: its name, as SQL has it, or its path.
+        database: the database of the view that names it, as SQL has it; empty for the current one.
+        paths: whether the text may be a path.
+
+    Raises:
+        TableNotFoundError: the text is not a name of the session's own catalog.
+    """
+    if paths and _PATH.match(text):
+        return TableReference(None, string_sql(text))
+    session = java_session(context.spark)
+    parts = table_name(context.application.jvm, session, text)
+    if parts is None:
+        raise TableNotFoundError(
+            f"{text} is not the name of a table in the session's catalog.",
+            table=text,
+            error_class="DELTA_MISSING_DELTA_TABLE",
+            sql_state="42P01",
+            next_step="name a Delta table of spark_catalog, with backticks around names that are not plain.",
+        )
+    if len(parts) == 1 and database:
+        return TableReference(f"{database}.{column_sql(parts)}")
+    whole = column_sql(parts)
+    return TableReference(whole if context.catalog.is_temporary(whole) else column_sql(full_name(session, parts)))
+
+
+def delta_path(context: Context, reference: TableReference, operation: str) -> str:
+    """Where a Delta table lies.
+
+    Args:
+        context: the session.
+        reference: its name.
+        operation: the function, for errors.
+
+    Raises:
+        TableNotFoundError: there is no table of that name, or it is not a Delta table.
+    """
+    path = context.path_of(reference)
+    if path is not None:
+        return path
+    name = context.catalog.name(context.name_of(reference))
+    entry = context.entry(name, operation)
+    if entry.provider != "delta":
+        raise not_delta(name.text, operation)
+    return entry.location
