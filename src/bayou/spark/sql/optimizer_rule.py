@@ -50,6 +50,11 @@ _REFUSED: Final = {
         "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
         "use DELETE FROM to delete the rows of some partitions.",
     ),
+    "AnalyzePartition": (
+        "ANALYZE TABLE of a partition",
+        "DELTA_OPERATION_NOT_ALLOWED",
+        "use ANALYZE TABLE of the whole table, or ANALYZE TABLE ... COMPUTE DELTA STATISTICS.",
+    ),
     "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "use INSERT OVERWRITE delta.`path`."),
     "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "read the files with spark.read, and INSERT their rows."),
     "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),

@@ -130,9 +130,9 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
   private TreeNode statement(TreeNode plan, String kind) {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
-        && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !isDeltaCreation(plan)
+        && !name.equals("AnalyzePartitionCommand") && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !isDeltaCreation(plan)
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))
-        && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AnalyzePartitionCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
+        && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
     return (TreeNode) Python.ask(body, kind, new Object[] {plan});
   }
 
