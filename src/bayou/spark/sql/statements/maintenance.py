@@ -197,11 +197,13 @@ class Reorg:
 
     def run(self, context: Context) -> DataFrame:
         """Rewrite the files; gives the path and the metrics."""
+        self._check()
         table = context.table(self.table, "REORG TABLE")
         return table.reorg(None if self.where is None else context.condition(self.where))
 
     def explain(self, context: Context) -> list[str]:
         """Which files it would rewrite, and why. Reads the footers of files without deletion vectors."""
+        self._check()
         table = context.table(self.table, "REORG TABLE").session_table
         where = () if self.where is None else (context.condition(self.where),)
         return _rewrite_lines(table, OptimizeRequest(where=where, purges=True))
