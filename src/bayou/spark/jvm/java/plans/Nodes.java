@@ -28,11 +28,11 @@ public final class Nodes {
     return ((scala.Option) found).isDefined() ? ((scala.Option) found).get() : null;
   }
 
-  // A copy of a node, at the same place of the text, with a value in the place of the part of that name.
+  // A copy of a node, at the same place of the text, with a value in the place of the part of that name, if this Spark's has one.
   public static Object replaced(Object node, String name, Object value) throws ReflectiveOperationException {
     Product given = (Product) node;
     int place = 0;
-    while (!name(given, place).equals(name)) place++;
+    while (place < given.productArity() && !name(given, place).equals(name)) place++;
     return replaced(node, place, value);
   }
 
