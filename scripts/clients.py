@@ -31,14 +31,16 @@ class Client:
         without: tests that are left out; each is for a command that bayou refuses by its name, unless it is told otherwise.
         conftest: a plugin with its fixtures, where the release leaves out its `conftest.py`.
         variables: environment variables that its tests look at.
+        program: a program of this repository that uses it, which is run instead of its tests.
     """
 
     release: str
     requirements: tuple[str, ...]
-    tests: tuple[str, ...]
+    tests: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     conftest: str = ""
     variables: tuple[tuple[str, str], ...] = ()
+    program: str = ""
 
 
 CLIENTS = {
@@ -91,6 +93,7 @@ CLIENTS = {
         ("kedro", "lazy_loader", "pandas<3", "hdfs", "s3fs", "pytest-mock", "pytest-cov", "moto", "pyarrow"),
         ("kedro_datasets_experimental/tests/databricks",),
     ),
+    "dbt": Client("dbt-core==1.10.*", ("dbt-core==1.10.*", "dbt-spark==1.9.*", "pyarrow"), program="examples/dbt_project/check.py"),
 }
 
 
@@ -107,7 +110,7 @@ def main() -> int:
 
 def _run(client: Client) -> bool:
     python = environment((*dependencies(), PYSPARK, *client.requirements))
-    folder = _sources(client.release, python)
+    folder = ROOT if client.program else _sources(client.release, python)
     variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), "src", "tests"]),
@@ -118,6 +121,8 @@ def _run(client: Client) -> bool:
     plugins = ["-p", "bayou.testing.as_delta", *(["-p", client.conftest] if client.conftest else [])]
     chosen = ["-k", " and ".join(f"not {word}" for word in client.without)] if client.without else []
     print(f"\n== {client.release}", flush=True)
+    if client.program:
+        return subprocess.run([python, client.program], cwd=folder, env=variables, check=False).returncode == 0
     options = ["-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:randomly"]
     command = [python, "-m", "pytest", *options, *plugins, *chosen, *client.tests]
     return subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 0
