@@ -2,7 +2,7 @@
 """PySpark's sessions made so that programs written for delta-spark find `delta` on each of them.
 
 Some methods of PySpark are wrapped, once, and only by `install_as_delta`: a context and how it starts a JVM, a builder, a
-session that is made, `SparkSession.sql`, and how settings are read. A program may therefore name Delta's classes and packages
+session that is made, and how settings are read. A program may therefore name Delta's classes and packages
 anywhere, and finds them where it put them.
 """
 
