@@ -54,7 +54,6 @@ OTHER = {
     "ANALYZE TABLE {t} PARTITION (p = 1) COMPUTE STATISTICS": "refused by another class",
     "SHOW CREATE TABLE {t}": "works",
     "SHOW TABLE EXTENDED LIKE '{n}' PARTITION (p = 1)": "Spark's own error, by another class",
-    "ALTER TABLE {t} SET SERDEPROPERTIES ('a' = 'b')": "refused: it would change the catalog's entry alone",
 }
 """Statements that delta-spark refuses, or lets through, otherwise than bayou."""
 

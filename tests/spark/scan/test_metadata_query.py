@@ -25,6 +25,13 @@ def test_counts_and_extremes_come_from_the_log_without_a_job(spark, table_path):
     assert ran.value == 0
 
 
+def test_an_aggregate_of_which_nothing_is_used_is_one_row(spark, table_path):
+    wide_table(table_path)
+    table = f"delta.`{table_path}`"
+    assert spark.sql(f"select count(1) from (select max(id) m from {table})").first() == (1,)
+    assert spark.sql(f"select 7 from (select count(*), min(id) from {table})").collect() == [(7,)]
+
+
 QUERIES = {
     "count(*)": 1,
     "count(id)": 1,

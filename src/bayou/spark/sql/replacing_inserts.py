@@ -46,6 +46,15 @@ def write_of(application: Application, insert: JavaObject, found: ReplacingInser
         return None
     if found.columns is not None:
         _refuse_names(found.columns, found.table)
+    if found.has_subquery:
+        raise UnsupportedFeatureError(
+            "Subqueries are not supported in the condition of REPLACE ON.",
+            table=column_sql(found.table),
+            error_class="DELTA_UNSUPPORTED_SUBQUERY",
+            sql_state="0AKDC",
+            features=["subquery"],
+            next_step="compute it in the query of the INSERT.",
+        )
 
     def run(node: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)

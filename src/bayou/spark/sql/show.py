@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError
 from bayou.log.snapshot.partition_columns import typed_partitions
 from bayou.plan.predicates.partition_values import to_arrow
+from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
@@ -78,7 +79,8 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
     for name, text in wanted.items():
         field = columns.field(name)
         assert field is not None  # noqa: S101  (it is a partition column)
-        value = to_arrow(pa.array([None if text == NULL_FOLDER else text]), str(field.type))[0]
+        given = None if text == NULL_FOLDER else text.ljust(char_width(field))
+        value = to_arrow(pa.array([given]), str(field.type))[0]
         column = table[field.name]
         table = table.filter(column.is_null() if not value.is_valid else pc.fill_null(pc.equal(column, value), False))
     # There are far more files than partitions.

@@ -83,6 +83,18 @@ def test_a_view_may_exchange_names(spark, table_path):
     spark.catalog.dropTempView("exchanged")
 
 
+@pytest.mark.parametrize("view", ["SELECT * FROM {}", "SELECT id AS k, v AS w FROM {}"], ids=["whole", "renamed"])
+def test_a_subquery_may_refer_to_the_row_of_a_view(spark, table_path, view):
+    bayou.write(spark.sql("select * from values (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd') t(id, v)"), table_path)
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW shown AS {view.format(f'delta.`{table_path}`')}")
+    key, text = ("k", "w") if " AS k" in view else ("id", "v")
+    spark.sql(f"DELETE FROM shown s WHERE EXISTS (SELECT 1 FROM values (1), (9) o(n) WHERE o.n = s.{key})")
+    spark.sql(f"UPDATE shown SET {text} = 'x' WHERE {key} = (SELECT max(o.n) FROM range(2, 3) o(n) WHERE o.n = shown.{key})")
+    spark.sql(f"DELETE FROM shown WHERE {key} IN (SELECT n FROM range(4) o(n) WHERE o.n = shown.{key} AND shown.{text} = 'c')")
+    assert sorted(tuple(row) for row in bayou.read(spark, table_path).collect()) == [(2, "x"), (4, "d")]
+    spark.catalog.dropTempView("shown")
+
+
 def test_a_statement_behind_with_gives_its_row_of_counts(spark, table_path):
     table = f"delta.`{table_path}`"
     bayou.write(spark.sql("select * from values (1, 'a'), (2, 'b'), (3, 'c') t(id, v)"), table_path)

@@ -120,8 +120,10 @@ def may_read_table(application: Application, snapshot: Snapshot, values: Express
 
 
 def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
-    """Whether a request is for the table, by whichever path it has it."""
+    """Whether a request is for the table as it is now, by whichever path it has it. A fixed version does not change."""
     found = json.loads(request)
+    if found["version"] is not None:
+        return False
     return bool(application.snapshot(found["path"], found["options"]).metadata.id == snapshot.metadata.id)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayou.spark.jvm.catalyst.merge import NotAnExpressionError, resolved
+from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import sparks_parser, words
@@ -117,6 +118,7 @@ class ReplacingInsert:
         evolves: whether it says WITH SCHEMA EVOLUTION.
         query: the rows.
         is_in_node: whether Spark's node has the clause. If not, the node is an INSERT that replaces nothing.
+        has_subquery: whether there is a subquery in the condition.
     """
 
     table: list[str] | None
@@ -128,6 +130,7 @@ class ReplacingInsert:
     evolves: bool
     query: JavaObject
     is_in_node: bool = True
+    has_subquery: bool = False
 
     @classmethod
     def of(cls, jvm: Jvm, insert: JavaObject) -> ReplacingInsert:
@@ -144,6 +147,7 @@ class ReplacingInsert:
             named=[str(each) for each in jvm.list_of(insert.userSpecifiedCols())],
             evolves=bool(insert.withSchemaEvolution()),
             query=insert.query(),
+            has_subquery=not uses and nodes.has_subquery(criteria.cond()),
         )
 
 

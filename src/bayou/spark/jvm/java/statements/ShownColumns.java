@@ -102,10 +102,16 @@ public final class ShownColumns {
     });
     return (LogicalPlan) changed.mapExpressions(new Plans.Change() {
       public Object apply(Object expression) {
-        if (expression instanceof OuterReference) return Plans.mapChildren((TreeNode) expression, change(columns));
+        if (expression instanceof OuterReference) return outer((OuterReference) expression, columns);
         Expression each = (Expression) Plans.mapChildren((TreeNode) expression, this);
         return each instanceof PlanExpression ? ((PlanExpression) each).withNewPlan((QueryPlan) outside((LogicalPlan) ((PlanExpression) each).plan(), columns)) : each;
       }
     });
+  }
+
+  // It has no children: what it refers to is a part of it.
+  private static Expression outer(OuterReference reference, HashMap columns) {
+    Expression found = replaced((Expression) reference.e(), columns);
+    return found == reference.e() ? reference : new OuterReference((org.apache.spark.sql.catalyst.expressions.NamedExpression) found);
   }
 }
