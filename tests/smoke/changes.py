@@ -115,7 +115,7 @@ def subqueries_and_views(on: Place) -> None:
     source = "(select 4 id, 'new' text union all select 5, 'e')"
     merge = "when matched and t.text = (select 'b') then update set text = s.text when not matched then insert *"
     equal(on.sql(f"merge into shown t using {source} s on t.id = s.id {merge}"), [(2, 1, 0, 1)])
-    equal(on.sql(f"with q as (select 2 as id) delete from shown t where exists (select 1 from q where q.id = t.id)"), [(1,)])
+    equal(on.sql("with q as (select 2 as id) delete from shown t where exists (select 1 from q where q.id = t.id)"), [(1,)])
     on.expect(name, (3, "b"), (4, "new"), (5, "e"))
     on.sql(f"create or replace temporary view some as select * from {name} where id > 3")
     refused(lambda: on.sql("delete from some"), "DELTA_OPERATION_NOT_ALLOWED")
