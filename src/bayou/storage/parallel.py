@@ -31,8 +31,8 @@ def read_each(store: LogStore, items: Sequence[S], read: Callable[[S], T]) -> It
         yield from map(read, items)
         return
     for start in range(0, len(items), _READERS):
-        # No pool waits for the next item to be taken. If nobody takes it, the garbage collector would end the pool, on any thread and
-        # while that starts another thread: Python 3.11 holds a lock there that joining a thread of the pool asks for.
+        # No pool waits for the next item to be taken. If nobody takes it, the garbage collector would end the pool, on any thread
+        # and while that starts another thread: Python 3.11 holds a lock there that joining a thread of the pool asks for.
         with ThreadPoolExecutor(min(_READERS, len(items) - start), thread_name_prefix="bayou-read") as pool:
             found = list(pool.map(read, items[start : start + _READERS]))
         yield from found
