@@ -9,16 +9,12 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import oracle_jars
 from cache_folder import cache
+from maven_jar import fetched
 
 GROUP, ARTIFACT = "org.apache.hadoop", "hadoop-client-minicluster"
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-# A file that is fetched is there within a minute, or not at all.
-TIMEOUT = 300
 
 
 def main() -> None:
@@ -30,17 +26,8 @@ def main() -> None:
 
 def provide(folder: Path) -> Path:
     """The JAR in the folder of what is fetched, after fetching it when it is not there yet."""
-    name = f"{ARTIFACT}-{hadoop_version()}.jar"
-    jar = folder / "jars" / name
-    if not jar.exists():
-        print(f"\n== fetching {name} with Maven", file=sys.stderr, flush=True)
-        jar.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=jar.parent) as work:
-            artifact = f"-Dartifact={GROUP}:{ARTIFACT}:{hadoop_version()}"
-            command = [oracle_jars.maven(), "-B", "-q", COPY, artifact, f"-DoutputDirectory={work}"]
-            subprocess.run(command, cwd=work, check=True, stdout=sys.stderr, timeout=TIMEOUT)
-            (Path(work) / name).rename(jar)
-    return jar
+    version = hadoop_version()
+    return fetched(folder, f"{ARTIFACT}-{version}.jar", f"{GROUP}:{ARTIFACT}:{version}")
 
 
 def hadoop_version() -> str:

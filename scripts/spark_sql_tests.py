@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-import oracle_jars
 from cache_folder import cache
-from minicluster_jar import COPY, TIMEOUT
+from maven_jar import fetched
 
 VERSION = "4.2.0"
-NAME = f"spark-sql_2.13-{VERSION}-tests.jar"
 
 
 def main() -> None:
@@ -30,16 +27,7 @@ def main() -> None:
 
 def provide(folder: Path) -> Path:
     """The JAR in the folder of what is fetched, after fetching it when it is not there yet."""
-    jar = folder / "jars" / NAME
-    if not jar.exists():
-        print(f"\n== fetching {NAME} with Maven", file=sys.stderr, flush=True)
-        jar.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=jar.parent) as work:
-            artifact = f"-Dartifact=org.apache.spark:spark-sql_2.13:{VERSION}:jar:tests"
-            command = [oracle_jars.maven(), "-B", "-q", COPY, artifact, f"-DoutputDirectory={work}"]
-            subprocess.run(command, cwd=work, check=True, stdout=sys.stderr, timeout=TIMEOUT)
-            (Path(work) / NAME).rename(jar)
-    return jar
+    return fetched(folder, f"spark-sql_2.13-{VERSION}-tests.jar", f"org.apache.spark:spark-sql_2.13:{VERSION}:jar:tests")
 
 
 if __name__ == "__main__":

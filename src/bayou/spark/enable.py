@@ -102,9 +102,8 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
     adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
     if adapters.has("bayou.Parser"):
         statements = cache(lambda: _statements(jvm))
-        adapters.set_static("bayou.Parser", "body", BiFunction(jvm, _Late(statements)))
-        adapters.set_static("bayou.Parser", "refused", BiFunction(jvm, _Late(lambda: statements().of_refused)))
-        adapters.static("bayou.Beginnings").set(as_lines())
+        refused = _Late(lambda: statements().of_refused)
+        adapters.static("bayou.Parser").answer(BiFunction(jvm, _Late(statements)), BiFunction(jvm, refused), as_lines())
     if adapters.has("bayou.Functions"):
         adapters.set_static("bayou.Functions", "body", BiFunction(jvm, _Late(lambda: _functions(jvm))))
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))

@@ -30,9 +30,25 @@ def read_each(store: LogStore, items: Sequence[S], read: Callable[[S], T]) -> It
     if len(items) <= 1 or store.local_path("") is not None:
         yield from map(read, items)
         return
-    for start in range(0, len(items), _READERS):
+    yield from in_chunks(items, read, readers=_READERS, at_once=_READERS)
+
+
+def in_chunks(items: Sequence[S], read: Callable[[S], T], *, readers: int, at_once: int) -> Iterator[T]:
+    """Call a function for each item, on several threads.
+
+    Args:
+        items: the items.
+        read: the function.
+        readers: how many threads there are, at most.
+        at_once: how many results are made before the first of them is taken.
+
+    Yields:
+        What the function gives, in the order of the items.
+    """
+    for start in range(0, len(items), at_once):
         # No pool waits for the next item to be taken. If nobody takes it, the garbage collector would end the pool, on any thread
         # and while that starts another thread: Python 3.11 holds a lock there that joining a thread of the pool asks for.
-        with ThreadPoolExecutor(min(_READERS, len(items) - start), thread_name_prefix="bayou-read") as pool:
-            found = list(pool.map(read, items[start : start + _READERS]))
+        chunk = items[start : start + at_once]
+        with ThreadPoolExecutor(min(readers, len(chunk)), thread_name_prefix="bayou-read") as pool:
+            found = list(pool.map(read, chunk))
         yield from found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +27,7 @@ from bayou.protocol.actions.file_names import commit_path
 from bayou.protocol.schema.read_compatibility import column_mapping_mode
 from bayou.protocol.schema.reserved_names import check_feed_names
 from bayou.protocol.types.schema import StructField, StructType
+from bayou.storage.parallel import in_chunks
 
 if TYPE_CHECKING:
     from bayou.log.segment.commit_times import CommitTimes
@@ -197,9 +197,7 @@ class _Reading:
         if len(wanted) <= _FEW:
             yield from map(self._read, wanted)
             return
-        with ThreadPoolExecutor(_READERS) as pool:
-            for start in range(0, len(wanted), _AT_ONCE):
-                yield from pool.map(self._read, wanted[start : start + _AT_ONCE])
+        yield from in_chunks(wanted, self._read, readers=_READERS, at_once=_AT_ONCE)
 
     def _read(self, version: int) -> ActionFile:
         try:

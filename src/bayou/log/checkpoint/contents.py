@@ -157,8 +157,11 @@ def _is_younger(transaction: SetTransaction, oldest_ms: int) -> bool:
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:
     """The items, the next one fetched by another thread while one is in use; an item is never None."""
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    try:
         pending = pool.submit(next, items, None)
         while (item := pending.result()) is not None:
             pending = pool.submit(next, items, None)
             yield item
+    finally:
+        pool.shutdown(wait=False)  # the garbage collector may end this, where nobody may wait for a thread (see `in_chunks`)

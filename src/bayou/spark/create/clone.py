@@ -69,13 +69,7 @@ def clone_table(
         dry_run=dry_run,
     )
     if place.is_registered and not replace:
-        raise TableExistsError(
-            f"Cannot create table or view {target} because it already exists.",
-            table=place.uri,
-            error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-            sql_state="42P07",
-            next_step="Choose another name, or replace the table with replace=True.",
-        )
+        raise _exists(target, place)
     log = application.logs.get(place.uri, {})
     if dry_run:
         return place, clone(source, table.log, log, request, storage_options=table.options)
@@ -89,6 +83,16 @@ def clone_table(
     if result.version:
         refresh_caches(spark, log, application.jvm, {})
     return place, result
+
+
+def _exists(target: str, place: Place) -> TableExistsError:
+    return TableExistsError(
+        f"Cannot create table or view {target} because it already exists.",
+        table=place.uri,
+        error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
+        sql_state="42P07",
+        next_step="Choose another name, or replace the table with replace=True.",
+    )
 
 
 def _place(catalog: Catalog, target: str, location: str | None) -> Place:

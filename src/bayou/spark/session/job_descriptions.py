@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The jobs of an operation: what Spark's user interface says of them, and how they are stopped.
 
-Their group and their pool are the caller's, and so are their tags, beside one of bayou's.
+They run in the caller's job group and pool, and keep the caller's tags. bayou adds one tag.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the optimizer rule puts in the place of a table: the real scan of the files that the query needs, or rows from the log."""
+"""What the rules put in the place of a table, which is its scan or rows from the log, and of a statement, which is a command."""
 
 from __future__ import annotations
 

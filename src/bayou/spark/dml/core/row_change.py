@@ -102,8 +102,9 @@ class Change:
         queries = settle(application, target.spark, self.snapshot, self.condition.found, output)
         with contextlib.closing(queries):
             found = row_changes.simplified_condition(application.jvm, target.spark, output, queries.condition)
-            condition = replace(row_condition(application, self.snapshot, found), text=self.condition.text)
-            condition = replace(condition, predicate=And((condition.predicate, *queries.predicates)))
+            condition = row_condition(application, self.snapshot, found)
+            predicate = And((condition.predicate, *queries.predicates))
+            condition = replace(condition, text=self.condition.text, predicate=predicate)
             files = choose_files(application, target.spark, self.snapshot, condition)
             yield replace(self, condition=condition, files=files, queries=queries)
 

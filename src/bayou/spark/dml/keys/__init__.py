@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all row changes share: choose files, find rows, mark or rewrite them, count them, commit.
-
-Nothing here knows a clause of MERGE or the syntax of a statement.
-"""
+"""The keys of other rows, which say what files of a table may hold: those of a MERGE's source, and those of subqueries."""

@@ -27,7 +27,7 @@ class SourceKey:
     Attributes:
         key: the table's side, and how the sides are compared.
         value: the other side: NULL where a part of the condition about the other rows alone is not true.
-        node: the other side as it stands in the condition, where nothing makes it NULL; None elsewhere.
+        node: the other side as it stands in the condition; None if something else in the condition may make it NULL.
     """
 
     key: Key
@@ -49,10 +49,10 @@ def values_of(frame: DataFrame, keys: Sequence[SourceKey], told: tuple[int, list
     Args:
         frame: the rows.
         keys: the keys.
-        told: how many rows and which ranges there are, where that is known; else it costs a job.
+        told: the number of rows and the ranges of the keys, if they are known. If not, a job counts them.
 
     Returns:
-        The number of rows, and what is known of each key. Where all values are told, that is one more job.
+        The number of rows, and what is known of each key. Listing the values of keys costs one more job.
     """
     rows = frame.select(*(each.value.alias(f"k{number}") for number, each in enumerate(keys))) if keys else frame
     if told is None:

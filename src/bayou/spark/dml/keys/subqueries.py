@@ -97,8 +97,6 @@ def with_scalars(
     Returns:
         The expressions, and whether a subquery of them may read the table itself.
     """
-    if not values.has_subquery:
-        return values, False
     reads_table = may_read_table(application, snapshot, values)
     work = _Settling(application, spark, snapshot, application.jvm.seq([]))
     return ExpressionList.of(application.jvm, [work.scalars(each) for each in values]), reads_table

@@ -226,9 +226,9 @@ def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condi
         for part in nodes.conjuncts(jvm, condition)
         if nodes.is_deterministic(part) and all(each.exprId().id() in ids for each in nodes.references_of(jvm, part))
     ]
-    output = resolution.sides.target.output()
-    simplified = (row_changes.simplified_condition(jvm, target.spark, output, part) for part in own)
-    own = [part for each in simplified for part in nodes.conjuncts(jvm, each)]
+    if own:
+        output, together = resolution.sides.target.output(), nodes.conjunction(jvm, own)
+        own = nodes.conjuncts(jvm, row_changes.simplified_condition(jvm, target.spark, output, together))
     widened = {
         field.name.lower()
         for field in resolution.schema.fields

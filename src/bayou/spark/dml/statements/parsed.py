@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DELETE, UPDATE and MERGE as SQL, taken from the session's parser before Spark resolves them: so they give a row of counts.
+"""UPDATE and MERGE as SQL, and DELETE of a table whose name is computed, taken from the parser before Spark resolves them.
 
 Spark would refuse columns that a MERGE adds, and casts values by rules of its own: constants at once, structs by the position of
-their fields. It resolves each DELETE when that is executed, and at once what is about a view, what begins with WITH, and what has
-parameters in it; also what calls the table by a name that bayou does not know. From such a statement the optimizer rule makes a
-command.
+their fields. Spark itself resolves any other DELETE, and what is about a view, begins with WITH or has parameters. The analyzer's
+rule makes a command of those.
 """
 
 from __future__ import annotations

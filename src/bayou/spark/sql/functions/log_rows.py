@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a table's log in a query: a relation that stands for them, and the rows when a query is planned."""
+"""Rows of a table's log in a query. The query has a relation in their place until Spark plans it."""
 
 from __future__ import annotations
 

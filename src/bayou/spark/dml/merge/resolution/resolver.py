@@ -226,6 +226,8 @@ class Resolver:
 
     def _with_scalars(self, side: str, values: ExpressionList) -> ExpressionList:
         """Expressions of clauses with the values of their scalar subqueries; the search condition may have no subquery."""
+        if not len(values) or not values.has_subquery:
+            return values
         search = 1 if side == "known_both" else 0
         found, reads_table = with_scalars(Application.of_jvm(self._bridge), self._spark, self._snapshot, values[search:])
         self._reads_table = self._reads_table or reads_table

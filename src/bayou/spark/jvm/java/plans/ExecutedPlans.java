@@ -28,7 +28,7 @@ public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
     scala.Option active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(session);
     try {
-      return Python.ask(Parser.body, "", plan);
+      return Parser.asked(plan);
     } finally {
       if (active.isDefined()) SparkSession.setActiveSession((SparkSession) active.get());
       else SparkSession.clearActiveSession();

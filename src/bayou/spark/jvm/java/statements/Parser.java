@@ -19,11 +19,11 @@ import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.internal.VariableSubstitution;
 
 // The session's own parser, and behind it Python. Python is asked for a text that the parser refuses if it begins like a statement of
-// Delta's own. It is also asked for each DELETE, UPDATE and MERGE: what Spark's analyzer makes of them gives no row of counts, and it
-// refuses columns that a table is to get, and casts values by rules of its own.
+// Delta's own. It is also asked for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by
+// rules of its own, before AnalyzerRule sees them.
 public class Parser implements InvocationHandler {
-  public static BiFunction body;  // for what was parsed
-  public static BiFunction refused;  // for texts that were not
+  private static BiFunction body;  // for what was parsed
+  private static BiFunction refused;  // for texts that were not
 
   private final ParserInterface session;
   private final SESSION owner;
@@ -31,6 +31,13 @@ public class Parser implements InvocationHandler {
   public Parser(ParserInterface session, SESSION owner) {
     this.session = session;
     this.owner = owner;
+  }
+
+  // Who answers, and by which words the texts begin that Python is asked about.
+  public static void answer(BiFunction parsed, BiFunction texts, String beginnings) {
+    body = parsed;
+    refused = texts;
+    Beginnings.set(beginnings);
   }
 
   public Object invoke(Object proxy, Method method, Object[] arguments) throws Throwable {
@@ -58,7 +65,7 @@ public class Parser implements InvocationHandler {
     String name = ((LogicalPlan) plan).nodeName();
     if (name.equals("ExplainCommand")) {
       Object explained = Nodes.part(plan, "logicalPlan");
-      Object found = changesRows(explained) ? explained : taken(text, explained);  // the rule shows how rows change
+      Object found = changesRows(explained) ? explained : taken(text, explained);  // AnalyzerRule shows how rows change
       return found == explained ? plan : Nodes.replaced(plan, "logicalPlan", found);
     }
     if (name.equals("UnresolvedWith") && isReplacing(Nodes.part(Nodes.part(plan, "child"), "replaceCriteriaOpt"))) {
@@ -70,6 +77,9 @@ public class Parser implements InvocationHandler {
   }
 
   static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
+
+  // What Python makes of a statement without a text.
+  static Object asked(Object plan) { return Python.ask(body, "", plan); }
 
   // What was parsed, be it a statement or the name of a table, with complete names by path.
   private static Object withPaths(SESSION owner, String method, Object parsed, Object[] arguments) {

@@ -15,8 +15,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.immutable.Map;
 
 // What stands for a statement that Python runs. Executing it asks Python; planning it runs nothing. Python's answer is a DataFrame with
-// the rows, a JSON text with the counts of changed rows, or null. Where the optimizer rule puts it in, Spark has settled the columns of
-// the result before, and there are none.
+// the rows, a JSON text with the counts of changed rows, or null. If the optimizer's rule puts it into a plan, it has no columns: Spark
+// knows by then which columns the result has.
 public class Statement extends ExternalCommandExecutor {
   // Spark copies nodes by the constructor with their parameters, so these are those of the class that this one extends.
   public Statement(ExternalCommandRunner runner, String name, Map options) { super(runner, name, options); }
