@@ -73,7 +73,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         register_object_stores()
         tell_transactions(jvm)
         follow_writes(_compact_after)
-        listen()
+        listen(session)
         _told.add(jvm)
     try:
         adapters = Adapters.of(jvm)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from pyspark.errors import AnalysisException
 from tests.support.cases import in_one_test
+from tests.support.operations.statements import settings
 
 import bayou
 from bayou.errors import DeltaError
@@ -62,16 +63,12 @@ def test_a_version_may_be_read_in_every_place_of_a_query(spark, delta, table_pat
 
 
 def test_a_time_at_the_end_of_a_name_is_of_the_sessions_zone(spark, delta, table_path):
-    zone = spark.conf.get(ZONE)
-    try:
-        for other in (zone, "America/Los_Angeles"):
-            spark.conf.set(ZONE, other)
+    for other in ({}, {ZONE: "America/Los_Angeles"}):
+        with settings(spark, other):
             digits = moment(spark, table_path, 1)
             assert ids(spark, f"SELECT * FROM `{delta}@{digits}`") == [0]
             text = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]} {digits[8:10]}:{digits[10:12]}:{digits[12:14]}.{digits[14:]}"
             assert ids(spark, f"SELECT * FROM {delta} TIMESTAMP AS OF '{text}'") == [0]
-    finally:
-        spark.conf.set(ZONE, zone)
 
 
 @pytest.mark.smoke

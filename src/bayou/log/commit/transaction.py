@@ -86,6 +86,7 @@ class Transaction:
         clock: Callable[[], float] = time.time,
         dropped_features: Collection[str] = (),
         replaces_table: bool = False,
+        before_commit: Callable[[], object] | None = None,
         on_commit: Callable[[int], object] | None = None,
     ) -> None:
         """Begin a transaction; see `DeltaLog.transaction`.
@@ -102,6 +103,7 @@ class Transaction:
             clock: the time in seconds since the epoch.
             dropped_features: the features that the commit may take from the protocol; no other commit may take any.
             replaces_table: whether another table takes the place of this one, with an id of its own.
+            before_commit: is called before the first attempt to commit. If it raises, nothing of the commit is in the log.
             on_commit: is called with the new version, once it is in the log; it must not raise.
 
         Raises:
@@ -114,8 +116,9 @@ class Transaction:
             arguments.instance(snapshot, Snapshot, "snapshot", "a Snapshot of the table, or None", table=table)
             check_writable(snapshot.protocol, snapshot.metadata, table, snapshot.version)
         arguments.function(clock, "clock", table=table)
-        if on_commit is not None:
-            arguments.function(on_commit, "on_commit", table=table)
+        for name, function in (("before_commit", before_commit), ("on_commit", on_commit)):
+            if function is not None:
+                arguments.function(function, name, table=table)
         self.log = log
         self.snapshot = snapshot
         self.operation = operation
@@ -126,6 +129,7 @@ class Transaction:
         self._clock = clock
         self._dropped_features = frozenset(arguments.texts(dropped_features, "dropped_features", table=table))
         self._replaces_table = replaces_table
+        self._before_commit = before_commit
         self._on_commit = on_commit
         self._staged: list[Action] = []
         self._described: set[str] = set()
@@ -353,6 +357,8 @@ class Transaction:
             return Unchanged(self.read_version, "replayed")
         loop = None
         try:
+            if self._before_commit is not None:
+                self._before_commit()
             commit = self._prepared(actions, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids)
             loop = None if commit is None else CommitLoop(self.log, commit, self._txn)
             outcome = None if loop is None else loop.run(self._max_attempts, metrics)

@@ -21,7 +21,8 @@ from bayou.spark.data_files.constraint_evaluation import violations
 from bayou.spark.expressions.constraint_definitions import checked_condition
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.operations import operation
+from bayou.spark.session.progress import phase
 from bayou.spark.types.types import contains_void
 
 if TYPE_CHECKING:

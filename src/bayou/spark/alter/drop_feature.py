@@ -23,7 +23,8 @@ from bayou.protocol.evolution.drop_feature import (
 )
 from bayou.spark.alter.feature_cleanup import clean, is_protected, traces, without_keys
 from bayou.spark.alter.metadata_actions import check_argument
-from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.operations import operation
+from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
     from bayou.log.commit.transaction import Action

@@ -16,7 +16,7 @@ from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alter.columns import column_parameter
 from bayou.spark.alter.metadata_actions import altered
-from bayou.spark.session.job_descriptions import described_jobs
+from bayou.spark.session.operations import described_jobs, operation
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -45,7 +45,8 @@ def sync_identity(target: SessionTable, name: str) -> None:
     parameters = {"column": column_parameter(snapshot.schema, (column.name,))}
     with target.begin(snapshot, "CHANGE COLUMN", parameters) as transaction:
         transaction.read_whole_table()
-        with described_jobs(target.spark, f"SYNC IDENTITY {target.shown}"):
+        shown = operation("SYNC IDENTITY", target.spark, target.settings)
+        with shown, described_jobs(target.spark, f"SYNC IDENTITY {target.shown}"):
             mark = _mark(target, column)
         if mark != column.high_water_mark:
             transaction.commit(altered(snapshot, snapshot.metadata, _marked(snapshot, column, mark)), metrics={})

@@ -13,7 +13,8 @@ from bayou.log.operations.row_id_backfill import FILES_PER_COMMIT, backfill_row_
 from bayou.protocol.evolution.property_rules import validated
 from bayou.protocol.features.features import writer_features
 from bayou.spark.alter.metadata_actions import upgrade
-from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.operations import operation
+from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot

@@ -44,8 +44,7 @@ from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
 from bayou.spark.maintenance.rewrite import Rewritten, write_again
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
-from bayou.spark.session.job_descriptions import bins_text, described_jobs
-from bayou.spark.session.progress import operation
+from bayou.spark.session.operations import bins_text, described_jobs, operation
 from bayou.spark.session.settings import bytes_of, share_of
 from bayou.spark.types.readable_types import check_types
 
@@ -188,10 +187,8 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
             with operation(request.operation, table.spark, table.settings):
                 for first, last in plan.batches(most):
                     which = bins_text(first, last, plan.num_bins)
-                    with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}") as jobs:
+                    with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
                         written = _written(table, snapshot, order, plan, (first, last))
-                        with taking_back(written.take_back):
-                            jobs.check()
                     _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
         finally:  # commits before a failure stay
             if done.versions:

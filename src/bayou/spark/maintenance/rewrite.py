@@ -21,8 +21,7 @@ from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
-from bayou.spark.session.job_descriptions import described_jobs
-from bayou.spark.session.progress import operation
+from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.types import readable_schema
 

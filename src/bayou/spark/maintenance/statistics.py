@@ -30,9 +30,9 @@ from bayou.spark.maintenance.optimize import files_matching
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.scan.scan import Scan
-from bayou.spark.session.job_descriptions import described_jobs
 from bayou.spark.session.log_jobs import collected
-from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.operations import described_jobs, operation
+from bayou.spark.session.progress import phase
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema

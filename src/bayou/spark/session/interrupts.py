@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while jobs of an operation run: it stops the jobs, and the operation ends as one whose job failed.
+"""Ctrl-C while an operation runs: it stops the operation's jobs, and nothing is committed.
 
-PySpark's handler raises KeyboardInterrupt in the middle of the call into the JVM that waits for the job. The job goes on, and what
-the call was to answer is taken for the answer of a later one. A statement runs on another thread than the one that Ctrl-C reaches,
-and would go on, too. While an operation runs, the handler here stops its jobs from a thread of its own instead, and the operation
-raises KeyboardInterrupt. PySpark's handler is called if none runs, and for a second Ctrl-C.
+PySpark's handler cancels all jobs, and raises KeyboardInterrupt in the main thread. If that thread is in the middle of a call into
+the JVM, the answer of that call is later taken for the answer of another one. The operation itself may go on: what the main thread
+waits for often runs on another thread of Python, which the JVM calls. The handler here cancels the jobs as PySpark's does, but
+lets the operation end by itself: it commits nothing, deletes what it wrote, and raises KeyboardInterrupt.
+
+PySpark's handler acts if the main thread waits for no operation, and on a second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,80 +14,100 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-import uuid
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from bayou.spark.jvm.core.bridge import Jvm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
-_running: Final[set[Jobs]] = set()
-"""The operations whose jobs may be running, of all threads."""
+_running: Final[set[_Operation]] = set()
+"""The operations that the main thread waits for."""
+_CURRENT: Final[ContextVar[_Operation | None]] = ContextVar("bayou_operation", default=None)
+"""The operation of the running thread, if the main thread waits for it."""
+_main_threads: Final[WeakKeyDictionary[Jvm, int]] = WeakKeyDictionary()
+"""The thread of each JVM that runs the calls of Python's main thread, by its id."""
 
 
-class Jobs:
-    """The jobs that a thread starts in an operation, by a tag on them."""
+class _Operation:
+    """An operation that the main thread waits for."""
 
-    def __init__(self, context: SparkContext) -> None:
-        self._context = context
-        self._tag = f"bayou-{uuid.uuid4().hex}"
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
         self.is_interrupted = False
 
-    def begin(self) -> None:
-        """The jobs that this thread starts from here on are these."""
-        self._context.addJobTag(self._tag)
-
-    def end(self) -> None:
-        """The jobs that this thread starts from here on are others. To be called on the thread that began."""
-        self._context.removeJobTag(self._tag)
-
     def interrupt(self) -> None:
-        """Stops the jobs. The thread that Ctrl-C reaches may be waiting for the JVM: another one asks for it."""
+        """Cancels the jobs. The thread that Ctrl-C reaches may be waiting for the JVM: another one asks for it."""
         self.is_interrupted = True
-        threading.Thread(target=self._cancel, name="bayou-interrupt", daemon=True).start()
-
-    def check(self) -> None:
-        """Ends the operation if it was interrupted.
-
-        Raises:
-            KeyboardInterrupt: it was.
-        """
-        if self.is_interrupted:
-            raise KeyboardInterrupt
-
-    def _cancel(self) -> None:
-        self._context.cancelJobsWithTag(self._tag)
+        threading.Thread(target=self._context.cancelAllJobs, name="bayou-interrupt", daemon=True).start()
 
 
 @contextlib.contextmanager
-def interruptible(context: SparkContext) -> Iterator[Jobs]:
-    """Within it, Ctrl-C stops the jobs of this thread, and the block ends with KeyboardInterrupt.
+def interruptible(spark: SparkSession) -> Iterator[None]:
+    """Within it, Ctrl-C stops the jobs, and the block ends with KeyboardInterrupt.
+
+    An operation that the main thread does not wait for, as one in a batch of a stream, is left to PySpark's handler.
 
     Args:
-        context: the Spark context.
+        spark: the session.
     """
-    listen()
-    jobs = Jobs(context)
-    jobs.begin()
-    _running.add(jobs)
+    listen(spark)
+    if _CURRENT.get() is not None or not _is_waited_for(spark):
+        yield
+        return
+    running = _Operation(spark)
+    token = _CURRENT.set(running)
+    _running.add(running)
     try:
-        yield jobs
+        yield
     except Exception as error:
-        if jobs.is_interrupted:
+        if running.is_interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:
-        _running.discard(jobs)
-        jobs.end()
-    jobs.check()
+        _running.discard(running)
+        _CURRENT.reset(token)
+    if running.is_interrupted:
+        raise KeyboardInterrupt
 
 
-def listen() -> None:
-    """Puts the handler before the one that is there; nothing on another thread than the main one, which alone may do it."""
+def check_interrupted() -> None:
+    """Ends the operation around this if it was interrupted; to be called before a commit.
+
+    Raises:
+        KeyboardInterrupt: it was.
+    """
+    running = _CURRENT.get()
+    if running is not None and running.is_interrupted:
+        raise KeyboardInterrupt
+
+
+def listen(spark: SparkSession) -> None:
+    """Puts the handler before the one that is there; nothing on another thread than the main one, which alone may do it.
+
+    Args:
+        spark: the session.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    jvm = Jvm.of(spark)
+    if jvm not in _main_threads:
+        _main_threads[jvm] = jvm.thread_id()
     there = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is threading.main_thread() and callable(there) and not isinstance(there, _Handler):
+    if callable(there) and not isinstance(there, _Handler):
         signal.signal(signal.SIGINT, _Handler(there))
+
+
+def _is_waited_for(spark: SparkSession) -> bool:
+    """Whether the main thread runs this, or has called the JVM, which runs it."""
+    if threading.current_thread() is threading.main_thread():
+        return True
+    jvm = Jvm.of(spark)
+    return jvm in _main_threads and jvm.thread_id() == _main_threads[jvm]
 
 
 class _Handler:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a long operation is doing, on a terminal: `operation` around it, `phase` wherever it goes on to something else.
+"""What a long operation is doing, on a terminal: `displayed` around it, `phase` wherever it goes on to something else.
 
 Where nothing is shown, nothing is asked of the JVM, no thread is started and rich is not imported. What goes wrong with the
 display is logged, and never an error of the operation.
@@ -87,7 +87,7 @@ class DrawnLine(Protocol):
 
 
 @contextlib.contextmanager
-def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Shows what the block does, where it takes long and somebody looks; an operation inside of another is part of that one.
 
     Args:

@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bayou.log.commit.transaction import Transaction
+from bayou.spark.session.interrupts import check_interrupted
 from bayou.spark.session.settings import user_metadata_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def session_transaction(
         parameters,
         engine_info=application.engine_info,
         user_metadata=user_metadata_of(settings) if user_metadata is None else user_metadata,
+        before_commit=check_interrupted,
         on_commit=lambda version: _tell(spark, version),
         **options,
     )

@@ -38,7 +38,7 @@ from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, tell_written
-from bayou.spark.session.progress import operation
+from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema

@@ -127,7 +127,10 @@ def test_a_builder_gives_the_session_that_it_gets_or_creates(monkeypatch):
 
 
 class FakeJvm:
-    """A JVM that is not asked for anything."""
+    """A JVM that is asked for nothing but its thread."""
+
+    def thread_id(self):
+        return 1
 
 
 def without_compiler(_):

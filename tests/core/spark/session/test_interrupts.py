@@ -8,30 +8,48 @@ import threading
 
 import pytest
 
-from bayou.spark.session.interrupts import interruptible, listen
+from bayou.spark.session.interrupts import check_interrupted, interruptible, listen
 
 SECONDS = 30
 
 
-class FakeContext:
-    """A Spark context whose jobs a test can wait for to be stopped."""
+class FakeSession:
+    """A Spark session whose jobs a test can wait for to be cancelled."""
 
     def __init__(self):
-        self.calls = []
-        self.stopped = threading.Event()
+        self.sparkContext = self
+        self.cancels = threading.Semaphore(0)
 
-    def addJobTag(self, tag):  # noqa: N802  (PySpark's name)
-        self.tag = tag
-        self.calls.append("begin")
+    def cancelAllJobs(self):  # noqa: N802  (PySpark's name)
+        self.cancels.release()
 
-    def removeJobTag(self, tag):  # noqa: N802  (PySpark's name)
-        assert tag == self.tag
-        self.calls.append("end")
+    def wait_until_cancelled(self):
+        assert self.cancels.acquire(timeout=SECONDS)
 
-    def cancelJobsWithTag(self, tag):  # noqa: N802  (PySpark's name)
-        assert tag == self.tag
-        self.calls.append("stop")
-        self.stopped.set()
+
+class FakeJvm:
+    """A JVM that runs the calls of each Python thread on a thread of its own, but those of `calling` on the main thread's."""
+
+    def __init__(self):
+        self.calling = set()
+
+    def thread_id(self):
+        current = threading.current_thread()
+        return 1 if current is threading.main_thread() or current in self.calling else 2
+
+
+@pytest.fixture
+def jvm(monkeypatch):
+    """The JVM of all sessions."""
+    found = FakeJvm()
+    monkeypatch.setattr("bayou.spark.session.interrupts.Jvm.of", lambda _session: found)
+    return found
+
+
+@pytest.fixture
+def session(jvm):
+    """A session."""
+    return FakeSession()
 
 
 @pytest.fixture
@@ -52,84 +70,112 @@ def interrupt():
     signal.raise_signal(signal.SIGINT)
 
 
-def test_jobs_are_stopped_and_what_failed_with_them_is_the_interrupt(theirs):
-    context = FakeContext()
-
+def test_jobs_are_cancelled_and_what_failed_with_them_is_the_interrupt(session, theirs):
     def run():
-        with interruptible(context):
+        with interruptible(session):
             interrupt()
-            assert context.stopped.wait(SECONDS)
+            session.wait_until_cancelled()
             raise RuntimeError("the job was cancelled")
 
     with pytest.raises(KeyboardInterrupt) as caught:
         run()
     assert isinstance(caught.value.__cause__, RuntimeError)
-    assert context.calls == ["begin", "stop", "end"]
     assert theirs == []
 
 
-def test_an_interrupt_that_comes_too_late_for_the_jobs_is_raised_behind_them(theirs):
-    context, done = FakeContext(), []
+def test_an_interrupt_that_comes_too_late_for_the_jobs_ends_the_operation_before_its_commit(session, theirs):
+    done = []
 
     def run():
-        with interruptible(context) as jobs:
+        with interruptible(session):
+            check_interrupted()
             interrupt()
-            with pytest.raises(KeyboardInterrupt):
-                jobs.check()
-            done.append(1)
+            done.append("written")
+            check_interrupted()
+            done.append("committed")
 
     with pytest.raises(KeyboardInterrupt):
         run()
-    assert (done, theirs) == ([1], [])
+    assert (done, theirs) == (["written"], [])
 
 
-def test_a_second_interrupt_and_one_beside_operations_are_others(theirs):
-    listen()
+def test_one_that_comes_too_late_for_the_commit_is_raised_behind_it(session, theirs):
+    done = []
+
+    def run():
+        with interruptible(session):
+            interrupt()
+            done.append("committed")
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert (done, theirs) == (["committed"], [])
+
+
+def test_a_second_interrupt_and_one_beside_operations_are_others(session, theirs):
+    listen(session)
     with pytest.raises(KeyboardInterrupt):
         interrupt()
 
     def run():
-        with interruptible(FakeContext()):
+        with interruptible(session), interruptible(session):
             interrupt()
             interrupt()
 
     with pytest.raises(KeyboardInterrupt):
         run()
     assert theirs == [signal.SIGINT] * 2
+    check_interrupted()
 
 
-def test_an_operation_on_another_thread_is_stopped_too(theirs):
-    listen()
-    context, begun, caught = FakeContext(), threading.Event(), []
+def on_another_thread(session, jvm, *, is_called):
+    """Whether an operation on another thread ends with an interrupt; `is_called` if the main thread has called the JVM for it."""
+    begun, goes_on, caught = threading.Event(), threading.Event(), []
 
     def run():
         try:
-            with interruptible(context):
+            with interruptible(session):
                 begun.set()
-                assert context.stopped.wait(SECONDS)
+                assert goes_on.wait(SECONDS)
         except KeyboardInterrupt as error:
             caught.append(error)
 
     thread = threading.Thread(target=run)
+    if is_called:
+        jvm.calling.add(thread)
     thread.start()
     assert begun.wait(SECONDS)
-    interrupt()
-    thread.join(SECONDS)
-    assert len(caught) == 1
+    try:
+        interrupt()
+    finally:
+        goes_on.set()
+        thread.join(SECONDS)
+    return bool(caught)
+
+
+def test_an_operation_that_the_jvm_runs_for_the_main_thread_is_stopped(session, jvm, theirs):
+    listen(session)
+    assert on_another_thread(session, jvm, is_called=True)
+    session.wait_until_cancelled()
     assert theirs == []
 
 
-def test_the_handler_is_there_once(theirs):
-    listen()
+def test_an_operation_that_the_main_thread_does_not_wait_for_is_left_to_their_handler(session, jvm, theirs):
+    listen(session)
+    with pytest.raises(KeyboardInterrupt):
+        on_another_thread(session, jvm, is_called=False)
+    assert theirs == [signal.SIGINT]
+
+
+def test_the_handler_is_there_once(session, theirs):
+    listen(session)
     first = signal.getsignal(signal.SIGINT)
-    listen()
+    listen(session)
     assert signal.getsignal(signal.SIGINT) is first
     assert theirs == []
 
 
-def test_errors_without_an_interrupt_stay_what_they_are(theirs):
-    context = FakeContext()
-    with pytest.raises(RuntimeError, match="other"), interruptible(context):
+def test_errors_without_an_interrupt_stay_what_they_are(session, theirs):
+    with pytest.raises(RuntimeError, match="other"), interruptible(session):
         raise RuntimeError("other")
-    assert context.calls == ["begin", "end"]
     assert theirs == []

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from bayou.spark.jvm.core.job_tasks import Tasks
 from bayou.spark.session import progress
-from bayou.spark.session.progress import SETTING, VARIABLE, Display, is_wanted, operation, phase
+from bayou.spark.session.progress import SETTING, VARIABLE, Display, displayed, is_wanted, phase
 from bayou.spark.session.progress_line import Line
 
 SECONDS = 30
@@ -238,7 +238,7 @@ def test_what_is_wrong_with_the_display_is_no_error_of_the_operation(screen, bro
 
 @pytest.fixture
 def displays(monkeypatch, screen):
-    """The displays that `operation` makes, with fake tasks and on the screen of the test."""
+    """The displays that `displayed` makes, with fake tasks and on the screen of the test."""
     made = []
 
     def display(name, *_):
@@ -254,7 +254,7 @@ def displays(monkeypatch, screen):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
 def test_errors_and_interrupts_take_the_line_down(displays, screen, error):
     def fail():
-        with operation("DELETE", None, {SETTING: "on"}):
+        with displayed("DELETE", None, {SETTING: "on"}):
             displays[0]._tasks.wait_until_drawn()
             raise error
 
@@ -267,12 +267,12 @@ def test_errors_and_interrupts_take_the_line_down(displays, screen, error):
 
 
 def test_operations_inside_of_one_another_have_one_line_and_share_its_phases(displays):
-    with operation("DROP FEATURE", None, {SETTING: "on"}):
-        with operation("REORG", None, {SETTING: "on"}):
+    with displayed("DROP FEATURE", None, {SETTING: "on"}):
+        with displayed("REORG", None, {SETTING: "on"}):
             phase("writing")
         phase("committing")
         assert [each._phase for each in displays] == ["committing"]
-    with operation("MERGE", None, {SETTING: "on"}):
+    with displayed("MERGE", None, {SETTING: "on"}):
         assert [each._name for each in displays] == ["DROP FEATURE", "MERGE"]
 
 
@@ -346,8 +346,8 @@ def test_without_rich_nothing_is_shown(monkeypatch):
 def test_what_is_not_shown_starts_no_thread_and_loads_neither_rich_nor_spark():
     code = (
         "import sys, threading\n"
-        "from bayou.spark.session.progress import operation, phase\n"
-        "with operation('MERGE', None, {'spark.bayou.progress': 'off'}):\n"
+        "from bayou.spark.session.progress import displayed, phase\n"
+        "with displayed('MERGE', None, {'spark.bayou.progress': 'off'}):\n"
         "    phase('writing')\n"
         "    assert threading.active_count() == 1\n"
         "assert not {'rich', 'pyspark', 'py4j'} & set(sys.modules)\n"

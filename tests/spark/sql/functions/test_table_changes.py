@@ -8,6 +8,7 @@ import re
 import pytest
 from tests.support.cases import in_one_test
 from tests.support.observing import plan_of
+from tests.support.operations.statements import settings
 
 import bayou
 from bayou.errors import DeltaError
@@ -75,14 +76,10 @@ def test_strings_and_timestamps_are_times_in_the_sessions_zone(spark, changed):
     for start in (f"'{second}'", f"TIMESTAMP '{second}'", f"to_timestamp('{second}')", f"TIMESTAMP_NTZ '{second}'"):
         found = spark.sql(f"SELECT DISTINCT _commit_version v FROM table_changes('{changed}', {start})")
         assert sorted(row.v for row in found.collect()) == [2, 3], start
-    zone = spark.conf.get(ZONE)
-    spark.conf.set(ZONE, "Pacific/Kiritimati")
-    try:
+    with settings(spark, {ZONE: "Pacific/Kiritimati"}):
         second = spark.sql(f"SELECT CAST(timestamp AS STRING) t FROM table_history('{changed}') WHERE version = 2").first().t
         for start in (f"'{second}'", f"TIMESTAMP '{second}'", f"TIMESTAMP_NTZ '{second}'"):
             assert spark.sql(f"SELECT DISTINCT _commit_version FROM table_changes('{changed}', {start})").count() == 2, start
-    finally:
-        spark.conf.set(ZONE, zone)
     for start in ("current_timestamp() - INTERVAL 1 DAY", "now() - INTERVAL 2 HOURS", "current_date() - 2", "'2001'"):
         assert spark.sql(f"SELECT * FROM table_changes('{changed}', {start})").count() == 7, start
 

@@ -14,6 +14,8 @@ from tests.support.observing import parquet_files
 import bayou
 
 FILES = 2
+EVERY_SECOND = "length(text) > 3 AND id % 2 = 0"
+TEXT = "repeat(uuid(), 3)"
 
 
 @pytest.fixture
@@ -78,19 +80,34 @@ def test_jobs_are_in_the_callers_group_and_pool(spark, delta, jobs, context):
     assert context.getLocalProperty("spark.scheduler.pool") == "slow"
 
 
-@pytest.fixture(params=["statement", "method"])
-def optimize(request, spark, large, table_path):
-    """Compacts that table."""
-    if request.param == "statement":
-        return lambda: spark.sql(f"OPTIMIZE {large}")
-    return lambda: bayou.DeltaTable.forPath(spark, table_path).optimize().executeCompaction()
+STATEMENTS = {
+    "OPTIMIZE": "OPTIMIZE {name}",
+    "DELETE": f"DELETE FROM {{name}} WHERE {EVERY_SECOND}",
+    "UPDATE": f"UPDATE {{name}} SET text = upper(text) WHERE {EVERY_SECOND}",
+    "MERGE": "MERGE INTO {name} t USING (SELECT id * 2 id FROM range(1000000)) s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET text = upper(text) WHEN NOT MATCHED THEN INSERT (id, text) VALUES (s.id, uuid())",
+    "INSERT": f"INSERT OVERWRITE {{name}} SELECT id, {TEXT} FROM range(1500000)",
+}
+METHODS = {
+    "compact": lambda table, _rows, _path: table.optimize().executeCompaction(),
+    "delete": lambda table, _rows, _path: table.delete(EVERY_SECOND),
+    "save": lambda _, rows, path: rows.write.format("delta").mode("append").save(path),
+}
+
+
+@pytest.fixture(params=[*STATEMENTS, *METHODS])
+def run(request, spark, large, table_path):
+    """Runs an operation on that table that takes a while."""
+    if request.param in STATEMENTS:
+        return lambda: spark.sql(STATEMENTS[request.param].format(name=large))
+    rows = spark.range(1_500_000).selectExpr("id", f"{TEXT} text")
+    return lambda: METHODS[request.param](bayou.DeltaTable.forPath(spark, table_path), rows, table_path)
 
 
 @pytest.fixture
 def large(spark, name, table_path):
     """The name of a table with two files that take a while to be read and written."""
-    rows = "id, repeat(uuid(), 3) text"
-    spark.range(0, 1_200_000, 1, FILES).selectExpr(*rows.split(", ", 1)).write.format("delta").save(table_path)
+    spark.range(0, 1_200_000, 1, FILES).selectExpr("id", f"{TEXT} text").write.format("delta").save(table_path)
     spark.sql(f"CREATE TABLE {name} USING delta LOCATION '{table_path}'")
     return name
 
@@ -120,26 +137,28 @@ def left(table_path):
     return parquet_files(table_path)
 
 
-def test_a_cancelled_group_commits_nothing_and_leaves_no_file(optimize, table_path, context):
+def test_a_cancelled_group_commits_nothing_and_leaves_no_file(run, table_path, context):
     before = parquet_files(table_path)
     context.setJobGroup("to be stopped", "the nightly run", interruptOnCancel=True)
     stopping = when_running(context, lambda: context.cancelJobGroup("to be stopped"))
     with pytest.raises(Exception, match="cancelled"):
-        optimize()
+        run()
     stopping.join()
     assert bayou.open(table_path).snapshot().version == 0
     assert left(table_path) == before
     context.setJobGroup("another", "afterwards")
-    assert optimize().first().metrics.numFilesRemoved == 2
+    run()
+    assert bayou.open(table_path).snapshot().version == 1
 
 
-def test_an_interrupt_commits_nothing_and_leaves_no_file(optimize, table_path, context):
+def test_an_interrupt_commits_nothing_and_leaves_no_file(run, table_path, context):
     before = parquet_files(table_path)
     stopping = when_running(context, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        optimize()
+        run()
     stopping.join()
     assert bayou.open(table_path).snapshot().version == 0
     assert left(table_path) == before
     assert context.statusTracker().getActiveJobsIds() == []
-    assert optimize().first().metrics.numFilesRemoved == 2
+    run()
+    assert bayou.open(table_path).snapshot().version == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException
+from tests.support.operations.statements import settings
 
 import bayou
 from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
@@ -284,8 +285,8 @@ def test_names_that_are_computed(spark, delta):
     for expression in ("NULL", "42", "'a.b.c.d'", "'other_catalog.a.b'"):
         with pytest.raises(InvalidOptionError, match="no name of a table"):
             spark.sql(f"VACUUM IDENTIFIER({expression})")
-    spark.sql(f"SET the_table = {delta}")
-    assert spark.sql("DESCRIBE HISTORY ${the_table} LIMIT 1").count() == 1
+    with settings(spark, {"the_table": delta}):
+        assert spark.sql("DESCRIBE HISTORY ${the_table} LIMIT 1").count() == 1
 
 
 def test_the_zone_of_a_time_counts(spark, delta, table_path):

@@ -22,7 +22,7 @@ from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
 from bayou.spark.jvm.core.session import refresh_caches
 from bayou.spark.session.after_writes import NewVersion, tell_written
-from bayou.spark.session.progress import operation
+from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, tell_written
-from bayou.spark.session.progress import operation, phase
+from bayou.spark.session.operations import operation
+from bayou.spark.session.progress import phase
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, spend_batch
 

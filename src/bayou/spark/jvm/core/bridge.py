@@ -83,6 +83,10 @@ class Jvm:
             return None
         return running._jsc.sc()  # noqa: SLF001
 
+    def thread_id(self) -> int:
+        """The id of the JVM's thread that runs the calls of the running Python thread."""
+        return int(self.static("java.lang.Thread").currentThread().getId())
+
     @cached_property
     def loader(self) -> JavaObject:
         """The class loader that sees Spark and everything that joined the application."""

@@ -21,6 +21,7 @@ from bayou.spark.jvm.relations.parser import (
     takes_parameters,
     words_of,
 )
+from bayou.spark.session.interrupts import interruptible
 from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.alteration import AlterTable, Convert
 from bayou.spark.sql.statements.clone import Clone
@@ -212,7 +213,9 @@ class StatementCommands:
         application = self._application
 
         def body(_nothing: None, session: JavaObject) -> JavaObject | None:
-            rows = run(Context(application, session_of(session)))
+            spark = session_of(session)
+            with interruptible(spark):
+                rows = run(Context(application, spark))
             return None if rows is None else rows._jdf  # noqa: SLF001  (the bridge)
 
         return commands.statement(application.jvm, BiFunction(application.jvm, body), shown, spark_schema(columns))

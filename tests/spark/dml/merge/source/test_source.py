@@ -117,14 +117,13 @@ def test_a_little_merge_whose_source_is_a_few_rows_of_much_is_written_by_as_many
     much = str(tmp_path / "much")
     spark.range(0, 600_000, 1, 2).selectExpr("id", "uuid() v").write.parquet(much)
     spark.range(2).selectExpr("id", "'x' v").write.format("delta").save(table_path)
-    files = spark.conf.get("spark.sql.files.maxPartitionBytes")
     spark.conf.set("spark.sql.files.maxPartitionBytes", 8 << 20)
     try:
         source = spark.read.parquet(much).where("id % 200000 = 7")
         table = bayou.DeltaTable.forPath(spark, table_path).alias("t")
         merged = table.merge(source.alias("s"), "t.id = s.id").whenNotMatchedInsertAll().execute()
     finally:
-        spark.conf.set("spark.sql.files.maxPartitionBytes", files)
+        spark.conf.unset("spark.sql.files.maxPartitionBytes")
     assert merged.num_inserted_rows == 3
     assert merged.metrics["numTargetFilesAdded"] > 1
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The jobs of an operation: what Spark's user interface says of them, and how they are stopped.
+"""An operation on a table: how it is shown and stopped, and what Spark's user interface says of its jobs.
 
-They run in the caller's job group and pool, and keep the caller's tags. bayou adds one tag.
+The jobs run in the caller's job group and pool, and keep the caller's tags.
 """
 
 from __future__ import annotations
@@ -10,20 +10,34 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from bayou.spark.session.interrupts import interruptible
+from bayou.spark.session.progress import displayed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
-
-    from bayou.spark.session.interrupts import Jobs
 
 _DESCRIPTION: Final = "spark.job.description"
 
 
 @contextlib.contextmanager
-def described_jobs(spark: SparkSession, text: str) -> Iterator[Jobs]:
-    """Within it, the jobs of this thread have a description, and Ctrl-C stops them.
+def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Within it, Ctrl-C ends the operation before its commit; if it takes long and somebody looks, a line shows what it does.
+
+    An operation inside of another is part of that one.
+
+    Args:
+        name: the operation's name.
+        spark: the session that it runs in.
+        settings: the session's settings.
+    """
+    with interruptible(spark), displayed(name, spark, settings):
+        yield
+
+
+@contextlib.contextmanager
+def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
+    """Within it, the jobs of this thread have a description.
 
     A description that the caller set stays before this one.
 
@@ -35,8 +49,7 @@ def described_jobs(spark: SparkSession, text: str) -> Iterator[Jobs]:
     before = context.getLocalProperty(_DESCRIPTION)
     context.setLocalProperty(_DESCRIPTION, f"{before}: {text}" if before else text)
     try:
-        with interruptible(context) as jobs:
-            yield jobs
+        yield
     finally:
         # None takes it away.
         context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]

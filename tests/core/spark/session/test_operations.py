@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.session.job_descriptions import bins_text
+from bayou.spark.session.operations import bins_text
 
 
 @pytest.mark.parametrize(("first", "last", "text"), [(2, 3, "bin 3 of 7"), (0, 3, "bins 1 to 3 of 7"), (0, 7, "bins 1 to 7 of 7")])
