@@ -64,7 +64,6 @@ def sample(values: Iterable[object], separator: str = ", ", *, total: int | None
 
     Args:
         values: the values, or the first ones where their number is given.
-        separator: what separates them.
         total: how many there are; None counts them.
     """
     known = list(islice(values, _SAMPLE)) if total is not None else list(values)

@@ -54,11 +54,8 @@ def min_max_from_log(
     cannot hold.
 
     Args:
-        which: "min" or "max".
-        path: the column, by its physical names.
         data_type: its primitive type, as in the schema's JSON.
         statistics: of all the files, with the column where it is no partition column.
-        partitions: the typed values of the partition columns, aligned with the statistics.
         deleted: the cardinality of each file's deletion vector; null or zero where there is none.
 
     Returns:
@@ -83,7 +80,6 @@ def take_until(num_records: pa.Array, deleted: pa.Array, limit: int) -> pa.Array
     Args:
         num_records: the rows of each file, deleted ones included; null where not known.
         deleted: the cardinality of each file's deletion vector; null or zero where there is none.
-        limit: the rows that are wanted.
     """
     live = pc.fill_null(_live_rows(num_records, deleted), 0)
     positions = pc.indices_nonzero(live)

@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 
 def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
-    """One bool for each file: true only where the predicate is true for every row of the file.
-
-    Args:
-        predicate: over physical paths.
-        statistics: of the files.
-        partitions: the typed values of the partition columns, aligned with the statistics.
-    """
+    """One bool for each file: true only where the predicate is true for every row of the file."""
     size = len(statistics.num_records)
     try:
         if _may_be_null_anyway(predicate):

@@ -70,7 +70,6 @@ def files_by_outcome(files: pa.Table, *, in_partitions: pa.Array, to_read: pa.Ar
     Units: size in bytes.
 
     Args:
-        files: the files' `path` and `size`.
         in_partitions: the positions of those whose partition values do not rule them out.
         to_read: the positions of those that are read.
         unread: the positions of those that are deleted unread.

@@ -32,11 +32,6 @@ def may_match(predicate: Predicate, statistics: FileStatistics, partitions: Part
 
     A column that is neither a partition column nor in the statistics, and a constant of another type than its column,
     skip nothing.
-
-    Args:
-        predicate: over physical paths.
-        statistics: of the files.
-        partitions: the typed values of the partition columns, aligned with the statistics.
     """
     files = _Files(statistics, partitions)
     try:

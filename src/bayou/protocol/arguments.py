@@ -23,10 +23,7 @@ def wrong(name: str, value: object, wanted: str, *, table: str | None = None, sh
     """The error for an argument.
 
     Args:
-        name: the argument's name.
-        value: what was given.
         wanted: what is wanted, as in "must be a string".
-        table: the table's path or URI.
         shown: whether the message shows the value. It must not if the value may be a secret.
     """
     kind = type(value).__name__
@@ -94,10 +91,6 @@ def text_map(
     """Strings by strings. None is an empty dictionary.
 
     Args:
-        value: what was given.
-        name: the argument's name.
-        table: the table's path or URI.
-        wanted: what is wanted.
         shown: whether messages show the values. They must not if they may be secrets.
 
     Raises:
@@ -125,13 +118,6 @@ def mapping(
 
 def integer(value: object, name: str, *, table: str | None = None, least: int | None = None, wanted: str | None = None) -> int:
     """An integer, including NumPy's. Booleans are refused.
-
-    Args:
-        value: what was given.
-        name: the argument's name.
-        table: the table's path or URI.
-        least: the least one that is possible.
-        wanted: what is wanted.
 
     Raises:
         InvalidOptionError: it is something else.

@@ -103,10 +103,6 @@ class ActionFile:
         """Split a file into lines.
 
         Args:
-            data: the file.
-            table: the table's URI, for errors.
-            path: the file's path, for errors.
-            version: the version that the file leads to.
             derived: whether commits say the same, so that a broken file can be passed over.
         """
         self.version = version
@@ -121,11 +117,6 @@ class ActionFile:
     @classmethod
     def of_commit(cls, store: LogStore, version: int, table: str) -> Self:
         """The commit that made a version.
-
-        Args:
-            store: the table's store.
-            version: the version.
-            table: the table's URI, for errors.
 
         Raises:
             FileNotFoundError: there is no such commit, or not any more.

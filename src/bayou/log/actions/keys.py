@@ -21,11 +21,6 @@ _PLAIN: Final = r"^[A-Za-z0-9._=-][A-Za-z0-9._=/-]*$"
 def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
     """One key for each file action; equal keys mean the same logical file.
 
-    Args:
-        paths: the actions' paths, as in the log.
-        vectors: their deletion vectors, DELETION_VECTOR.
-        table_uri: the table's URI, not percent-encoded.
-
     Source: PROTOCOL.md, "Action Reconciliation": the key is (path, deletion vector's unique id).
     """
     files = canonical_paths(paths, table_uri)
@@ -55,12 +50,7 @@ def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
 
 
 def hadoop_uris(paths: pa.ChunkedArray, table_uri: str) -> pa.Array | pa.ChunkedArray:
-    """The absolute URIs of files, as `hadoop_uri` writes them.
-
-    Args:
-        paths: the actions' paths, as in the log.
-        table_uri: the table's URI, not percent-encoded.
-    """
+    """The absolute URIs of files, as `hadoop_uri` writes them."""
     found = pc.binary_join_element_wise(hadoop_uri(to_uri("", table_uri)), paths, "")
     odd = pc.invert(pc.match_substring_regex(paths, _PLAIN))
     if not pc.any(odd).as_py():

@@ -27,7 +27,6 @@ def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset
     """The statistics of some files in JSON: as they are, and made from `stats_parsed` where there is nothing else.
 
     Args:
-        texts: their statistics in JSON.
         parsed: their statistics as the base checkpoint holds them, or None where it does not.
         wall_clocks: the physical paths of the columns of type timestamp_ntz.
     """
@@ -38,11 +37,7 @@ def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset
 
 
 def wall_clocks(schema: StructType) -> frozenset[Path]:
-    """The physical paths of the columns of type timestamp_ntz.
-
-    Args:
-        schema: the table's schema.
-    """
+    """The physical paths of the columns of type timestamp_ntz."""
     return frozenset(path for _, path, leaf in leaves(schema) if leaf.type == "timestamp_ntz")
 
 
@@ -53,7 +48,6 @@ def to_texts(structs: pa.Array, wall_clocks: frozenset[Path]) -> pa.Array:
     out.
 
     Args:
-        structs: the values of `stats_parsed`.
         wall_clocks: the physical paths of the columns of type timestamp_ntz; every other timestamp is in UTC, whether
             its own type says so (INT96 does not).
     """

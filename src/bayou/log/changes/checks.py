@@ -49,10 +49,7 @@ def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelE
     """The error for a version that did not record its changes.
 
     Args:
-        version: the version.
         first: the first version of the range that is read.
-        last: the last one.
-        table: the table's URI.
     """
     key = properties.ENABLE_CHANGE_DATA_FEED.key
     return TimeTravelError(
@@ -115,7 +112,6 @@ class RangeCheck:
 
         Args:
             read: the metadata that they shall be read under, of a version that is not before the range's end.
-            read_version: its version.
 
         Raises:
             UnsupportedFeatureError: a version of the range has a column that was renamed or dropped later, or has another
@@ -136,7 +132,6 @@ class RangeCheck:
         Args:
             previous: the metadata of the version before the range.
             read: the metadata that the rows shall be read under.
-            read_version: its version.
 
         Raises:
             UnsupportedFeatureError: they were.

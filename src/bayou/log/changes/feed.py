@@ -138,11 +138,6 @@ def read_change_feed(
     """The changes of a table in a range of versions; see `DeltaLog.change_feed`.
 
     Args:
-        log: the table's log.
-        latest: its latest version.
-        listing: the whole log.
-        times: its commit times.
-        bounds: the range.
         schema_mode: whose schema counts where the table has column mapping; END_VERSION where None.
         check_schemas: whether rows of another schema are refused.
     """

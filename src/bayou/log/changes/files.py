@@ -91,7 +91,6 @@ def change_files(commits: Iterable[FeedCommit], table_uri: str) -> pa.Table:
 
     Args:
         commits: in the order of their versions; each is read when reached.
-        table_uri: the table's URI, not percent-encoded.
 
     Raises:
         CorruptLogError: a file action has a field of a wrong type.

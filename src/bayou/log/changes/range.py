@@ -66,13 +66,6 @@ class ChangeRange:
 def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes, latest: int, table: str) -> ChangeRange:
     """The versions that some bounds mean.
 
-    Args:
-        bounds: what the reader gave.
-        listing: the whole log.
-        times: its commit times.
-        latest: the latest version.
-        table: the table's URI, for errors.
-
     Raises:
         InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
         VersionNotFoundError: the start is after the latest version, or its commit is gone.

@@ -21,9 +21,7 @@ def with_file_facts(files: pa.Table, sources: Iterable[pa.Table], table_uri: str
     """The files with the facts that their `remove` actions lack, from the `add` actions of the same files.
 
     Args:
-        files: CHANGE_FILES.
         sources: tables of FACTS, each looked at only while something is missing.
-        table_uri: the table's URI, for errors.
         is_partitioned: whether a file needs partition values.
 
     Raises:

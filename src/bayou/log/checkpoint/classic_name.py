@@ -34,7 +34,6 @@ def write_compatible_checkpoint(snapshot: Snapshot, found: CheckpointFiles) -> s
 
     Args:
         snapshot: a version of the table that is not older; for the columns.
-        found: the checkpoint.
 
     Returns:
         The file that was written; None where the checkpoint has a classic name, where there is such a file, and where the

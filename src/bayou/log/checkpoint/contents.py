@@ -65,9 +65,6 @@ class CheckpointContents:
         """What is not expired of a snapshot's state.
 
         Args:
-            snapshot: the snapshot.
-            source: what it reads from.
-            columns: the columns to write.
             now_ms: the time against which expiry is reckoned.
             files: the part of its files to hold; all of them where None.
         """
@@ -98,9 +95,6 @@ class CheckpointContents:
 
     def file_tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
         """The file actions: the live files in the snapshot's order, then the tombstones.
-
-        Args:
-            schema: the columns of the file that they go to.
 
         Raises:
             CorruptLogError: the base checkpoint changed while it was read.

@@ -25,9 +25,7 @@ def parts_of(paths: pa.ChunkedArray, vector_ids: pa.ChunkedArray, parts: int) ->
     """The part of each file action, counted from zero, int64.
 
     Args:
-        paths: the actions' paths, as in the log.
         vector_ids: the unique ids of their deletion vectors; null where there is none.
-        parts: how many parts there are.
     """
     hashes = murmur3(_one_array(vector_ids), murmur3(_one_array(paths), pa.repeat(_word(SEED), len(paths))))
     return _modulo(hashes.view(pa.int32()).cast(pa.int64()), parts)
@@ -39,12 +37,7 @@ def part_of_others(parts: int) -> int:
 
 
 def murmur3(texts: pa.Array, seeds: pa.Array) -> pa.Array:
-    """Spark's 32-bit hash of texts, uint32; the seed itself where a text is null.
-
-    Args:
-        texts: strings.
-        seeds: one seed for each, uint32.
-    """
+    """Spark's 32-bit hash of texts, uint32; the seed itself where a text is null."""
     hashes = seeds
     lengths = pc.binary_length(texts)
     for length in pc.unique(lengths).to_pylist():

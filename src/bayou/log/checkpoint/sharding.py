@@ -62,10 +62,8 @@ class LogJobs(Protocol):
         """Calls a function once for each task, with the columns `add` and `remove` of the task's rows.
 
         Args:
-            source: what the snapshot reads from.
             files: Parquet files of a checkpoint, relative to the table.
             work: what to do; it is pickled.
-            schema: the columns of what it yields.
             stream: whether the result may be too large to be held at once.
 
         Raises:
@@ -100,10 +98,6 @@ def narrowed(snapshot: Snapshot, predicate: Predicate) -> Snapshot:
     """The snapshot with those files alone that may hold a row for which a predicate is true.
 
     Where the log has few files, or no engine has registered its jobs, it is the snapshot itself.
-
-    Args:
-        snapshot: the table's state.
-        predicate: the filter, over physical paths.
     """
     jobs = jobs_for(snapshot.source)
     return snapshot if jobs is None else snapshot.read_source(lambda source: _narrowed(snapshot, source, predicate, jobs))
@@ -149,7 +143,6 @@ class Shards:
         """The shards of a snapshot's checkpoint.
 
         Args:
-            snapshot: the snapshot.
             tail: what the commits after the checkpoint say.
         """
         return cls(snapshot.table_uri, snapshot.segment, snapshot.protocol, snapshot.metadata, tail.touched)

@@ -87,11 +87,7 @@ def sidecars_by_jobs(
     """What the top-level file holds, and the sidecars, where the log is one for an engine's jobs; else None.
 
     Args:
-        snapshot: the state to write.
-        source: what it reads from.
-        columns: the columns to write.
         now_ms: the time against which expiry is reckoned.
-        most: how many file actions a sidecar holds.
     """
     jobs, checkpoint = jobs_for(source), source.checkpoint
     if jobs is None or checkpoint is None:

@@ -29,7 +29,6 @@ def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.Struc
     """The type of `stats_parsed`.
 
     Args:
-        leaves: the columns that get statistics.
         tight_bounds: whether the table may have deletion vectors, so that bounds may be wide.
     """
     wanted = list(leaves)
@@ -44,9 +43,7 @@ def parsed_stats(texts: pa.Array, parsed: pa.Array | None, target: pa.StructType
     """The `stats_parsed` of some files; null where nothing is known.
 
     Args:
-        texts: their statistics in JSON.
         parsed: their statistics as the base checkpoint holds them, or None where it does not.
-        target: what `stats_type` gave.
     """
     if parsed is None:
         return _from_texts(texts, target)

@@ -68,7 +68,6 @@ def write_checkpoint(
     files, the sidecars of a V2 checkpoint are made by its tasks.
 
     Args:
-        snapshot: the state to write.
         now_ms: the time in ms since the epoch, against which expiry is reckoned; the clock's where None.
         part_size: split a classic checkpoint into parts of about so many file actions. The protocol deprecates it.
         sidecar_actions: how many file actions a sidecar of a V2 checkpoint holds.

@@ -83,14 +83,11 @@ def next_checksum(
     Args:
         previous: the checksum of `version - 1`, as `VersionChecksum.document` has it; not looked at for version 0.
         actions: the commit's actions as in the log, `{"add": {...}}`, `commitInfo` included.
-        version: the version that the commit made.
-        txn_id: the commit's unique name.
         in_commit_timestamp: the commit's own timestamp in ms, or None where the table has none.
         table: the table's URI, not percent-encoded.
         countable: whether it is known of the commit that its adds are new and its removes of live files.
         more_added: further files that the commit adds, with the columns `size` and `deletion_vector`. There are more of them than
             a checksum lists; likewise `more_removed`, if there is any of these.
-        more_removed: further files that it removes.
 
     Returns:
         The JSON object of the file; None where it cannot be known: there is no previous one or it says too little, a
@@ -110,7 +107,6 @@ def checksum_of(snapshot: Snapshot, *, txn_id: str | None = None) -> dict[str, A
     """The checksum of a version from its state; reads the sizes and the deletion vectors of all live files.
 
     Args:
-        snapshot: the version.
         txn_id: the unique name of the commit that made it.
 
     Raises:

@@ -57,7 +57,6 @@ def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
     """The innermost transaction on a table that this code runs inside of, or None.
 
     Args:
-        table_uri: the table.
         ids: the ids of the transactions that the code runs inside of, as `watch` told them; for code that is called from
             elsewhere, on a thread of its own.
     """

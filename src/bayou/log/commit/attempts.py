@@ -57,8 +57,6 @@ class CommitLoop:
         """The attempts to come.
 
         Args:
-            log: the table's log.
-            commit: what is to be in it.
             txn: an application's id and a version of its own, for which there is one commit alone.
         """
         self.is_abandoned = False

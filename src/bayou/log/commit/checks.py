@@ -48,11 +48,7 @@ def check_staged(
     """Refuse what no commit may do to this table.
 
     Args:
-        staged: the commit.
-        base: what it was prepared for.
-        table: the table's URI.
         dropped_features: the features that the commit may take away, for DROP FEATURE.
-        replaces_table: whether another table takes the place of this one, with an id of its own.
         counts_live_rows: whether statistics were made of the rows that deletion vectors leave, and may be tight.
 
     Raises:

@@ -208,10 +208,6 @@ _HOOKS: Final[dict[str, Hook]] = {
 def register_hook(name: str, hook: Hook) -> Callable[[], None]:
     """Have a function called after every commit of this process, behind the hooks that are there.
 
-    Args:
-        name: the hook's name, for events.
-        hook: takes the version that was committed.
-
     Returns:
         A function that removes the hook.
 

@@ -37,9 +37,7 @@ def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
     Lists the log only where a checkpoint stands for the version, which it hardly ever does right after the commit.
 
     Args:
-        log: the table's log.
         latest: the table's latest version, as listed after the put.
-        version: the version that was put.
     """
     checkpoint = latest.segment.checkpoint
     if checkpoint is None or checkpoint.version < version:

@@ -237,7 +237,6 @@ def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict
 
     Args:
         parameters: the parameters; None for none.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: they are not a dictionary, or a value has no JSON.
@@ -258,7 +257,6 @@ def checked_metrics(metrics: Mapping[str, object] | None, table: str) -> dict[st
 
     Args:
         metrics: the counts; None for none.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: they are not a dictionary, or a value is neither a number nor a string.
@@ -293,10 +291,6 @@ def metadata_tags(before: Metadata, after: Metadata) -> dict[str, str]:
     """The tags of a commit that sets metadata: delta-spark's writers go on top of a commit that changes as little as they say.
 
     bayou's own writers compare the metadata; other writers leave the tags out. Source: delta-spark's `ConflictChecker`.
-
-    Args:
-        before: the table's metadata before.
-        after: those that the commit sets.
     """
     if before != after and identity_conflict(before, after, ()) is IdentityConflict.TAKE_MARKS:
         return {_MARKS_ALONE: "true"}

@@ -24,12 +24,6 @@ _CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanag
 def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces_table: bool) -> None:
     """Refuse metadata that no commit may set.
 
-    Args:
-        metadata: the metadata.
-        base: the table's state.
-        table: the table's URI.
-        replaces_table: whether another table takes the place of this one, with an id of its own.
-
     Raises:
         InvalidCommitError: the table gets another id, a partition column that it does not have, or a catalog.
         InvalidSchemaError: a column has the name under which files hold the ids of rows.
@@ -76,12 +70,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
 def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:
     """Refuse a protocol that no table can have, and one that takes features away.
 
-    Args:
-        protocol: the protocol.
-        base: the table's state.
-        table: the table's URI.
-        dropped_features: the features that may go.
-
     Raises:
         InvalidCommitError: it is so.
 
@@ -107,10 +95,6 @@ def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata
     """Refuse what the table's protocol does not tell other clients of.
 
     Args:
-        staged: the commit.
-        protocol: the table's protocol after it.
-        metadata: the table's metadata after it.
-        table: the table's URI.
         version: the table's version; None where the commit creates it.
 
     Raises:

@@ -92,17 +92,12 @@ class Transaction:
         """Begin a transaction; see `DeltaLog.transaction`.
 
         Args:
-            log: the table's log.
             snapshot: the state that the commit is made from; None where it creates the table.
-            operation: the operation's name, for the history.
             parameters: its parameters; texts, numbers and booleans are put into the log as they are, others as JSON text.
-            engine_info: who writes.
-            user_metadata: the user's own note.
             txn: an application's id and a version of its own; the commit is made once for them.
             max_attempts: how many versions to try before giving up.
             clock: the time in seconds since the epoch.
             dropped_features: the features that the commit may take from the protocol; no other commit may take any.
-            replaces_table: whether another table takes the place of this one, with an id of its own.
             before_commit: is called before the first attempt to commit. If it raises, nothing of the commit is in the log.
             on_commit: is called with the new version, once it is in the log; it must not raise.
 
@@ -275,7 +270,6 @@ class Transaction:
         The files are synced to the disk before the commit, where the store is a local disk.
 
         Args:
-            paths: the files, relative to the table, not percent-encoded.
             partition_values: the partition values by path and column, typed or as the log's texts; where they are left
                 out, the path's folders (`day=2024-01-01/`) say them.
 
@@ -309,8 +303,6 @@ class Transaction:
         """Put the staged actions, and these, into the log as one version.
 
         Args:
-            actions: more actions.
-            metrics: what the operation counted.
             new_files: whether every file that is added was written for this commit, under a name (or with a deletion vector)
                 that no commit can have added before. Then the version's checksum follows from the last one. Where it is not
                 so and said all the same, checksums are wrong; where it is so and not said, large tables have none until the
@@ -443,7 +435,6 @@ def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | No
 
     Args:
         txn: both; None where there are none.
-        table: the table's URI, for messages.
 
     Raises:
         InvalidOptionError: they are no id and number.

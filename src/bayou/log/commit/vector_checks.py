@@ -29,7 +29,6 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
     that its writer has just named is not looked for.
 
     Args:
-        staged: the commit.
         snapshot: what it was prepared for; None where it creates the table.
         described: the paths, as in the log, of the files that were described by their footers.
 
@@ -79,7 +78,6 @@ def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = Fa
 
     Args:
         add: the file; one without a deletion vector passes.
-        table: the table's URI.
         may_be_tight: whether they are those of the rows that the vector leaves.
 
     Raises:

@@ -65,8 +65,6 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
     that the commit does not need any more are deleted.
 
     Args:
-        intent: the commit.
-        base: what it was prepared for.
         winners: the commits after that, in order.
 
     Raises:

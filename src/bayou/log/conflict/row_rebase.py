@@ -96,7 +96,6 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebase
 
     Args:
         ours: the rows, as they were to be deleted before.
-        winners: the file actions of the winners.
         missed: for each file that they added, whether its statistics leave it possible that it holds a row to delete.
 
     Raises:

@@ -38,11 +38,6 @@ def compact_log(log: LogReader, start: int, end: int) -> str:
     came before the range, so that none of them may be dropped, however old. Commits are left as they are. Costs one
     listing and the reading of the commits.
 
-    Args:
-        log: the table's log.
-        start: the first version.
-        end: the last version, after the first.
-
     Returns:
         The file's path, relative to the table.
 

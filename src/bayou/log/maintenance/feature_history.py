@@ -24,7 +24,6 @@ def truncate_log(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
     """Deletes the log before the newest checkpoint that is older than `delta.dropFeatureTruncateHistory.retentionDuration`.
 
     Args:
-        snapshot: the table's latest version.
         now_ms: the time, in ms since the epoch; the clock's where None.
 
     Raises:
@@ -39,10 +38,6 @@ def history_uses(log: LogReader, feature: str) -> bool:
 
     Reads every commit of the log, and where the first ones are gone the oldest checkpoint. Files that were removed before
     that checkpoint are no matter.
-
-    Args:
-        log: the table's log.
-        feature: the feature.
 
     Raises:
         CorruptLogError: a commit cannot be read.

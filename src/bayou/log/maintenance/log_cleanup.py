@@ -76,7 +76,6 @@ def expired_files(snapshot: Snapshot, *, now_ms: int, retention_ms: int | None =
 
     Args:
         snapshot: the table's latest version, whose properties say what expires.
-        now_ms: the time, in ms since the epoch.
         retention_ms: how long the log is kept, in ms, for the TRUNCATE HISTORY of DROP FEATURE. Then the cutoff is a full
             minute, and it makes no difference what delta.enableExpiredLogCleanup says.
 
@@ -120,9 +119,7 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None, retention_ms: int
     checkpoint that is still there is whole. A cleanup that was interrupted is finished by the next one.
 
     Args:
-        snapshot: the table's latest version.
         now_ms: the time, in ms since the epoch; the clock's where None.
-        retention_ms: as for `expired_files`.
 
     Returns:
         What was deleted.

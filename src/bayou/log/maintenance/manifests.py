@@ -61,7 +61,6 @@ def write_manifests(log: LogReader, snapshot: Snapshot, only: Collection[str] | 
     the log once more, and writes again what is of an older version.
 
     Args:
-        log: the table's log.
         snapshot: the latest version as far as it is known.
         only: the manifests to write or to delete, relative to the table; None for all.
 
@@ -91,8 +90,6 @@ def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None
     """Write the manifests of the partitions that a commit touched: all of them where the table has none yet.
 
     Args:
-        log: the table's log, which has the commit.
-        staged: the commit.
         before: the table's metadata before it; None where it made the table.
 
     Returns:
@@ -124,9 +121,7 @@ def check_commit(staged: StagedActions, snapshot: Snapshot | None, table: str) -
     """Refuse a commit that manifests cannot follow, though the table asks for them.
 
     Args:
-        staged: the commit.
         snapshot: what it was prepared for; None where it creates the table.
-        table: the table's URI, for errors.
 
     Raises:
         UnsupportedFeatureError: columns are mapped, or files with deletion vectors are there afterwards.

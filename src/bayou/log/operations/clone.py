@@ -128,11 +128,7 @@ def clone(
     """Make a table that begins with the files of another one; see `DeltaLog.clone`.
 
     Args:
-        source: the version to clone.
-        source_log: its table's log.
         log: the log of the clone, whether there is one yet or not.
-        request: what is asked for.
-        begin: begins the commit's transaction; a plain one if None.
         storage_options: credentials and settings of the stores of files outside the source's folder.
     """
     result = CloneResult(None, log.table_uri, source.version, source.size_bytes, source.num_files)
@@ -314,7 +310,6 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
     """The source's files with rows, ADD_SCHEMA: no commit adds a file without.
 
     Args:
-        source: the source.
         counted: whether each file has to say how many rows it has, so that they can be given ids.
 
     Raises:

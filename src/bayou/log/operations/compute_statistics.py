@@ -133,7 +133,6 @@ def files_to_describe(snapshot: Snapshot, chosen: pa.Array | None, *, missing_on
     """The files whose statistics are to be made.
 
     Args:
-        snapshot: the table's state.
         chosen: for each of its files whether it may be one; None for all of them.
         missing_only: whether files are left out whose statistics are complete and tight.
     """
@@ -161,10 +160,7 @@ def commit_statistics(
     A file that another commit removes meanwhile, or gives another deletion vector, is left out.
 
     Args:
-        log: the table's log.
-        begin: begins a transaction.
         snapshot: the state that the statistics were made for.
-        found: the statistics.
         predicates: the conditions by which files were chosen, for the history.
 
     Returns:
@@ -246,13 +242,7 @@ def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
 
 
 def footer_error(error: Exception, add: AddFile, table: str) -> DeltaError:
-    """The error of a file whose footer cannot be read.
-
-    Args:
-        error: what reading it raised.
-        add: the file.
-        table: the table's URI.
-    """
+    """The error of a file whose footer cannot be read."""
     if isinstance(error, FileNotFoundError):
         return DataFileNotFoundError("a file of the table is not there", table=table, file=add.path)
     message = f"the footer of a file of the table cannot be read: {reason(error)}"

@@ -130,9 +130,6 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
 
     Args:
         log: the table's log, which does not exist yet.
-        request: what is asked for.
-        reader: reads the footers.
-        begin: begins the commit's transaction; a plain one if None.
 
     Returns:
         How many files the table has.
@@ -175,7 +172,6 @@ def history_parameters(
     """What the history shows of a CONVERT.
 
     Args:
-        num_files: how many files it added.
         partitioned_by: the partition columns that the user declared.
         catalog_table: the table's name in a catalog, if it was converted by that.
         collects_statistics: whether files got the statistics of their columns.
@@ -240,11 +236,7 @@ class _Described:
         self._batches.append(([file for file, _ in found], leaves, self._statistics(found, leaves)))
 
     def adds(self, leaves: tuple[IndexedLeaf, ...]) -> list[AddFile]:
-        """The actions that add all files.
-
-        Args:
-            leaves: the columns that get statistics.
-        """
+        """The actions that add all files."""
         actions: list[AddFile] = []
         for files, used, texts in self._batches:
             if self._request.collects_statistics and used != leaves:

@@ -92,7 +92,6 @@ def refuse_other_files(
     """Refuses to make a table in a folder that has files and no log.
 
     Args:
-        log: the table's log.
         is_expected: whether the table is to be there already.
         next_step: what the reader can do if it was not.
 
@@ -128,8 +127,6 @@ def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None
     """What the history shows of an operation that makes a table, or puts another one in its place.
 
     Args:
-        metadata: the table's metadata.
-        cluster_by: the paths of its clustering columns.
         managed: whether the catalog chose its folder.
     """
     return {
@@ -187,8 +184,6 @@ def first_actions(
         schema: its schema; types may be `char(n)` and `varchar(n)`.
         partition_by: its partition columns, whatever the case.
         properties: its properties, features and protocol versions among them.
-        table: the table's URI, for errors.
-        description: its comment.
         settings: a session's settings, for the defaults of properties.
         features: features that it gets beside those that it needs.
         cluster_by: the paths of its clustering columns, whatever the case; none for a table that is clustered by nothing yet,
@@ -274,9 +269,6 @@ def asked_protocol(change: PropertyChange, schema: StructType, metadata: Metadat
     """The protocol that properties ask for, and that the table needs.
 
     Args:
-        change: the properties.
-        schema: the table's schema.
-        metadata: its metadata.
         clustered: whether it is clustered.
     """
     return protocol_for_table(

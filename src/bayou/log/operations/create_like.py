@@ -58,9 +58,7 @@ def like_actions(
     the start.
 
     Args:
-        source: the other table.
         properties: further properties, features and protocol versions among them.
-        table: the new table's URI, for errors.
         settings: a session's settings; its defaults of properties count where neither the other table nor `properties` have them.
 
     Raises:

@@ -36,7 +36,6 @@ def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
     """The latest version of a table that bayou may write.
 
     Args:
-        log: the table's log.
         operation: what is to be done, for the message, for example `VACUUM`.
 
     Raises:
@@ -62,7 +61,6 @@ def missing_files(log: LogReader, files: pa.Table, storage_options: Mapping[str,
     Each folder is listed once, many of them at a time.
 
     Args:
-        log: the table's log.
         files: the files, with the columns `path` and `deletion_vector`.
         storage_options: credentials and settings of the stores of files elsewhere.
     """

@@ -77,9 +77,6 @@ def plan_copies(
     """Choose what a deep clone copies.
 
     Args:
-        files: the source's files.
-        source: the source's log.
-        target: the clone's log.
         latest: the table that is replaced, if there is one.
         storage_options: credentials and settings of the stores of files outside the source's folder.
     """

@@ -111,9 +111,6 @@ def restore(
     """Make a table what it was at an earlier version; see `DeltaLog.restore`.
 
     Args:
-        log: the table's log.
-        request: what is asked for.
-        begin: begins the commit's transaction; a plain one if None.
         storage_options: credentials and settings of the stores of files outside the table.
     """
     for _ in range(_MOST_VACUUMS):

@@ -77,11 +77,6 @@ def check_countable(snapshot: Snapshot) -> None:
 def backfill_row_ids(log: LogReader, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
     """Gives row ids to all files that have none; the table has the feature `rowTracking` already.
 
-    Args:
-        log: the table's log.
-        begin: begins a transaction.
-        files_per_commit: how many files one commit takes.
-
     Returns:
         The number of commits that were made.
 
@@ -95,11 +90,6 @@ def backfill_row_ids(log: LogReader, begin: Begin, *, files_per_commit: int = FI
 
 def remove_row_ids(log: LogReader, begin: Begin, *, files_per_commit: int = FILES_PER_COMMIT) -> int:
     """Takes the row ids from all files; row tracking is suspended already, so that new files get none.
-
-    Args:
-        log: the table's log.
-        begin: begins a transaction.
-        files_per_commit: how many files one commit takes.
 
     Returns:
         The number of commits that were made.

@@ -110,8 +110,6 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     """Delete what a table does not need; see `DeltaLog.vacuum`.
 
     Args:
-        log: the table's log.
-        request: what is asked for.
         begin: begins the transactions that note the run in the log; plain ones if None.
     """
     began = time.monotonic()

@@ -47,7 +47,6 @@ class Paths:
         """Take the files of some actions.
 
         Args:
-            paths: the actions' paths, as in the log.
             vectors: their deletion vectors, whose files are taken too.
         """
         self._chunks += canonical_paths(paths, self._table_uri).chunks
@@ -147,14 +146,6 @@ def needed_paths(
 ) -> pa.Array:
     """The files that VACUUM keeps: of live files, of files removed since the cutoff, of versions to keep, and their vectors.
 
-    Args:
-        log: the table's log.
-        snapshot: the latest version.
-        retention: how long files are kept.
-        kept: further versions whose files are kept.
-        listing: the whole log.
-        times: its commit times.
-
     Raises:
         TimeTravelError: files are to be kept for longer than the log knows what was removed.
     """
@@ -179,13 +170,7 @@ def live_paths(table_uri: str, snapshots: Iterable[Snapshot]) -> pa.Array:
 
 
 def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
-    """The files that commits after a version added, their deletion vectors and change files: nobody may delete them.
-
-    Args:
-        log: the table's log.
-        version: the version that is known.
-        latest: the last version to look at.
-    """
+    """The files that commits after a version added, their deletion vectors and change files: nobody may delete them."""
     found = Paths(log.table_uri)
     for file in _commits(log, range(version + 1, latest + 1)):
         adds, _ = _file_actions(file)

@@ -184,7 +184,6 @@ class DeletedRows:
 
         Args:
             metrics: what the operation counted when it had made the first actions.
-            first: those actions.
         """
         before, found = first._all_metrics(metrics), dict(metrics)
         for name, now in self._all_metrics(metrics).items():
@@ -206,7 +205,6 @@ class DeletedRows:
         """These rows after some of the files were changed: new vectors are written for them, and unused ones deleted.
 
         Args:
-            files: the files as they are now.
             left: the canonical paths of files whose rows are in others by now.
 
         Raises:
@@ -241,11 +239,8 @@ def delete_rows(
     Rows that are deleted already are left out, and files of which nothing else is to be deleted with them.
 
     Args:
-        snapshot: what the commit is prepared for.
-        store: the table's store.
         files: the files, once each, with all columns of `Snapshot.files()`.
         rows: the positions of the rows to delete, in the order of the files.
-        vectors: writes the new deletion vectors.
         deletion_timestamp: the time of the commit, in ms since the epoch.
         reads: how the rows were looked for; the whole table where None.
         needed: further rows that the operation relies on, in the order of the files; empty where there are none.
@@ -298,11 +293,7 @@ def marked_files(
 
 
 def live_files(files: pa.Table) -> list[AddFile]:
-    """Files as actions.
-
-    Args:
-        files: their columns, ADD_SCHEMA.
-    """
+    """Files as actions."""
     columns = {name: to_objects(files[name]) for name in ADD_SCHEMA.names}
     columns["deletion_vector"] = [None if each is None else DeletionVectorDescriptor(**each) for each in columns["deletion_vector"]]
     columns["partition_values"] = [each or {} for each in columns["partition_values"]]

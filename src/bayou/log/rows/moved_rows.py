@@ -62,7 +62,6 @@ def with_moves(files: pa.Table, moves: Sequence[MovedRows | None]) -> pa.Table:
     """Files that a compaction removes, with tags that say where their rows went.
 
     Args:
-        files: rows of `Snapshot.files`.
         moves: for each file where its rows went; None if that is not to be said.
     """
     tags = []

@@ -95,8 +95,6 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
     Args:
         staged: the actions as they were staged, for every attempt the same.
         mark: the highest id that the commits before it gave.
-        version: the version that the attempt is for.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidCommitError: a new file's statistics do not say how many rows it has, a file has ids that were never given,
@@ -136,10 +134,7 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, fir
     """The same for files as columns (ADD_SCHEMA), without an object for each.
 
     Args:
-        adds: the `add` actions.
         mark: the highest id that the commits before it gave.
-        version: the version that the attempt is for.
-        table: the table's URI, for errors.
         first: the first id that is free; the one after `mark` if None.
 
     Returns:
@@ -174,7 +169,6 @@ def with_materialised_columns(
     """A configuration with names for the hidden columns that keep row ids and versions, where the table preserves them.
 
     Args:
-        configuration: the table's properties after the change.
         columns: the names of the table's columns, logical and physical, which the new ones must not have.
         keep: whether names that are set stay, where no column has them; not so in a clone, whose files are others.
         tracks: whether there are to be names although the table only has the feature, as a new one has them.
@@ -262,7 +256,6 @@ def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
     Reads the head of each commit. Source: PROTOCOL.md, "Row Tracking".
 
     Args:
-        log: the table's log.
         versions: the versions, in order.
 
     Raises:

@@ -41,9 +41,7 @@ def read_vectors(
     """The vectors of some files, aligned with the descriptors.
 
     Args:
-        snapshot: the state that the files belong to.
         descriptors: the `deletion_vector` column of the files; NULL for a file without one.
-        storage_options: settings for the file system.
         store: the table's store, to read what lies in the table; a store is opened by its URI where None.
 
     Raises:

@@ -23,7 +23,6 @@ def vector_tombstones(snapshot: Snapshot, now_ms: int) -> list[RemoveFile]:
     """A `remove` for each file of deletion vectors that a removed file had, but for those that are named already.
 
     Args:
-        snapshot: the table.
         now_ms: the time of removal, in ms since the epoch.
 
     Raises:

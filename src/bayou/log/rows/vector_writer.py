@@ -51,8 +51,6 @@ class VectorFiles:
         """Make a writer; nothing is written yet.
 
         Args:
-            store: the table's store.
-            table_uri: the table.
             configuration: the table's properties, which say whether files go into folders of random names.
             target_bytes: how large a file becomes before another is begun; a vector that is larger has its own.
             inline_bytes: vectors up to this size are kept in the log. Never by default, as in delta-spark: each reader of the

@@ -57,8 +57,6 @@ def find_segment(
     listed.
 
     Args:
-        store: the table's store.
-        table: the table's URI, for errors.
         version: the version, or None.
         unreadable: checkpoints (by their first file) and compacted files that turned out to be of no use.
 
@@ -113,7 +111,6 @@ def earliest_version(listing: LogListing, last: int | None = None) -> int | None
     """The first version from which every version up to a last one can be recreated; None where that one cannot be.
 
     Args:
-        listing: the whole log.
         last: the last version; the latest of the listing where None.
     """
     end = listing.latest if last is None else last

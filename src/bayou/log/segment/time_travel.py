@@ -36,7 +36,6 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
         value: a datetime, a date (its midnight), or a text as Spark casts it: `2026`, `2026-01-02`,
             `2026-01-02 03:04:05.678`, with `T` for the blank and a zone at the end if wanted: an offset, or a name that Java
             knows, `PST` among them.
-        time_zone: the zone of values that name none.
 
     Raises:
         InvalidTimestampError: the text is no timestamp, or the zone is unknown.

@@ -44,10 +44,6 @@ class Checkpoint:
         """Name a checkpoint; nothing is read.
 
         Args:
-            files: its top-level files.
-            version: the version that it is of.
-            store: the table's store.
-            table: the table's URI.
             metadata: the table's metadata; the checkpoint's own where None.
         """
         self.version = version

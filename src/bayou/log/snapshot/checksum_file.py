@@ -72,10 +72,6 @@ def read_checksum(store: LogStore, status: FileStatus | None) -> VersionChecksum
 def parse_checksum(document: Mapping[str, Any], path: str) -> VersionChecksum:
     """Read the JSON object of a checksum file.
 
-    Args:
-        document: the object.
-        path: the file, relative to the table.
-
     Raises:
         CorruptLogError: a part of it is no action of the log.
         ValueError: a histogram is none.

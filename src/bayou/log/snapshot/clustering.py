@@ -41,8 +41,6 @@ def replaced_clustering(snapshot: Snapshot, metadata: Metadata, columns: Cluster
     A clustered table that is replaced by one that is not stays clustered, by no columns: no table loses the feature.
 
     Args:
-        snapshot: the table before.
-        metadata: its metadata afterwards.
         columns: the logical paths of its columns afterwards; None for a table that is not clustered.
 
     Raises:

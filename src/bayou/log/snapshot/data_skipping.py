@@ -58,12 +58,7 @@ def may_match(snapshot: PrunableFiles, where: Filters) -> pa.BooleanArray:
 
 
 def must_match(snapshot: PrunableFiles, predicate: Predicate) -> pa.BooleanArray:
-    """For each file of a snapshot, whether the log proves a predicate true for every row of it.
-
-    Args:
-        snapshot: the files.
-        predicate: over physical paths.
-    """
+    """For each file of a snapshot, whether the log proves a predicate true for every row of it."""
     from bayou.plan.proofs import must_match as proved  # noqa: PLC0415  (reading a table needs no proof)
 
     return proved(predicate, *_facts(snapshot, predicate, is_exact=True))
@@ -75,8 +70,6 @@ def _facts(
     """The statistics and the partition values that tell something about a predicate.
 
     Args:
-        snapshot: the files.
-        predicate: the predicate.
         is_exact: whether its instants are exact: whoever made it reads texts without a zone in a zone of his own.
     """
     used = columns(predicate)

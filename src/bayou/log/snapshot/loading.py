@@ -37,8 +37,6 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
     """A table at a version, of which nothing is known yet.
 
     Args:
-        store: where the table is kept.
-        table_uri: the table.
         version: the version; the latest where None.
         written: what this process has just written itself, by path.
 
@@ -72,7 +70,6 @@ def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snap
 
     Args:
         known: the table as it was read before; it is returned where it is the latest still.
-        written: as for `load`.
 
     Raises:
         TableNotFoundError: there is no table any more.
@@ -98,9 +95,6 @@ def newest_before(failure: DeltaError, store: LogStore, table_uri: str, listing:
 
     Args:
         failure: why the latest version cannot be read.
-        store: where the table is kept.
-        table_uri: the table.
-        listing: the whole log.
     """
     tried = listing.latest
     while tried is not None:
@@ -123,10 +117,6 @@ def _broken_version(failure: DeltaError, tried: int) -> int:
 
 def find_version(store: LogStore, table_uri: str) -> int:
     """The latest version of a table; no commit is read.
-
-    Args:
-        store: where the table is kept.
-        table_uri: the table.
 
     Raises:
         TableNotFoundError: there is no table.

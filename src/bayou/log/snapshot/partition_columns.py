@@ -18,12 +18,7 @@ def physical_names(schema: StructType, columns: Sequence[str]) -> dict[str, str]
 
 
 def partition_texts(maps: pa.ChunkedArray, names: Mapping[str, str]) -> dict[str, pa.ChunkedArray]:
-    """The partition values as in the log, by physical name.
-
-    Args:
-        maps: the `partitionValues` of the files.
-        names: the physical names by logical name.
-    """
+    """The partition values as in the log, by physical name."""
     return {physical: partition_text(maps, physical, logical) for logical, physical in names.items()}
 
 
@@ -36,13 +31,7 @@ def typed_partitions(schema: StructType, texts: Mapping[str, pa.ChunkedArray]) -
 
 
 def partition_text(maps: pa.ChunkedArray | pa.Array, name: str, logical: str) -> pa.ChunkedArray | pa.Array:
-    """The texts of one partition column.
-
-    Args:
-        maps: the files' partition values.
-        name: the column's physical name.
-        logical: its logical name.
-    """
+    """The texts of one partition column."""
     found = pc.map_lookup(maps, pa.scalar(name), "first")
     if name != logical and found.null_count:
         # Files from before column mapping was enabled carry the logical name.

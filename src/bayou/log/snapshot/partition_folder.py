@@ -45,7 +45,6 @@ class PartitionFolder:
 
         Args:
             uri: the folder's URI, qualified. There is no table at it itself.
-            storage_options: options for the file system.
         """
         above, root = uri.rpartition("/")[0], host_of(uri)
         while len(above) > len(root):
@@ -63,7 +62,6 @@ class PartitionFolder:
         """The table's state with the files of the partition alone.
 
         Args:
-            snapshot: the table's state.
             time_zone: the zone of timestamps in the path that name none.
 
         Raises:

@@ -61,9 +61,7 @@ class SnapshotSource:
         """Read the commits of a segment; its checkpoint is opened when something in it is needed.
 
         Args:
-            segment: the files.
             store: where they are.
-            table_uri: the table.
             unreadable: checkpoints and compacted files that are of no use.
             written: what this process has just written itself, by path.
 
@@ -93,9 +91,6 @@ class SnapshotSource:
 
         Args:
             segment: one that `extend_segment` made from this source's.
-            protocol: the protocol of this source's version.
-            metadata: its metadata.
-            written: as for `open`.
         """
         new = segment.deltas[len(self.segment.deltas) :]
         commits = _read_all(self.store, new, self.table_uri, written or {})

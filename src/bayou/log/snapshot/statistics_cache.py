@@ -75,8 +75,6 @@ def merge_statistics(base: FileStatistics | None, kept: pa.ChunkedArray | None, 
     Args:
         base: the checkpoint's statistics; None without a checkpoint.
         kept: which of its files are live; None where all of them are.
-        adds: the files after it.
-        fields: the columns asked for.
     """
     if base is not None and kept is not None:
         base = base.filter(pa.concat_arrays(kept.chunks))

@@ -19,12 +19,7 @@ _ESCAPED: Final = r'["\\]'
 
 
 def joined_lines(files: pa.Table, texts: Callable[[pa.Table], pa.ChunkedArray]) -> Iterator[bytes]:
-    """The lines of many actions, some thousands in each piece. Lines are ended, but for the last of a piece.
-
-    Args:
-        files: one row for each action.
-        texts: makes the texts of some rows.
-    """
+    """The lines of many actions, some thousands in each piece. Lines are ended, but for the last of a piece."""
     for start in range(0, files.num_rows, _BATCH):
         lines = texts(files.slice(start, _BATCH))
         yield "\n".join(lines.to_pylist()).encode("utf-8")

@@ -64,10 +64,6 @@ def describe_files(
     """The `add` actions of files that are in the table's folder already; reads one footer each.
 
     Args:
-        store: the table's store.
-        table: the table's URI, for errors.
-        metadata: the table's metadata.
-        paths: the files, relative to the table, not percent-encoded.
         partition_values: the values by path and logical column name, typed or as the log's texts; where they are left
             out, the path's folders (`day=2024-01-01/`) say them.
 
@@ -110,9 +106,7 @@ def metadata_for_files(staged: Sequence[object], snapshot: Snapshot | None, tabl
     """The metadata of the table that a transaction adds files to.
 
     Args:
-        staged: the actions of the transaction so far.
         snapshot: the state that it reads; None where it creates the table.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidCommitError: there is no table, and the transaction does not say what it is to be.

@@ -70,7 +70,6 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bo
     """The facts that a footer holds.
 
     Args:
-        footer: the footer.
         leaves: the columns that get statistics, by their physical names.
         tight_bounds: whether to say that they are those of all rows; None leaves it open, as it is without deletion vectors.
     """
@@ -83,7 +82,6 @@ def told_by(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[lis
     """What a footer tells for sure of the rows that its file holds.
 
     Args:
-        footer: the footer.
         leaves: the columns that get statistics, by their physical names.
 
     Returns:
@@ -116,9 +114,6 @@ def columns_of(footer: pq.FileMetaData) -> pa.Schema:
     """A file's columns with the types that Parquet holds, whatever the writer had in memory.
 
     A dictionary is its values, a date has days, and an INT96 is a moment in UTC, as Spark reads it.
-
-    Args:
-        footer: the footer.
     """
     physical = (footer.schema.column(position).physical_type for position in range(footer.num_columns))
     return pa.schema([_stored(field, physical) for field in footer.schema.to_arrow_schema()])
@@ -128,8 +123,6 @@ def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] 
     """The least and the greatest value of a column of the top level, of a primitive type; None where they are not known.
 
     Args:
-        footer: the footer.
-        name: the column's name in the file.
         kind: its type, as in the schema's JSON.
     """
     position = _Places.of(footer).columns.get(name)

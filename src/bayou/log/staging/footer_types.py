@@ -47,7 +47,6 @@ def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_
     """How a file's columns differ from the table's: one sentence part for each column.
 
     Args:
-        footer: the file's footer.
         fields: the columns that the file has to have, as files store them.
         with_ids: whether each has to have its field id.
     """
@@ -71,7 +70,6 @@ def states_bounds(column: Any, kind: str) -> bool:
 
     Args:
         column: the column, as the footer's schema describes it.
-        kind: the type in the table.
     """
     wanted, (physical, logical) = _stored(kind), _found(column)
     found = physical, logical.replace("milliseconds", "microseconds")

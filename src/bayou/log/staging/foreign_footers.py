@@ -48,12 +48,7 @@ def shape_of(footer: pq.FileMetaData) -> tuple[str, bytes]:
 
 
 def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
-    """Those of a table's columns for which a footer's statistics hold; without bounds where only its null counts do.
-
-    Args:
-        footer: the footer.
-        leaves: the columns that get statistics.
-    """
+    """Those of a table's columns for which a footer's statistics hold; without bounds where only its null counts do."""
     columns = {(each := footer.schema.column(position)).path: each for position in range(footer.num_columns)}
     spellings: defaultdict[str, set[str]] = defaultdict(set)
     for path in columns:

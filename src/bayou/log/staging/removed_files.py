@@ -49,7 +49,6 @@ class RemovedFiles:
             files: rows of `Snapshot.files`, with COLUMNS at least.
             deletion_timestamp: when they were removed, in ms since the epoch.
             data_change: whether their rows leave the table with them.
-            table: the table's URI, for errors.
 
         Raises:
             InvalidOptionError: an argument is something else.

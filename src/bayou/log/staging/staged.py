@@ -180,8 +180,6 @@ class StagedActions:
 
         Args:
             metadata_before: the table's metadata that the commit was prepared for; None before the first version.
-            version: the version that the attempt is for.
-            timestamp: the commit's timestamp.
         """
         if self.metadata is None or metadata_before is None:
             return self
@@ -200,7 +198,6 @@ class StagedActions:
 
         Args:
             protocol_before: the table's protocol that the commit was prepared for; None before the first version.
-            version: the version that the attempt is for.
         """
         protocol = self.protocol or protocol_before
         if self.metadata is None or protocol is None or TYPE_CHANGES not in self.metadata.schema_string:

@@ -34,8 +34,6 @@ class LogTail(Generic[C]):
         """Begin to follow a table.
 
         Args:
-            log: the table's log.
-            table_id: the table's id.
             read: makes of a commit, and of the time of its file, what the stream needs of it.
             fail_on_data_loss: whether a missing commit is an error; else it is passed over.
         """
@@ -65,7 +63,6 @@ class LogTail(Generic[C]):
         """List what was committed since the last look.
 
         Args:
-            first: the version that the stream reads next.
             is_resumed: whether the stream has read all versions before, so that the log cannot end before.
 
         Raises:
@@ -95,7 +92,6 @@ class LogTail(Generic[C]):
         """The known commits from a version on, or up to another one.
 
         Args:
-            first: the first version.
             last: the last one, which was there once; None for what is known.
 
         Raises:

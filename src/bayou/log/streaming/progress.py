@@ -32,9 +32,7 @@ def taken(files: IndexedFiles, at: SourceOffset, admission: Admission, *, is_ato
     """How far a batch gets in the files of a version: to the next version where it takes all that are left.
 
     Args:
-        files: the version's files.
         at: where the batch is.
-        admission: what it has room for.
         is_atomic: whether it takes all of them or none.
     """
     place = files.position_after(at.index)

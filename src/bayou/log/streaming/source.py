@@ -63,11 +63,7 @@ class StreamingSource:
         """Begin to read a table.
 
         Args:
-            log: its log.
             snapshot: the version that the query was analysed at: its schema is what the stream's rows have.
-            options: what the stream was asked for.
-            time_zone: the zone of a timestamp that names none.
-            settings: the session's settings.
             event_time: the column that orders the files of the first snapshot, by its least value in each file: then no file
                 whose rows are all later is read before one with an earlier row. Files without statistics come first. Within
                 a batch, and between files whose ranges overlap, rows come in no order.

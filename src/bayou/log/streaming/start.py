@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 def starting_version(log: LogReader, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:
     """The first version whose commit a stream reads; None where it begins with a snapshot.
 
-    Args:
-        log: the table's log.
-        options: what the stream was asked for.
-        settings: the session's settings.
-        time_zone: the zone of a timestamp that names none.
-
     Raises:
         VersionNotFoundError: the version is after the latest one, or its commit is gone.
         TimestampOutOfRangeError: the timestamp is after the latest commit.

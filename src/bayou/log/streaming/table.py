@@ -42,11 +42,7 @@ class StreamTable:
         """Begin to look at a table.
 
         Args:
-            log: its log.
             analysed: the version that the query was analysed at.
-            batches: what the stream reads.
-            options: what it was asked for.
-            settings: the session's settings.
             tracking: how it follows schemas, or None.
         """
         self._log = log
@@ -64,8 +60,6 @@ class StreamTable:
         """The files of the snapshot that the stream begins with; in order, and kept.
 
         Args:
-            version: the snapshot's version.
-            exclude: which paths are left out.
             event_time: the column that orders the files, or None.
 
         Raises:

@@ -79,7 +79,6 @@ def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule], *, time
 
     Args:
         predicate: over physical paths; the parts of an AND count one by one.
-        rules: of the table.
         time_zone: the zone in which the partition values of timestamps were computed, by which the session's is meant in
             delta-spark. None allows for every zone, and keeps a partition or two more.
     """

@@ -56,9 +56,7 @@ def plan_auto_compaction(facts: FileFacts, added: pa.Array, rules: AutoCompactio
     partitions with the most small files come first.
 
     Args:
-        facts: the table's files.
         added: for each file whether the commit added it.
-        rules: when a partition is compacted.
     """
     small = pc.and_(pc.less(facts.sizes, rules.sizes.small), pc.invert(facts.compacted))
     touched = facts.partitions.filter(added).unique()

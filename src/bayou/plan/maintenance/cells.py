@@ -47,12 +47,7 @@ class Grid:
 
     @classmethod
     def of(cls, columns: int, files: Sequence[int]) -> Grid:
-        """The grid for some columns.
-
-        Args:
-            columns: how many they are.
-            files: for each cube how many files it becomes.
-        """
+        """The grid for some columns."""
         used = min(columns, _MOST_COLUMNS)
         of_files = math.ceil(math.log2(max(files)))
         wanted = max(math.ceil((of_files + _CELLS_OF_A_FILE) / used), of_files + _RANKS_OF_A_FILE)
@@ -96,9 +91,6 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
 
     Args:
         keys: the cells that have rows, in any order, int64.
-        counts: how many rows each has.
-        grid: the grid that they are of.
-        files: for each cube how many files it becomes.
         first: for each cube the number of its first file.
     """
     cubes = pc.shift_right(keys, grid.bits_of_cell)

@@ -143,15 +143,7 @@ class _Group(NamedTuple):
 def plan_clustering(
     facts: FileFacts, cubes: CubeFacts, sizes: SizeRules, rules: CubeRules, chosen: pa.Array | None = None
 ) -> ClusteringPlan:
-    """Which files OPTIMIZE clusters together. Files of different partitions never are.
-
-    Args:
-        facts: the table's files.
-        cubes: the cubes that they are in.
-        sizes: the sizes to go by.
-        rules: how cubes are merged.
-        chosen: for each file whether it may be rewritten at all; None for all of them.
-    """
+    """Which files OPTIMIZE clusters together. Files of different partitions never are."""
     count = len(facts.paths)
     every = pa.array([True] * count, pa.bool_())
     may_be, stays = every if chosen is None else chosen, pc.and_(cubes.are_others, not rules.is_full)
@@ -279,7 +271,6 @@ def _bins(files: pa.Table, merges: Sequence[Sequence[int]], target: int, capacit
 
     Args:
         files: the files with their groups, cubes and live bytes.
-        merges: the groups that go together.
         target: the bytes of a new file.
         capacity: the most bytes of a bin.
     """

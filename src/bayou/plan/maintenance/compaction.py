@@ -61,10 +61,8 @@ class SizeRules:
         """The sizes for a table.
 
         Args:
-            table_bytes: the size of the table's files.
             target: the size of new files, where the session or the table says it.
             small: below which size a file is rewritten, where the session says it.
-            max_deleted: see the class.
         """
         rules = cls(target_size(table_bytes) if target is None else target, 0, max_deleted)
         return replace(rules, small=rules.full if small is None else small)
@@ -121,7 +119,6 @@ class CompactionPlan:
         """The files of some bins by their positions in the table's files, ordered by bin, and the number of each one's bin.
 
         Args:
-            first: the first bin.
             last: the bin before which they end; None for all.
         """
         bins, end = self.files["bin"].combine_chunks(), self.num_bins if last is None else last
@@ -183,9 +180,6 @@ def plan_compaction(
     a bin only if it makes up no more than half of it: then a file is rewritten once each time that its data doubles.
 
     Args:
-        facts: the table's files.
-        sizes: the sizes to go by.
-        chosen: for each file whether it may be rewritten at all; None for all of them.
         purged: for each file whether it is rewritten, whatever its size; None where the sizes decide (REORG knows it, OPTIMIZE
             does not).
     """
@@ -252,7 +246,6 @@ def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
     """For each file whether so many of its rows are deleted that it is rewritten for that, or nobody knows how many.
 
     Args:
-        facts: the table's files.
         most: the largest share of deleted rows that a file may have.
     """
     deleted = facts.deleted.cast(pa.float64())
@@ -264,7 +257,6 @@ def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidat
     """Fills bins, each file into the fullest bin that has room for it.
 
     Args:
-        files: the files, the largest first.
         capacity: the bytes of a bin.
     """
     room: list[tuple[int, int]] = []  # what is left of each open bin, and its number
@@ -298,7 +290,6 @@ def partition_numbers(columns: Sequence[pa.Array], count: int) -> pa.Array:
 
     Args:
         columns: the partition columns' values, one for each file.
-        count: how many files there are.
     """
     numbers = pa.array([0] * count, pa.int64())
     for column in columns:

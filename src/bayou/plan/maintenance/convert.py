@@ -70,7 +70,6 @@ class FolderRules:
 
         Args:
             texts: the catalog's texts, by the columns' names in any case.
-            file: the path, for errors.
 
         Raises:
             InvalidSchemaError: a text is not a value of its column.
@@ -161,11 +160,7 @@ def is_hidden_file(name: str) -> bool:
 
 
 def sink_log_files(names: Iterable[str]) -> list[str]:
-    """The files of a sink's log that together hold all of it, in the order in which to read them.
-
-    Args:
-        names: the names of all files of the log.
-    """
+    """The files of a sink's log that together hold all of it, in the order in which to read them."""
     batches = {name: number for name in names if (number := _batch_number(name)) is not None}
     compacted = max((number for name, number in batches.items() if name.endswith(_COMPACT)), default=-1)
     later = [name for name, number in batches.items() if number > compacted]
@@ -213,7 +208,6 @@ class MergedSchema:
 
         Args:
             schema: the file's schema, as Spark derives it from the footer.
-            file: the path, for errors.
 
         Raises:
             SchemaMismatchError: a column has a type that fits none of the files before; or a file has two columns of one name.

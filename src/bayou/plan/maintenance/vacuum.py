@@ -48,10 +48,8 @@ def retention_of(
     Args:
         hours: how long, in hours; fractions count. None means the table's property.
         default_ms: the property `delta.deletedFileRetentionDuration`, in ms.
-        now_ms: the time, in ms since the epoch.
         is_checked: whether hours below the property are refused.
         ignores_hours: whether hours other than 0 count for nothing, as in delta-spark.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: the hours are negative, no number, or too few.
@@ -95,10 +93,6 @@ def old_entries(found: pa.RecordBatch, cutoff: int) -> pa.RecordBatch:
     """The entries of a listing that VACUUM may delete if the table does not need them.
 
     These are files that were last written before the cutoff, and folders that are empty and were not touched since.
-
-    Args:
-        found: rows of `bayou.storage.tree_schema`.
-        cutoff: the time in ms since the epoch.
     """
     is_old = pc.less(found["modification_time"], cutoff)
     is_whole = pc.or_(pc.invert(found["is_folder"]), pc.equal(found["size"], 0))

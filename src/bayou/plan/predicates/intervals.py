@@ -51,7 +51,6 @@ def interval_of(predicate: Predicate, column: Path) -> Interval:
     """Where a column lies if a predicate is true. Every row that the predicate keeps has its value in it.
 
     Args:
-        predicate: the predicate.
         column: a column of whole numbers, or of dates or timestamps, which are whole numbers in predicates.
     """
     found = EVERYTHING

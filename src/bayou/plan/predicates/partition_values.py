@@ -55,9 +55,7 @@ def to_arrow(texts: pa.ChunkedArray | pa.Array, data_type: str, *, time_zone: st
     Cost: the parser runs once for each distinct text.
 
     Args:
-        texts: one text for each file.
         data_type: the partition column's primitive type, as in the schema's JSON.
-        time_zone: the zone of timestamps whose text has none.
 
     Raises:
         InvalidSchemaError: the type cannot be a partition column's.

@@ -100,7 +100,6 @@ def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, 
     Timestamps in nanoseconds are not used: such a column comes from INT96 and may have wrapped around.
 
     Args:
-        stats_parsed: one struct for each file.
         fields: the leaf columns to take, by physical path.
     """
     chunked = stats_parsed if isinstance(stats_parsed, pa.ChunkedArray) else pa.chunked_array([stats_parsed])

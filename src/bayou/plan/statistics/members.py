@@ -33,7 +33,6 @@ def column_members(bounds: Mapping[Path, pa.DataType], counted: Iterable[Path]) 
 
     Args:
         bounds: the columns that have bounds, by physical path, with the type of these.
-        counted: the columns whose nulls are counted.
     """
     counts = dict.fromkeys(counted, pa.int64())
     members = [(MIN_VALUES, bounds), (MAX_VALUES, bounds), (NULL_COUNT, counts)]

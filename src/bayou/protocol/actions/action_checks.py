@@ -126,10 +126,6 @@ _PLANS: Final = {kind: _plan(kind, checks) for kind, checks in _CHECKS.items()}
 def check_action(action: T, table: str) -> T:
     """Refuse an action that no reader of the log could read.
 
-    Args:
-        action: the action.
-        table: the table's URI, for the error.
-
     Returns:
         The action.
 

@@ -129,9 +129,6 @@ def vector_prefix(configuration: Mapping[str, str]) -> str:
     """A folder for a file of deletion vectors, another one each time; empty where they lie in the table's root.
 
     Source: PROTOCOL.md, "Deletion Vector Descriptor Schema".
-
-    Args:
-        configuration: the table's properties.
     """
     return data_prefix(configuration) if mapping_mode(configuration) == "none" else _random_prefix(configuration)
 
@@ -140,9 +137,6 @@ def data_prefix(configuration: Mapping[str, str]) -> str:
     """A folder for data files, another one each time; empty where they lie in the table's root.
 
     Sources: delta-spark's `Utils.getRandomPrefixLength` and `delta.randomizeFilePrefixes`.
-
-    Args:
-        configuration: the table's properties.
     """
     return _random_prefix(configuration) if properties.RANDOMIZE_FILE_PREFIXES.read(configuration) else ""
 

@@ -89,10 +89,6 @@ def canonical(path: str, table_uri: str) -> str:
     """The form in which two actions' paths are equal exactly when they name one file.
 
     A file under the table's root: its decoded path relative to the root. Any other: its decoded absolute path.
-
-    Args:
-        path: the path as the action holds it.
-        table_uri: the table's URI, not percent-encoded.
     """
     decoded = decode(path)
     if not is_absolute(path):
@@ -103,12 +99,7 @@ def canonical(path: str, table_uri: str) -> str:
 
 
 def to_uri(path: str, table_uri: str) -> str:
-    """Where an action's file is: an absolute URI, not percent-encoded.
-
-    Args:
-        path: the path as the action holds it.
-        table_uri: the table's URI, not percent-encoded.
-    """
+    """Where an action's file is: an absolute URI, not percent-encoded."""
     decoded = decode(path)
     if not is_absolute(path):
         return f"{table_uri.rstrip('/')}/{decoded}"

@@ -49,7 +49,6 @@ def clustering_domain(columns: ClusteringColumns, schema: StructType) -> DomainM
 
     Args:
         columns: the logical paths of columns that the table has; none where it is clustered by nothing.
-        schema: the table's schema.
     """
     physical = [[field.physical_name for field in fields_on(path, schema) or ()] for path in columns]
     document = {"clusteringColumns": physical, "domainName": CLUSTERING_DOMAIN}
@@ -57,11 +56,7 @@ def clustering_domain(columns: ClusteringColumns, schema: StructType) -> DomainM
 
 
 def physical_columns(domains: Mapping[str, DomainMetadata]) -> ClusteringColumns | None:
-    """The physical paths of a table's clustering columns; None where it has no such domain, or one that cannot be read.
-
-    Args:
-        domains: its domain metadata by domain.
-    """
+    """The physical paths of a table's clustering columns; None where it has no such domain, or one that cannot be read."""
     domain = domains.get(CLUSTERING_DOMAIN)
     if domain is None or domain.removed:
         return None

@@ -71,7 +71,6 @@ class ClusteringRules:
 
         Args:
             columns: the logical paths, in any case.
-            metadata: the table's metadata.
 
         Raises:
             InvalidSchemaError: there are too many, one is named twice or is no column, files have no minimum and maximum of
@@ -100,8 +99,6 @@ class ClusteringRules:
 
         Args:
             columns: the logical paths, in any case; none for CLUSTER BY NONE.
-            protocol: the table's protocol.
-            metadata: its metadata.
             current: the physical paths of its clustering columns; None where it has none in its log.
 
         Raises:
@@ -157,8 +154,6 @@ class ClusteringRules:
 
         Args:
             physical: the physical paths of the clustering columns.
-            before: the table's metadata.
-            after: its metadata after the change.
 
         Raises:
             InvalidSchemaError: the change takes them away. A column that had none before is not looked at.

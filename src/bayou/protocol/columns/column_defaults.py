@@ -64,13 +64,6 @@ def check_allowed(
 ) -> None:
     """Refuses defaults in a table without the feature for them.
 
-    Args:
-        schema: the table's schema.
-        features: the features that the table has.
-        command: what is run, as the history calls it.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
-
     Raises:
         UnsupportedFeatureError: a column has a default, and the table lacks the feature.
     """
@@ -92,10 +85,7 @@ def with_default(schema: StructType, path: Path, expression: str | None, rules: 
     """The schema after ALTER COLUMN SET DEFAULT or DROP DEFAULT.
 
     Args:
-        schema: the table's schema.
-        path: the column.
         expression: its default; None for none.
-        rules: the table.
 
     Raises:
         InvalidSchemaError: there is no such column, or it can have no default: it is a field of a struct, generated, or an

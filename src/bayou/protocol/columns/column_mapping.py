@@ -57,12 +57,8 @@ def mapped_columns(
 
     Args:
         schema: the schema after the change. Drop what a DataFrame's fields bring along first (`without_mapping`).
-        configuration: the properties after the change.
         current: the table's schema; None for a new table.
-        current_configuration: the table's properties.
         replacing: whether the table is replaced, or its schema overwritten.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
         new_name: makes physical names; for tests.
 
     Raises:

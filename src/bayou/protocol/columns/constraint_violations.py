@@ -31,11 +31,8 @@ def violation(
     """The error of a write whose rows break a constraint.
 
     Args:
-        constraint: the constraint.
         rows: some of the rows, each with the values of the columns that the constraint looks at; a few are taken.
         num_violations: how many rows break it, where that is known.
-        table: the table.
-        version: its version before the write.
     """
     shown = [dict(row) for row in islice(rows, MAX_ROWS)]
     message, error_class, sql_state = _described(constraint, shown)
@@ -60,10 +57,6 @@ def new_constraint_violation(
     """The error of a constraint that cannot be added, because rows of the table break it.
 
     Args:
-        constraint: the CHECK or NOT NULL constraint.
-        num_violations: how many rows break it.
-        table: the table.
-        version: the version that was looked at.
         rows: some of the rows; a few are taken.
     """
     is_check = constraint.kind is not ConstraintKind.NOT_NULL

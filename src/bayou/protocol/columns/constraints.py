@@ -67,7 +67,6 @@ def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable
 
     Args:
         metadata: the table's metadata, for its CHECK constraints.
-        schema: its schema.
         provided: the columns that the writer brings; generated ones among them are compared with their expression.
 
     Raises:

@@ -28,10 +28,8 @@ def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, t
     """Refuses an expression that calls what an expression of its kind may not call.
 
     Args:
-        names: the functions that it calls.
         kind: where it stands.
         owner: the column or the constraint that it belongs to.
-        table: the table.
 
     Raises:
         InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
@@ -46,10 +44,7 @@ def check_constraint_references(schema: StructType, references: Iterable[Sequenc
     """Refuses a CHECK constraint over what is no column.
 
     Args:
-        schema: the table's schema.
         references: the names that lead to each column that the constraint uses.
-        name: the constraint's name.
-        table: the table.
 
     Raises:
         InvalidSchemaError: there is no such column; `reference` names it.

@@ -74,9 +74,7 @@ def check_references(schema: StructType, references: Mapping[str, Iterable[Seque
     """Refuses generation expressions that use themselves, each other, or what is no column.
 
     Args:
-        schema: the table's schema.
         references: for each generated column the names that lead to the columns which its expression uses.
-        table: the table.
 
     Raises:
         InvalidSchemaError: a reference is not to a plain column; `column` and `reference` name the two.

@@ -217,7 +217,6 @@ def with_high_water_marks(schema: StructType, marks: Mapping[str, int]) -> Struc
     """A schema in which no mark is behind the ones given, which is how RESTORE and CLONE keep numbers from coming twice.
 
     Args:
-        schema: the schema.
         marks: by physical name; columns that are no identity columns are left alone.
     """
     return StructType(tuple(_marked(field, marks) for field in schema.fields))

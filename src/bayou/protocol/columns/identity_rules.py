@@ -44,7 +44,6 @@ def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]
 
     Args:
         read: the metadata that the numbers were generated from.
-        winner: the metadata after the other commit.
         generated: the logical names of the identity columns that this commit generated numbers for.
     """
     if read == winner:
@@ -84,12 +83,6 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
 
 def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
     """Refuses a write that brings numbers for a column that is GENERATED ALWAYS.
-
-    Args:
-        schema: the table's schema.
-        provided: the columns of the rows.
-        table: the table.
-        version: its version.
 
     Raises:
         SchemaMismatchError: there is such a column; `column` names it.

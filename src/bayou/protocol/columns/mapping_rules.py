@@ -39,10 +39,6 @@ def mode_change(
     A table that is created or replaced may have any mode; do not ask for those.
 
     Args:
-        before: the configuration before the change.
-        after: the configuration after it.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
         allow_removal: whether a mapped table may go back to mode none
             (`spark.databricks.delta.columnMapping.allowRemoval`).
 

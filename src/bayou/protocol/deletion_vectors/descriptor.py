@@ -166,11 +166,7 @@ class DeletionVectorDescriptor:
 
 
 def incomplete_descriptor(missing: Iterable[str]) -> DeletionVectorError:
-    """The error for a descriptor that lacks required fields.
-
-    Args:
-        missing: their names in the log.
-    """
+    """The error for a descriptor that lacks required fields."""
     return _not_valid(f"it lacks {', '.join(sorted(missing))}")
 
 
@@ -187,7 +183,6 @@ def decode(data: bytes, *, table: str | None = None, file: str | None = None) ->
 
     Args:
         data: the vector alone, without the size and the checksum around it in a file.
-        table: the table's URI, for the error.
         file: the file that the bytes come from, for the error.
 
     Raises:
@@ -209,8 +204,6 @@ def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = N
     """The row positions of an inline vector.
 
     Args:
-        descriptor: an inline descriptor.
-        table: the table's URI, for the error.
         file: the data file that the vector belongs to, for the error.
 
     Raises:
@@ -238,12 +231,6 @@ def read_from_file(
     data: bytes, descriptor: DeletionVectorDescriptor, *, table: str | None = None, file: str | None = None
 ) -> Bitmap:
     """The row positions of a vector in a file, with size, checksum and cardinality checked.
-
-    Args:
-        data: the whole file.
-        descriptor: which vector of the file.
-        table: the table's URI, for the error.
-        file: the file's path, for the error.
 
     Raises:
         DeletionVectorError: the file or the vector is not what it should be; the facts are attributes.
@@ -278,7 +265,6 @@ def encode_file(
 
     Args:
         vectors: the row positions of each vector.
-        uuid: a fresh one, which names the file.
         prefix: a folder of the table for the file, a plain name; empty for the table's root.
     """
     bitmaps = [each if isinstance(each, Bitmap) else Bitmap.from_positions(each) for each in vectors]
@@ -292,7 +278,6 @@ def frame_file(
 
     Args:
         serialised: the bytes of each vector (see `encode`), and how many rows it deletes.
-        uuid: a fresh one, which names the file.
         prefix: a folder of the table for the file, a plain name; empty for the table's root.
     """
     name = prefix + z85.encode(uuid.bytes)

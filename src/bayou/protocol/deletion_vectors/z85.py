@@ -28,7 +28,6 @@ def decode(text: str, size_bytes: int | None = None) -> bytes:
     """The bytes of a text, without the padding where the size is given.
 
     Args:
-        text: a multiple of five characters.
         size_bytes: how many bytes were encoded; None keeps all, padding included.
 
     Raises:

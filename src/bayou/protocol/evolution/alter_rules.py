@@ -54,9 +54,7 @@ def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str
 
     Args:
         schema: the schema with the new names.
-        rules: the table.
         duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where duplicates come from.
-        known: the table's schema before.
 
     Raises:
         InvalidSchemaError: a name is taken, reserved, or not possible.
@@ -81,9 +79,7 @@ def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableR
     """Keeps the table's partition and clustering columns, and beside the partition columns another one.
 
     Args:
-        paths: the columns that are dropped.
         rest: the schema without them.
-        rules: the table.
 
     Raises:
         InvalidSchemaError: one of them is dropped, or nothing else is left.

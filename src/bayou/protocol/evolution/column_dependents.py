@@ -30,7 +30,6 @@ def dependents(column: Path, references: Mapping[str, Iterable[Path]]) -> tuple[
     An expression that uses a field depends on the structs around it, and one that uses a struct on every field in it.
 
     Args:
-        column: the column to be changed.
         references: the columns that each expression uses, by the name of the constraint or generated column.
     """
     return tuple(name for name, used in references.items() if any(_overlap(column, each) for each in used))
@@ -47,10 +46,8 @@ def refuse_dependents(
     """Refuses to rename, drop or retype a column that an expression uses.
 
     Args:
-        column: the column to be changed.
         constraints: the columns that each CHECK constraint uses, by its name.
         generated: the columns that each generated column's expression uses, by its name.
-        table: the table.
         changes_type: whether it is the type that changes.
 
     Raises:

@@ -134,12 +134,7 @@ def drop_feature_plan(
     """How a table loses a feature.
 
     Args:
-        protocol: the table's protocol.
-        metadata: its metadata.
-        name: the feature, in any case.
         truncate_history: whether the history that knows the feature may go (TRUNCATE HISTORY).
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
 
     Raises:
         UnsupportedFeatureError: the feature cannot be dropped, by anyone or by bayou, or something needs it.

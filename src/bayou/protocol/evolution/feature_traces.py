@@ -39,8 +39,6 @@ def metadata_uses(feature: str, configuration: Mapping[str, str], schema_string:
     """Whether a table's metadata use a feature.
 
     Args:
-        feature: the feature.
-        configuration: the table's properties.
         schema_string: its schema, as in the log.
     """
     found = _METADATA.get(feature)

@@ -29,11 +29,7 @@ def is_mapped(metadata: Metadata) -> bool:
 
 
 def why_files_need_rewriting(metadata: Metadata) -> str:
-    """Why a table cannot give up column mapping with its files as they are; empty where it can.
-
-    Args:
-        metadata: the table's metadata.
-    """
+    """Why a table cannot give up column mapping with its files as they are; empty where it can."""
     if properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() == "none":
         return ""  # the files know nothing of the ids and names that are left over
     fields = list(fields_by_path(parse_schema(metadata.schema_string)))
@@ -54,7 +50,6 @@ def without_column_mapping(metadata: Metadata, *, keep_mode: bool) -> Metadata:
     """A table's metadata without ids, physical names and the properties of column mapping.
 
     Args:
-        metadata: the metadata.
         keep_mode: whether the mode stays among the properties, as `none`.
     """
     kept = {key: value for key, value in metadata.configuration.items() if key.lower() not in _KEYS}

@@ -23,9 +23,6 @@ def check_combinations(
     """Refuse properties that exclude each other.
 
     Args:
-        configuration: a table's whole configuration.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
         touched: what is being set; rules about none of it are not looked at, so that a table which breaks one can still
             be changed elsewhere. None for all rules.
 
@@ -38,11 +35,7 @@ def check_combinations(
 
 
 def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
-    """Whether properties alone, with the defaults of others, keep the log for as long as files that are not the table's any more.
-
-    Args:
-        given: the properties that a statement sets.
-    """
+    """Whether properties, with the defaults of absent ones, keep the log at least as long as removed data files."""
     return properties.LOG_RETENTION_MS.read(given) >= properties.DELETED_FILE_RETENTION_MS.read(given)
 
 

@@ -83,8 +83,6 @@ def validated(
 
     Args:
         given: the properties; keys of `delta.` in any case.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
         current: the configuration that they are added to; empty for a new table.
         creating: whether the table is made with them.
         allow_arbitrary: whether unknown keys of `delta.` are kept, as `allows_arbitrary` says.
@@ -125,11 +123,7 @@ def validated(
 
 
 def allows_arbitrary(confs: Mapping[str, str]) -> bool:
-    """Whether a session lets tables have properties of `delta.` that nobody knows.
-
-    Args:
-        confs: the session's settings.
-    """
+    """Whether a session lets tables have properties of `delta.` that nobody knows."""
     return confs.get(_ALLOW_ARBITRARY, "false").lower() == "true"
 
 
@@ -156,7 +150,6 @@ def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None =
     Apply them where a table is created or replaced, and nowhere else. Settings of unknown properties are passed over.
 
     Args:
-        confs: the session's settings.
         given: the properties that the table is made with; where one is given, its default is left out. With
             `delta.ignoreProtocolDefaults`, here or among the settings, other features and protocol versions are left out.
     """

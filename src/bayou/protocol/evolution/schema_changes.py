@@ -138,13 +138,7 @@ def change_column(
     void becomes anything. A widened type is recorded in `delta.typeChanges`.
 
     Args:
-        schema: the table's schema.
-        path: the column.
-        rules: the table.
-        data_type: its new type.
-        comment: its new comment, or NO_COMMENT.
         nullable: True for DROP NOT NULL, False for SET NOT NULL.
-        position: its new place in its struct.
 
     Raises:
         InvalidSchemaError: there is no such column, or the change is not possible.
@@ -182,8 +176,6 @@ def rewrite_stats_columns(text: str, *, rename: tuple[Path, str] | None = None, 
     """The property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
 
     Args:
-        text: the property's value.
-        rename: the column's path, and its new name.
         drop: the paths of the dropped columns; what was inside them goes too.
 
     Raises:

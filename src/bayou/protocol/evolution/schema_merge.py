@@ -54,13 +54,8 @@ def merge_schemas(
     a table can have the new columns is for `protocol.schema.validity` to say.
 
     Args:
-        table: the table's schema.
-        given: the schema of the rows.
-        widening: which types may be widened.
         keeps: whether the table's type, the first one, stays where the rows have the other and neither is widened. None where it
             only does for values that are values of it.
-        table_uri: the table's path or URI, for the error.
-        version: the table's version, for the error.
 
     Raises:
         InvalidSchemaError: the rows have two columns of one name.
@@ -111,15 +106,9 @@ def check_write(
     """Refuses rows that cannot be written to a table without a change of its schema; says all that is in the way.
 
     Args:
-        table: the table's schema.
-        given: the schema of the rows.
-        partition_columns: the table's partition columns.
         partition_by: those that the writer named; None where it named none.
         overwrite: whether the rows replace the table's.
         widening: what a merge of schemas could widen, for the advice.
-        table_id: the table's id, for the error.
-        table_uri: the table's path or URI, for the error.
-        version: the table's version, for the error.
 
     Raises:
         InvalidSchemaError: the rows have two columns of one name.

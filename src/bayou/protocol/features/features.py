@@ -293,9 +293,7 @@ def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, ta
     """Refuse to maintain a table whose catalog holds its latest commits.
 
     Args:
-        error: what refused to read the table.
         operation: what was to be done, for example `VACUUM`.
-        table: the table's URI, for the message.
 
     Raises:
         UnsupportedFeatureError: the table is such a one.
@@ -350,9 +348,6 @@ def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str,
 
     Args:
         protocol: the table's protocol; None where it is not said yet.
-        metadata: the table's metadata.
-        table: the table's URI.
-        version: the table's version.
 
     Raises:
         UnsupportedFeatureError: there are such rules; `features` names them.

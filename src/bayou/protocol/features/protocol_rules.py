@@ -61,9 +61,6 @@ def required_features(
     """The features that a table's metadata ask for, without what those require, in alphabetical order.
 
     Args:
-        schema: the table's schema.
-        configuration: its properties.
-        partition_columns: their logical names.
         clustered: whether it has clustering columns.
     """
     metadata = Metadata("", "", tuple(partition_columns), configuration)
@@ -84,12 +81,8 @@ def protocol_for_table(
     """The protocol of a new table: the default's features or those of the versions asked for, and what it needs.
 
     Args:
-        schema: the table's schema.
-        configuration: its properties.
         features: features that were named (`PropertyChange.features`).
-        min_reader: the reader version asked for.
         min_writer: the writer version asked for. A version that has lists implies no feature, as in delta-spark.
-        partition_columns: their logical names.
         clustered: whether it has clustering columns.
     """
     needed = required_features(schema, configuration, partition_columns=partition_columns, clustered=clustered)
@@ -116,14 +109,7 @@ def upgraded(
     the commit needs no protocol action.
 
     Args:
-        current: the table's protocol.
-        schema: its schema after the change.
-        configuration: its properties after the change.
-        table: the table's path or URI, for errors.
-        version: the table's version, for errors.
         features: features that were named (`PropertyChange.features`).
-        min_reader: the reader version asked for.
-        min_writer: the writer version asked for.
         partition_columns: the logical names of the partition columns.
         clustered: whether it has clustering columns after the change.
 
@@ -274,9 +260,7 @@ def check_not_append_only(metadata: Metadata, what: str, table: str, version: in
     """Refuse to remove rows from a table that only takes appends. Source: PROTOCOL.md, "Append-only Tables".
 
     Args:
-        metadata: the table's metadata.
         what: what is done to its rows, for example `TRUNCATE removes its rows`.
-        table: the table's URI.
         version: the version, where there is one.
         instead: what else can be done than to change the property, as half a sentence.
 

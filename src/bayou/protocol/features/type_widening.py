@@ -76,10 +76,6 @@ def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWA
 def record_type_changes(schema: StructType, previous: StructType) -> StructType:
     """The schema with every type that is wider than before noted in the metadata of the nearest field.
 
-    Args:
-        schema: the table's new schema.
-        previous: its schema before.
-
     Source: PROTOCOL.md, "Type Change Metadata".
     """
     before = {field.name.lower(): field for field in previous.fields}
@@ -145,12 +141,7 @@ def notes_versions(protocol: Protocol) -> bool:
 
 
 def with_noted_version(schema: StructType, version: int) -> StructType:
-    """The schema with a version in each change of a type that is noted without one.
-
-    Args:
-        schema: the schema.
-        version: the version that the commit becomes.
-    """
+    """The schema with a version in each change of a type that is noted without one."""
     return StructType(tuple(_noted(field, version) for field in schema.fields))
 
 

@@ -20,7 +20,6 @@ def given_schema(schema: object, *, table: str | None = None) -> StructType:
 
     Args:
         schema: a `StructType`, or the schema's JSON as Spark and the log spell it.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: it is neither.
@@ -37,11 +36,6 @@ def given_schema(schema: object, *, table: str | None = None) -> StructType:
 
 def check_parts(data_type: object, *, table: str | None = None, column: str = "") -> None:
     """Refuse a type if a part of it, at any depth, is not of its own type.
-
-    Args:
-        data_type: the type.
-        table: the table's URI, for errors.
-        column: the path of the column, for errors.
 
     Raises:
         InvalidSchemaError: such a part is found; the message names the column.

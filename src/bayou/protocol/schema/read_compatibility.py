@@ -35,8 +35,6 @@ def is_read_compatible(
     The newer one has all columns of the older one, with the same names and types; none of them has become NOT NULL.
 
     Args:
-        written: the older schema.
-        read: the newer one.
         widening: which types may be wider in the newer one.
         allow_missing: whether the newer one may lack columns at the top.
         checks_nulls: where False, columns may become NOT NULL, and NOT NULL ones must stay so, as delta-spark had it once.

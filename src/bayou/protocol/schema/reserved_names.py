@@ -34,9 +34,6 @@ def check_internal_names(
     """Refuses columns that are called as if a reader or a writer had added them for itself. Nested ones are nobody's.
 
     Args:
-        schema: the schema.
-        table: the table's path or URI, for the error.
-        version: the table's version, for the error.
         known: the table's schema before, whose columns are no new ones where they begin with bayou's own prefix: such a table of
             another writer has to be changed for the column to go.
 
@@ -65,7 +62,6 @@ def check_feed_names(
 
     Args:
         schema: the schema of a table that has a change data feed, or whose changes are read.
-        table: the table's path or URI, for the error.
         version: the table's version, for the error; None for a table that is made.
         column_mapping: whether files have names of their own for columns.
         enables_feed: whether the table gets its feed now, or is read as one.
@@ -107,9 +103,6 @@ def check_leftover_names(schema: StructType, known: StructType, table: str | Non
 
     Args:
         schema: the schema after the change, with its names in the files.
-        known: the schema before.
-        table: the table's path or URI, for the error.
-        version: the table's version, for the error.
 
     Raises:
         InvalidSchemaError: there is such a column.
@@ -135,12 +128,6 @@ def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version
 
     A table that bayou made has no such columns; another writer may have let them in.
 
-    Args:
-        schema: the table's schema.
-        metadata: its metadata.
-        table: its path or URI, for the error.
-        version: its version, for the error.
-
     Raises:
         InvalidSchemaError: it has a change data feed, and columns that are called like those of the feed.
         UnsupportedFeatureError: it has columns that are called like bayou's own, in the schema or in the files.
@@ -153,9 +140,6 @@ def check_feed_of(metadata: Metadata, table: str, version: int | None = None, *,
     """`check_feed_names` for a table that has a change data feed; of another one not even the schema is read.
 
     Args:
-        metadata: the table's metadata.
-        table: its path or URI, for the error.
-        version: its version, for the error.
         schema: its schema; that in the metadata where None.
 
     Raises:
@@ -170,10 +154,7 @@ def check_no_own_names(schema: StructType, what: str, table: str, version: int |
     """Refuses a table of another writer with columns that bayou would take for its own.
 
     Args:
-        schema: the table's schema.
         what: what cannot be done with its rows, for the error.
-        table: its path or URI, for the error.
-        version: its version, for the error.
 
     Raises:
         UnsupportedFeatureError: it has such columns, in the schema or in the files; `features` says so.

@@ -49,10 +49,7 @@ def check_schema(
     A DataFrame's schema is made nullable first: what it says about NULL is no constraint.
 
     Args:
-        schema: the schema.
         partition_columns: the logical names of the partition columns.
-        table: the table's path or URI, for the error.
-        version: the table's version, for the error.
         column_mapping: whether files have physical names, so that logical ones may have any character.
         change_data_feed: whether the table keeps a change data feed.
         may_be_empty: whether there may be no column: a table may be made so, and gets its columns later.
@@ -95,11 +92,6 @@ def check_names(
     """Refuses names that are taken, reserved, or have characters that the files cannot have.
 
     Args:
-        schema: the schema.
-        table: as for `check_schema`.
-        version: as for `check_schema`.
-        column_mapping: as for `check_schema`.
-        change_data_feed: as for `check_schema`.
         duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
         enables_feed: whether the table gets its change data feed with this schema.
         known: the table's schema before, where it may have names that no new column gets.
@@ -219,9 +211,6 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
     Written, each of them would be a row of NULL.
 
     Args:
-        rows: the columns of the rows.
-        table: as for `check_schema`.
-        version: as for `check_schema`.
         of_statement: whether NULL without a type is a value, as in `INSERT INTO t VALUES (NULL)`.
 
     Raises:

@@ -145,11 +145,6 @@ def indexed_leaves(
     `delta.dataSkippingNumIndexedCols`, 32 by default; partition columns never, and they do not count. Bounds of strings
     keep as many code points as `delta.dataSkippingStringPrefixLength` says, 32 by default.
 
-    Args:
-        schema: the table's schema.
-        configuration: the table's properties.
-        partition_columns: their logical names.
-
     Raises:
         InvalidOptionError: one of the first two properties cannot be understood.
     """
@@ -193,10 +188,6 @@ def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> s
     """A prefix that ends in a tie-breaker and is never below the text, or None where no short one exists.
 
     U+10FFFF, the last code point, cannot be exceeded: the prefix grows over it, up to twice its length.
-
-    Args:
-        text: the text.
-        length: how many of its code points are kept.
     """
     if len(text) <= length:
         return text

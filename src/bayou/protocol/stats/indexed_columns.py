@@ -20,12 +20,6 @@ def check_stats_columns(
 ) -> None:
     """Refuses columns that get no statistics.
 
-    Args:
-        schema: the table's schema.
-        partition_columns: its partition columns.
-        configuration: its properties.
-        rules: the table, for errors.
-
     Raises:
         InvalidSchemaError: a column is not there, is a partition column, or is of a type without bounds.
     """

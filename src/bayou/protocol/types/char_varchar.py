@@ -99,9 +99,6 @@ def from_stored(schema: StructType) -> StructType:
 def length_checks(schema: StructType) -> tuple[LengthCheck, ...]:
     """The lengths that a write into a table has to check, in schema order.
 
-    Args:
-        schema: the table's schema, as the log keeps it.
-
     Raises:
         InvalidSchemaError: the text of a declared type cannot be understood.
     """

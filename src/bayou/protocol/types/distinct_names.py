@@ -24,11 +24,6 @@ def duplicates(schema: StructType) -> list[str]:
 def check_distinct(schema: StructType, table: str, version: int | None = None) -> None:
     """Refuse to change a table that another writer made with names that differ in case only.
 
-    Args:
-        schema: the table's schema.
-        table: the table's URI.
-        version: the table's version.
-
     Raises:
         InvalidSchemaError: there are such names; `columns` has them.
     """

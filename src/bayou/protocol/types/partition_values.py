@@ -81,7 +81,6 @@ def parse(text: str | None, data_type: str, *, time_zone: str = "UTC") -> Any:
     Args:
         text: the text in the log; None and "" are NULL for every type.
         data_type: the column's primitive type, as in the schema's JSON.
-        time_zone: the zone of timestamps whose text has none.
     """
     if not text:
         return None

@@ -93,10 +93,8 @@ def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataTyp
     """The schema with the type that a path leads to replaced by what `change` makes of it.
 
     Args:
-        schema: the schema.
         path: the path; empty for the schema itself.
         change: gives the new type for the old one; a struct for an empty path.
-        rules: the table, for errors.
 
     Raises:
         InvalidSchemaError: the path leads nowhere.

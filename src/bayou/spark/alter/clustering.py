@@ -26,7 +26,6 @@ def alter_cluster_by(target: SessionTable, columns: Sequence[ColumnPath]) -> Non
     """Sets a table's clustering columns, and makes it a clustered table where it is none; commits nothing where nothing changes.
 
     Args:
-        target: the table.
         columns: the columns; none for CLUSTER BY NONE, after which the table is clustered by nothing.
 
     Raises:

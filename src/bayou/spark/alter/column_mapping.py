@@ -38,8 +38,6 @@ def remove_column_mapping(target: SessionTable, snapshot: Snapshot, *, keep_mode
     Where its files have the columns under their logical names anyway, none is written again; else all are.
 
     Args:
-        target: the table.
-        snapshot: its state.
         keep_mode: whether the mode stays among the properties, as `none`.
 
     Raises:

@@ -48,7 +48,6 @@ def add_columns(
     """Adds columns; the rows that are there have NULL in them.
 
     Args:
-        target: the table.
         columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL.
         parent: the struct that they go into; an array's is its `element`, a map's its `key` or `value`.
         after: the column of the table, or of that struct, behind which they go.
@@ -71,7 +70,6 @@ def add_each(target: SessionTable, added: Sequence[AddedColumn]) -> None:
     """Adds columns in one commit, each in a place of its own; see `add_columns`.
 
     Args:
-        target: the table.
         added: the columns, of the types that a table has.
     """
     snapshot = target.snapshot()
@@ -84,8 +82,6 @@ def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> No
     """Gives a column, or a nested field, another name; the table needs column mapping.
 
     Args:
-        target: the table.
-        column: the column.
         new_name: its new name, without those of the structs around it.
 
     Raises:
@@ -107,10 +103,6 @@ def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> No
 
 def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
     """Drops columns or nested fields; the table needs column mapping, and the files keep their values.
-
-    Args:
-        target: the table.
-        columns: the columns.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
@@ -139,10 +131,7 @@ def change_column(
     """Changes a column or a nested field; what is not given stays.
 
     Args:
-        target: the table.
-        column: the column.
         data_type: its new type, of PySpark or as SQL: a wider one where the table enables type widening.
-        comment: its comment.
         nullable: True where it may hold NULL from now on.
         after: the column of its struct behind which it goes.
         first: whether it goes before all others.
@@ -198,7 +187,6 @@ def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> Non
     """Changes some columns, in one commit.
 
     Args:
-        target: the table.
         changes: the changes, at most one of each column.
 
     Raises:
@@ -242,10 +230,6 @@ def _with_default(target: SessionTable, snapshot: Snapshot, schema: StructType, 
 
 def replace_columns(target: SessionTable, columns: Any) -> None:
     """Makes the table's columns these: in their order, with their comments, wider types and nullability.
-
-    Args:
-        target: the table.
-        columns: as for `add_columns`.
 
     Raises:
         InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
@@ -296,8 +280,6 @@ def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: Struct
     """A column as the parameters of an operation show it.
 
     Args:
-        schema: the table's schema.
-        path: the column.
         noted: the schema that has the type changes to show, where the operation makes a further one.
     """
     field = _field_at(schema, path)
@@ -311,7 +293,6 @@ def given_columns(target: SessionTable, columns: Any) -> StructType:
     """Columns as a table can have them, of what a user gave.
 
     Args:
-        target: the table.
         columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
     """
     return without_mapping(plain_columns(given_schema(target.spark, columns, table=target.uri), target.uri))
@@ -363,8 +344,6 @@ def set_default(target: SessionTable, column: ColumnPath, expression: str | None
     Source: delta-spark's `AlterTableChangeColumnDeltaCommand`; the history calls it CHANGE COLUMN.
 
     Args:
-        target: the table.
-        column: the column.
         expression: a constant SQL expression; None for no default.
 
     Raises:

@@ -41,7 +41,6 @@ def add_constraint(target: SessionTable, name: str, condition: str) -> None:
     """Adds a CHECK constraint. Reads all rows of the table, as far as the condition looks at them.
 
     Args:
-        target: the table.
         name: the constraint's name; case makes no difference.
         condition: a SQL condition over the table's columns. NULL breaks it as false does.
 
@@ -72,7 +71,6 @@ def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False)
     """Drops a CHECK constraint; the rows are not looked at.
 
     Args:
-        target: the table.
         name: the constraint's name; case makes no difference.
         if_exists: whether it is no error that there is none.
 

@@ -46,8 +46,6 @@ def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = Non
     versions have to be a day old first: the first call takes the feature's traces away, and a later one drops it.
 
     Args:
-        target: the table.
-        name: the feature, in any case.
         truncate_history: whether the history that knows the feature may go; None for False.
 
     Raises:
@@ -69,8 +67,6 @@ def plan_drop(target: SessionTable, name: str, *, truncates: bool) -> DropFeatur
     """What `drop_feature` would do.
 
     Args:
-        target: the table.
-        name: the feature, in any case.
         truncates: whether the history that knows the feature may go.
 
     Raises:

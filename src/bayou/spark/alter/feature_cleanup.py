@@ -41,23 +41,12 @@ _REORG: Final = {"predicate": "[]", "applyPurge": True}
 
 
 def traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> tuple[PreDowngrade, ...]:
-    """What of a plan's actions there is to do on a table.
-
-    Args:
-        target: the table.
-        plan: how it loses a feature.
-        snapshot: its state.
-    """
+    """What of a plan's actions there is to do on a table."""
     return tuple(each for each in plan.actions if _IS_NEEDED[each](target, snapshot))
 
 
 def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bool:
     """Takes the traces of a feature from the latest version of a table.
-
-    Args:
-        target: the table.
-        plan: how it loses the feature.
-        snapshot: its state.
 
     Returns:
         Whether there were any, so that old versions have them still.
@@ -86,24 +75,14 @@ def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bo
 
 
 def is_protected(target: SessionTable, snapshot: Snapshot) -> bool:
-    """Whether the log still has the history that checkpoint protection is about.
-
-    Args:
-        target: the table.
-        snapshot: its state.
-    """
+    """Whether the log still has the history that checkpoint protection is about."""
     before = properties.CHECKPOINT_PROTECTION_VERSION.read(snapshot.metadata.configuration)
     first = first_commit(target.log)
     return before > 0 and first is not None and first < before
 
 
 def without_keys(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:
-    """The properties of a table without some, in whatever case the table spells them.
-
-    Args:
-        metadata: the table's metadata.
-        keys: the properties to leave out.
-    """
+    """The properties of a table without some, in whatever case the table spells them."""
     gone = {key.lower() for key in keys}
     return {key: value for key, value in metadata.configuration.items() if key.lower() not in gone}
 

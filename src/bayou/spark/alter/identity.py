@@ -32,10 +32,6 @@ def sync_identity(target: SessionTable, name: str) -> None:
     Numbers that writers brought themselves move no mark until then. Costs a query for the greatest number, which the log
     answers where its statistics do.
 
-    Args:
-        target: the table.
-        name: the identity column.
-
     Raises:
         InvalidSchemaError: there is no such identity column.
         ConcurrentModificationError: another writer added rows in the meantime.

@@ -35,9 +35,6 @@ def check_argument(target: SessionTable, name: str, value: object, kind: type, n
     """Refuses an argument of another type.
 
     Args:
-        target: the table.
-        name: the argument.
-        value: what was given for it.
         kind: the type that it has to have; a boolean is no integer.
         needs: the error's words for what it needs to be.
 
@@ -50,11 +47,6 @@ def check_argument(target: SessionTable, name: str, value: object, kind: type, n
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
     """Commits the protocol that features and versions ask for, and nothing else; nothing where the table has it.
-
-    Args:
-        target: the table.
-        snapshot: its state.
-        asked: the features and versions.
 
     Raises:
         UnsupportedFeatureError: the table would ask for what bayou does not do.
@@ -86,9 +78,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
     New columns get ids and physical names where the table maps columns, and a table that begins to gets them for all.
 
     Args:
-        snapshot: the table's state.
         wanted: its metadata after the change; the schema in it is not looked at.
-        schema: its schema after the change.
         asked: the features and protocol versions that the user asks for.
 
     Raises:

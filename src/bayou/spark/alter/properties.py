@@ -48,7 +48,6 @@ def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
     begins to track rows first gets row ids for the files that have none, in commits of their own.
 
     Args:
-        target: the table.
         given: the properties; `comment`, `delta.feature.*` and the protocol's versions mean what they mean in SQL.
 
     Raises:
@@ -82,7 +81,6 @@ def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bo
     """Takes table properties away, so that their defaults hold again.
 
     Args:
-        target: the table.
         keys: the properties' keys; `comment` for the table's comment.
         if_exists: whether keys that are not set are passed over.
 
@@ -205,11 +203,6 @@ def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: 
 
     Source: delta-spark's `DeltaTable.upgradeTableProtocol`; the history calls it SET TBLPROPERTIES.
 
-    Args:
-        target: the table.
-        reader_version: the reader version, from 1 to 3.
-        writer_version: the writer version, from 1 to 7.
-
     Raises:
         InvalidOptionError: a version is no number, or there is no such version.
         UnsupportedFeatureError: the versions imply what bayou does not do for this table.
@@ -225,10 +218,6 @@ def add_feature(target: SessionTable, name: Any) -> None:
     """Adds a table feature, with those that it requires.
 
     Source: delta-spark's `DeltaTable.addFeatureSupport`; the history calls it SET TBLPROPERTIES.
-
-    Args:
-        target: the table.
-        name: the feature, in any case.
 
     Raises:
         InvalidOptionError: the name is no text, or the feature cannot be added by itself.

@@ -29,10 +29,6 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
 
     From the commit with the feature on, new files get ids from whoever adds them.
 
-    Args:
-        target: the table.
-        snapshot: its state.
-
     Raises:
         InvalidCommitError: the statistics of a file do not say how many rows it has. Nothing was committed.
         UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
@@ -58,9 +54,6 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
 
 def take_row_ids(target: SessionTable) -> None:
     """Takes the row ids from all files of a table whose row tracking is suspended.
-
-    Args:
-        target: the table.
 
     Raises:
         UnsupportedFeatureError: another writer enabled row tracking again.

@@ -28,10 +28,7 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
     """Lets a name stand for the table in another folder.
 
     Args:
-        application: the application.
-        spark: the session.
         text: the name of a Delta table, as SQL has it.
-        location: the path of the other table.
 
     Raises:
         InvalidOptionError: the name is a path.

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 def truncate(target: SessionTable) -> None:
     """Empties a table. Old versions can still be read, and a table without files gets no commit.
 
-    Args:
-        target: the table.
-
     Raises:
         AppendOnlyError: the table only takes appends.
         UnsupportedFeatureError: the table asks its writers for what bayou does not do.

@@ -40,15 +40,11 @@ def clone_table(
     """Makes a table of its own from a version of another one, and registers it if it has a name.
 
     Args:
-        table: the other table.
-        source: the version.
         target: an absolute path, or a name in the catalog.
         shallow: whether the clone refers to the table's files.
         replace: whether a table that is there is replaced.
         properties: properties that the clone gets in addition to the table's.
-        source_name: the table's name in the catalog.
         location: where a clone with a name lies; the catalog says it if None.
-        dry_run: check everything, and make nothing.
 
     Raises:
         InvalidOptionError: the path is not absolute, or a property cannot be set.

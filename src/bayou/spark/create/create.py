@@ -51,12 +51,6 @@ _OPERATIONS = {
 def create(application: Application, spark: SparkSession, definition: TableDefinition, mode: str) -> str:
     """Makes or replaces a table.
 
-    Args:
-        application: the application.
-        spark: the session.
-        definition: the table.
-        mode: one of MODES.
-
     Returns:
         The URI of its folder.
 
@@ -78,10 +72,6 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
     """One attempt to make or replace a table. Gives whether it is done: another process may create the table at the same time.
 
     Args:
-        application: the application.
-        spark: the session.
-        definition: the table.
-        mode: one of MODES.
         lost: whether another writer made the table during the attempt before this one.
     """
     catalog = Catalog(application.jvm, spark)

@@ -56,10 +56,7 @@ class TableDefinition:
         """What makes the table.
 
         Args:
-            table: its URI.
-            settings: the session's settings.
             may_be_empty: whether it may have no column.
-            replaced: the table in whose place it comes.
 
         Raises:
             InvalidSchemaError, InvalidOptionError, UnsupportedFeatureError: no table can be so, or not by bayou.

@@ -116,9 +116,6 @@ def creation_at(uri: str) -> Iterator[None]:
 
     The rows of a new table are in its folder before its log is, and the log before the catalog's entry. Another process may still
     come in between.
-
-    Args:
-        uri: the folder.
     """
     with _lock:
         creation = _creations.get(uri)

@@ -43,11 +43,7 @@ class CarriedRows:
         return () if self.rows is None else (OF_KEPT, _OF_NEW)
 
     def beside_new(self, frame: DataFrame) -> DataFrame:
-        """The new rows of a write, counted where rows are written again beside them.
-
-        Args:
-            frame: the new rows.
-        """
+        """The new rows of a write, counted where rows are written again beside them."""
         return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
 
 

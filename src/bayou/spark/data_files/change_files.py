@@ -49,9 +49,7 @@ def write_change_files(
     """Writes what a change data feed tells of some rows.
 
     Args:
-        application: the Spark application.
         frame: the rows that change, with the table's columns, `FATE`, and the columns with the old values.
-        request: with which options.
         target: the table, without its rules: these are looked at where its own rows are written.
         before: for columns that have new values, the columns of the rows with the old ones.
     """

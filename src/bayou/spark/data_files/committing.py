@@ -35,8 +35,6 @@ def commit_new_files(
 
     Args:
         transaction: the operation's transaction, with all that it removes.
-        added: the files that it adds.
-        metrics: what it counted.
         take_back: deletes the files, and what else was made for the commit.
         head: the actions beside the files, where what was written does not make them others.
         spares: whether what was made is still of use after an error that says that it was not committed.

@@ -40,12 +40,7 @@ def check_rules(
     """Refuses new files whose rows break a rule; files whose statistics leave a doubt are read for it, in one job.
 
     Args:
-        spark: the session of the write.
-        request: the write.
-        target: the table.
-        rows: what was written.
         new: its files, none without rows.
-        observed: what the observation of the rows says.
 
     Raises:
         ConstraintViolationError: rows break a rule.
@@ -61,11 +56,6 @@ def check_rules(
 
 def check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
     """Refuses rows that break a rule of those that were observed; of two rules that are broken a proven one is not told.
-
-    Args:
-        target: the table.
-        rows: what was written.
-        observed: what the observation of the rows says.
 
     Raises:
         ConstraintViolationError: rows break a rule.

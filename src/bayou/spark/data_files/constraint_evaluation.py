@@ -73,7 +73,6 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
     Args:
         frame: the rows, under the table's logical names.
         rules: the rules, in the order in which they are told.
-        schema: the table's schema.
         unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
     """
     return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
@@ -85,7 +84,6 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
     Args:
         frame: the rows, under the table's logical names; columns that no rule shows need not be among them.
         rules: the rules, in the order in which they are told.
-        schema: the table's schema.
     """
     frame = declared_as_chars(frame, schema)
     return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
@@ -140,7 +138,6 @@ def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
     """Rows that broke a rule, out of what aggregates say of them.
 
     Args:
-        count: how many there are.
         texts: some of them, each behind the number of its rule.
     """
     rows = []
@@ -165,14 +162,7 @@ def _shown(rule: RowRule, schema: StructType) -> str:
 
 
 def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version: int | None) -> DeltaError:
-    """The error of a write whose rows broke a rule: the first rule of those that the kept rows broke.
-
-    Args:
-        found: what was found.
-        rules: the rules.
-        table: the table.
-        version: its version before the write.
-    """
+    """The error of a write whose rows broke a rule: the first rule of those that the kept rows broke."""
     number = min((number for number, _ in found.rows), default=0)
     rows = [row for broken, row in found.rows if broken == number]
     constraint = rules[number].constraint

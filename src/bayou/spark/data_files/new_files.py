@@ -63,10 +63,7 @@ def write_new_files(
     """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
 
     Args:
-        application: the Spark application.
         frame: the rows; columns match the schema by name, whatever the case.
-        request: with which options.
-        target: the table.
         carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
         observations: the names of the observations of the rows that the caller has made, and wants to see.

@@ -34,9 +34,7 @@ def folder_text(column: str, kind: str, name: str) -> str:
     """A SQL expression for the text of a partition value in its folder; it fails for a value that has none.
 
     Args:
-        column: the column, quoted.
         kind: its type, as in the schema's JSON.
-        name: the column's name, for the error.
     """
     text = _utc_text(column) if kind == "timestamp" else f"cast({column} as string)"
     if not (is_string_type(kind) or kind == "binary"):
@@ -57,13 +55,7 @@ def _is_utf8(text: str) -> str:
 
 
 def refused_value(message: str, *, table: str, version: int | None) -> SchemaMismatchError | None:
-    """The error of a value that has no text, from what the job said that met it; None if it failed for another reason.
-
-    Args:
-        message: the text of the job's error.
-        table: the table's URI.
-        version: its version before the write.
-    """
+    """The error of a value that has no text, from what the job said that met it; None if it failed for another reason."""
     found = _REFUSED.search(message)
     if found is None:
         return None

@@ -47,9 +47,6 @@ class SplitFolders:
     def place(self, relatives: Sequence[str]) -> list[str]:
         """Moves files to where they stay, and deletes the job's own folders.
 
-        Args:
-            relatives: the files' paths under the root.
-
         Returns:
             Their new paths, in the same order. Those of change rows begin with `_change_data/`.
 

@@ -81,9 +81,6 @@ class Projection:
         """Begin.
 
         Args:
-            jvm: the bridge.
-            frame: the rows.
-            target: the table.
             carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
             beside: the columns of the rows that are none of the table's; none where rows are replaced.
         """

@@ -75,14 +75,7 @@ NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
 
 
 def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target: WriteTarget) -> ProvenRules:
-    """The rules of a write that the statistics of its files can prove; none where files do not hold all that rules look at.
-
-    Args:
-        jvm: the bridge.
-        spark: the session of the write.
-        rules: all rules of the write.
-        target: the table.
-    """
+    """The rules of a write that the statistics of its files can prove; none where files do not hold all that rules look at."""
     looked_at = {name for rule in rules for name in rule.columns}
     fields = [field for name in looked_at if (field := target.schema.field(name)) is not None]
     partitions = {name.lower() for name in target.partition_by}

@@ -162,7 +162,6 @@ class WriteRequest:
 
         Args:
             options: the options, with the path among them.
-            mode: one of MODES.
             partition_by: the partition columns, or a JSON array of them.
 
         Raises:
@@ -210,10 +209,6 @@ class WriteRequest:
 
 def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRequest:
     """The request with what the session's settings say of what it leaves open.
-
-    Args:
-        request: what the writer asked for.
-        settings: the session's settings.
 
     Raises:
         InvalidOptionError: the settings contradict the request.

@@ -132,11 +132,7 @@ def write_target(
     """The target of a write, after every check that needs no file.
 
     Args:
-        request: what the writer asked for.
-        given: the schema of the rows.
-        log: the table's log.
         snapshot: the table's state; None where there is no table.
-        settings: the session's settings.
 
     Raises:
         InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
@@ -167,11 +163,8 @@ def new_table(
     """A table that a write makes.
 
     Args:
-        request: what the writer asked for.
-        schema: the table's schema.
         log: the log of the place where it will be.
         settings: the session's settings, for the defaults of properties.
-        replaced: the table in whose place it comes.
     """
     first = first_actions(
         schema,
@@ -241,11 +234,7 @@ def changed(
     """A table with the schema that it has after a write; the head is empty where the write changes nothing of it.
 
     Args:
-        log: the table's log.
-        snapshot: the table's state.
         schema: its schema after the write; new columns have no ids yet.
-        given: the schema of the rows.
-        partitions: its partition columns after the write.
         replacing: whether the schema is overwritten.
     """
     if schema == snapshot.schema and partitions == snapshot.partition_columns:

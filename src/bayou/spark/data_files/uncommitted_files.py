@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def taking_back(take_back: Callable[[], None]) -> Iterator[None]:
-    """What was made is taken back where the block fails, by whatever error. No commit may be tried in the block.
-
-    Args:
-        take_back: deletes what was made.
-    """
+    """What was made is taken back where the block fails, by whatever error. No commit may be tried in the block."""
     try:
         yield
     except BaseException:

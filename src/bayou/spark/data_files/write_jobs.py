@@ -83,11 +83,7 @@ def write_into(
     """Runs the job.
 
     Args:
-        jvm: the bridge.
         frame: the rows as the files hold them (see `Projection`).
-        request: with which options.
-        target: the table.
-        placement: into which folders.
         observations: the names of the observations of the rows whose values are wanted.
 
     Raises:
@@ -124,7 +120,6 @@ def _naming_failure(table: str, version: int | None) -> Iterator[None]:
     """Within it, a job that cannot write its files raises an error of bayou's.
 
     Args:
-        table: the table's URI.
         version: its version before the write; None for a table that the write makes.
 
     Raises:

@@ -26,10 +26,6 @@ _OVERFLOW: Final = re.compile(
 def naming_overflow(table: str, version: int) -> Iterator[None]:
     """Within it, a value that its column's type cannot hold is an error of bayou's.
 
-    Args:
-        table: the table's URI.
-        version: the version that is changed.
-
     Raises:
         CastOverflowError: a new value does not fit.
     """

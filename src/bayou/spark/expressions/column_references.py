@@ -42,11 +42,7 @@ def refuse_referenced(
     """Refuses to rename, drop or retype a column that an expression of the table uses.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        snapshot: the table's state.
         schema: its schema after the change: generated columns that go with it are in nobody's way.
-        column: the column.
         changes_type: whether it is the type that changes.
 
     Raises:
@@ -68,9 +64,6 @@ def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given:
     """Refuses rows that bring another type for a column that an expression of the table uses; else does nothing.
 
     Args:
-        jvm: the bridge.
-        spark: the session of the write.
-        snapshot: the table's state.
         given: the schema of the rows, or what of it has other types than the table.
 
     Raises:
@@ -86,9 +79,6 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
     """Refuses to widen a column that an expression of the table uses: of a wider type it may say another thing.
 
     Args:
-        jvm: the bridge.
-        spark: the session of the write.
-        snapshot: the table's state.
         after: its schema with the types that the write brings.
 
     Raises:
@@ -104,10 +94,6 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
 
 def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
     """Refuses a schema in which a generated column has another type than before: its expression has the one of before.
-
-    Args:
-        snapshot: the table's state.
-        after: its schema after the change.
 
     Raises:
         InvalidSchemaError: there is such a column.

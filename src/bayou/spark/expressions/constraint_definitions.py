@@ -30,12 +30,6 @@ def checked_condition(
     """The condition of a new constraint, which uses columns of the table and functions that it may call.
 
     Args:
-        jvm: the JVM.
-        spark: the session.
-        schema: the table's schema.
-        name: the constraint's name.
-        condition: what its author wrote.
-        table: the table.
         version: its version; None for a table that is to be made.
 
     Raises:
@@ -53,12 +47,6 @@ def checked_condition(
 
 def check_constraints(jvm: Jvm, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
     """Refuses CHECK constraints that a table cannot be made with.
-
-    Args:
-        jvm: the JVM.
-        spark: the session.
-        metadata: the table's metadata.
-        table: the table.
 
     Raises:
         InvalidSchemaError: one is no condition over the table's columns that a table may keep.

@@ -42,13 +42,6 @@ _PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORE
 def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: str, version: int | None = None) -> None:
     """Refuses defaults that are no constants of their column's type. Runs no Spark job.
 
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        schema: the table's schema.
-        table: the table's URI, for errors.
-        version: its version, for errors.
-
     Raises:
         InvalidSchemaError: a default calls what is not known to be harmless, uses a column, or does not fit; or a field of a
             struct has one.
@@ -64,11 +57,6 @@ def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> Stru
 
     A default that calls what is not known to be harmless, or that the session's parser would read as another expression, is
     replaced by the call of a function that does not exist. Its name says why, and Spark's error has it. Runs no Spark job.
-
-    Args:
-        jvm: the bridge.
-        session: the JVM session.
-        snapshot: the table's state.
     """
     told = {field.name: _why_not(jvm, session, text, snapshot) for field, text in defaults(snapshot.schema)}
     refused = {name: f"{quoted_name(why)}()" for name, why in told.items() if why is not None}

@@ -58,18 +58,13 @@ def from_catalyst(texts: Sequence[str], resolve: Resolve) -> Predicate:
 
     Args:
         texts: JSON of expression trees: all nodes in prefix order.
-        resolve: finds columns.
     """
     parts = [_predicate(_tree(json.loads(text)), resolve) for text in texts]
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def path_of(text: str) -> tuple[str, ...] | None:
-    """The names that lead to a column or a field of a struct; None where an expression is neither.
-
-    Args:
-        text: the expression as Catalyst's JSON.
-    """
+    """The names that lead to a column or a field of a struct; None where an expression is neither."""
     named = _named(_tree(json.loads(text)))
     return None if named is None else named[0]
 

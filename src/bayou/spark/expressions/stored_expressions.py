@@ -27,12 +27,7 @@ def check_stored(
     """Refuses an expression that could do more than compute a value from the columns of a row.
 
     Args:
-        expression: the expression.
         kind: what it is stored as. A default uses no columns.
-        schema: the table's schema.
-        of: what it belongs to, for the error.
-        table: the table.
-        version: its version.
 
     Raises:
         InvalidSchemaError: it calls a function that is not known to be harmless, uses what is no column, or has a subquery or

@@ -116,11 +116,8 @@ def order_of(
     """What an OPTIMIZE puts rows in order by; None if it is to compact files.
 
     Args:
-        table: the table.
-        snapshot: its state.
         z_order: the columns of ZORDER BY, as the user names them.
         is_full: whether all files of a clustered table are clustered again.
-        where: conditions on partition columns.
 
     Raises:
         UnsupportedFeatureError: the table has the feature for clustering, and there are conditions or columns of ZORDER BY; all
@@ -180,14 +177,6 @@ def plan_order(
 ) -> ClusteringPlan:
     """Which files are put in order together.
 
-    Args:
-        settings: the session's settings.
-        snapshot: the table's state.
-        order: what by.
-        facts: the table's files.
-        sizes: the sizes of new files.
-        chosen: for each file whether it may be rewritten at all; None for all of them.
-
     Raises:
         InvalidOptionError: a setting is not a number.
     """
@@ -207,10 +196,7 @@ def write_cubes(
     If each of them becomes one file, no row is shuffled, and the new files have the rows in the order of the old ones.
 
     Args:
-        table: the table.
-        snapshot: its state.
         order: what their rows are put in order by.
-        plan: the plan.
         bins: the first cube, and the one after the last.
 
     Returns:

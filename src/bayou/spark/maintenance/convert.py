@@ -74,8 +74,6 @@ def convert_table(
     """Makes a folder of Parquet files, or a table of them in the session's catalog, a Delta table; nothing where it is one.
 
     Args:
-        application: the application.
-        spark: the session.
         identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
         partition_schema: the partition columns with their types; None where the files have none, or the catalog knows them.
         collects_statistics: whether files get the statistics of their columns; else they get their number of rows.

@@ -64,10 +64,6 @@ class CurveColumn:
 def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveColumn]:
     """The values that the order of some columns goes by.
 
-    Args:
-        snapshot: the table's state.
-        columns: their logical paths.
-
     Raises:
         UnsupportedFeatureError: a column's type has no order.
         InvalidSchemaError: another program wrote clustering columns that the table does not have.
@@ -126,9 +122,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     """The logical paths of the columns of ZORDER BY, in the schema's spelling. Source: delta-spark's `validateZorderByColumns`.
 
     Args:
-        snapshot: the table's state.
         texts: the columns: names with dots between them, in backticks where they need it.
-        settings: the session's settings.
 
     Raises:
         InvalidOptionError: a column is a partition column, or there is none of its name.

@@ -137,8 +137,6 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
     """What an OPTIMIZE would do.
 
     Args:
-        table: the table.
-        request: what is asked for.
         snapshot: its state; the latest if None.
 
     Raises:
@@ -269,10 +267,6 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     """The positions of the files that may hold a row for which a condition is true.
 
     Args:
-        table: the table.
-        snapshot: its state.
-        command: what the files are for, for errors.
-        text: the condition, as SQL.
         partitions_only: whether it may name no other columns than partition columns.
 
     Raises:
@@ -337,11 +331,7 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
     """Commits bins; those whose files another commit removed or changed meanwhile are left out.
 
     Args:
-        table: the table.
-        snapshot: the state that they were planned for.
         said: the operation and its parameters, for the history.
-        bins: the bins.
-        done: what the commits did so far.
     """
     base = snapshot
     for attempt in range(_MOST_COMMITS):

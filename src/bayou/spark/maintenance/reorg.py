@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | None) -> pa.Array:
     """For each file of a state whether REORG rewrites it.
 
-    Args:
-        table: the table.
-        snapshot: its state.
-        chosen: for each file whether it may be rewritten at all; None for all of them.
-
     Raises:
         OSError: a footer cannot be read.
     """
@@ -54,12 +49,7 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
 
 
 def holds_others(columns: Iterable[pa.Field], fields: Iterable[StructField]) -> bool:
-    """Whether a file's columns, or fields in them, are more than those of a table.
-
-    Args:
-        columns: the file's columns.
-        fields: the table's.
-    """
+    """Whether a file's columns, or fields in them, are more than those of a table."""
     known = {each.physical_name.lower(): each.type for each in fields}
     return any(each.name.lower() not in known or _has_others(each.type, known[each.name.lower()]) for each in columns)
 

@@ -60,7 +60,6 @@ class Rewritten:
 
         Args:
             old: the files that go, as `Snapshot.files` gives them.
-            new: those that take their place.
         """
         vectors = old.num_rows - old["deletion_vector"].null_count
         size = pc.sum(old["size"]).as_py() or 0
@@ -111,12 +110,6 @@ class Rewriting:
 def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
     """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
 
-    Args:
-        target: the table.
-        snapshot: its state.
-        positions: which of its files, by their positions in `Snapshot.files`.
-        rewriting: what the commit says and changes beside.
-
     Raises:
         ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
             one. What was written is deleted again.
@@ -166,9 +159,6 @@ def write_again(
     """Writes the rows of some files again, and checks that none is lost. Nothing is committed.
 
     Args:
-        target: the table.
-        snapshot: its state.
-        positions: which of its files, by their positions in `Snapshot.files`.
         into: the table afterwards; None for the same table.
         tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
 
@@ -193,9 +183,6 @@ def write_rows_again(
     """Writes the rows of some files as new files, and checks that none is lost. Nothing is committed.
 
     Args:
-        target: the table.
-        snapshot: its state.
-        positions: which of its files, by their positions in `Snapshot.files`.
         frame: their rows, with the columns that keep their ids.
         into: the table afterwards; None for the same table.
         tasks: the tasks of the job, if each reads certain files and writes one.

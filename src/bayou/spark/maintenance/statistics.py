@@ -55,8 +55,6 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
     """Makes statistics of files anew, and commits those that differ.
 
     Args:
-        table: the table.
-        where: a condition on partition columns, as SQL; None for all partitions.
         missing_only: whether files are left out whose statistics are complete and tight.
 
     Raises:

@@ -114,11 +114,7 @@ class WrittenBins:
             self.vectors.discard()
 
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
-        """The bins that are left on top of a later state, and how many are not. What belongs to those is deleted.
-
-        Args:
-            snapshot: the state.
-        """
+        """The bins that are left on top of a later state, and how many are not. What belongs to those is deleted."""
         marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
         changed = self._changed(snapshot) | marked_before  # vectors are made anew
         if not changed:

@@ -38,11 +38,7 @@ class WrittenCubes(WrittenBins):
         return self.old
 
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
-        """The cubes that are left on top of a later state, and how many are not. What belongs to those is deleted.
-
-        Args:
-            snapshot: the state.
-        """
+        """The cubes that are left on top of a later state, and how many are not. What belongs to those is deleted."""
         lost = self._changed(snapshot)
         if not lost:
             return self, 0

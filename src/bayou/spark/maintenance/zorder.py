@@ -60,12 +60,7 @@ def write_in_order(
     Task numbers follow the cubes: the first `outputs[0]` tasks write the files of cube 0, and so on.
 
     Args:
-        table: the table.
-        snapshot: its state.
-        positions: which of its files, by their positions in `Snapshot.files`.
         cubes: for each file the number of its cube; the files of a cube are of one partition.
-        outputs: for each cube how many files it becomes.
-        columns: the columns that the curve goes through.
 
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.

@@ -29,7 +29,6 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
 
     Args:
         given: the options by their names in lower case, those that are None left out.
-        path: the table's path.
         travels: whether the request names a version or a time of the table as well.
 
     Raises:
@@ -138,8 +137,6 @@ class PinnedChanges:
         """The changes that some bounds came to.
 
         Args:
-            bounds: what the reader gave.
-            feed: what was found for it.
             settings: the session's settings that it was found under.
         """
         end = bounds.ending_version if bounds.ending_timestamp is None else feed.end

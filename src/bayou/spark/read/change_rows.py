@@ -102,10 +102,7 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
     """The images of some rows: as the table has them from now on, unless they are for the feed, and as the feed tells of them.
 
     Args:
-        jvm: the bridge.
         rows: the rows with their new values.
-        columns: the table's columns.
-        beside: what the rows have beside these.
 
     Returns:
         Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows

@@ -131,7 +131,6 @@ class Changes:
         """The rows as a logical plan: the columns wanted, then the feed's, then `_metadata`.
 
         Args:
-            application: the Spark application.
             session: the JVM session that the plan belongs to.
             wanted: the table's columns to read; nested fields may be pruned.
             metadata: the fields of `_metadata` to read; None for no such column.
@@ -218,13 +217,6 @@ def pin(
 ) -> tuple[PinnedChanges, Changes]:
     """The changes that a reader asks for, settled: timestamps become the versions that they stand for.
 
-    Args:
-        application: the application.
-        session: the session whose settings count.
-        latest: the table's latest version.
-        bounds: what the reader gave.
-        options: options for the file system.
-
     Raises:
         DeltaError: as `DeltaLog.change_feed`.
     """
@@ -242,10 +234,7 @@ def changes_at(application: Application, pinned: PinnedChanges, latest: Snapshot
     """The changes that a relation stands for, as the table is now.
 
     Args:
-        application: the application.
-        pinned: what the relation remembers.
         latest: the version that stands for the latest one.
-        options: options for the file system.
 
     Raises:
         DeltaError: as `DeltaLog.change_feed`.

@@ -45,11 +45,6 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     The columns are those of the last version. `_commit_version` is the version that changed the row last, and NULL for a row
     that is gone; of an update both images have it. A row that came and went within the range is not there.
 
-    Args:
-        application: the Spark application.
-        spark: the session.
-        request: the table, and the range.
-
     Raises:
         InvalidOptionError: there is no range, or it ends before it starts.
         TimeTravelError: the range is not in the log.

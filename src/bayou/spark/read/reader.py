@@ -61,9 +61,6 @@ def relation(application: Application, session: JavaObject, request: TableReques
     Without a version in the request each execution reads the version that is the latest then.
 
     Args:
-        application: the application.
-        session: the JVM session that the relation belongs to.
-        request: the table.
         options: the Scala map of options that Spark gave, where it did.
     """
     request, snapshot = resolve(application, session, request)
@@ -76,9 +73,6 @@ def written_relation(application: Application, session: JavaObject, path: str, s
     """The relation of a table that was just written, which Spark wants for its caches; the log is not listed for it.
 
     Args:
-        application: the application.
-        session: the JVM session that the relation belongs to.
-        path: the table's path.
         storage_options: options for the file system, by their Hadoop names.
     """
     request = TableRequest.from_options({"path": path, **storage_options})
@@ -140,9 +134,6 @@ def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool)
     A DataFrame made after another program wrote must not hit an older one's cache.
 
     Args:
-        snapshot: the table.
-        request: what is asked for.
-        rows: which rows of the table.
         follows: whether they are always the latest ones.
     """
     parts = (snapshot.table_uri, str(snapshot.version), snapshot.metadata.id, rows, _mark(request), str(follows).lower())

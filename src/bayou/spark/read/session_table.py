@@ -85,9 +85,6 @@ class SessionTable:
         """A transaction on top of a state; inside of its block, `rows` are those of that state.
 
         Args:
-            snapshot: the state.
-            operation: the operation's name, for the history.
-            parameters: its parameters.
             max_attempts: how many versions to try before giving up.
             dropped_features: the features that the commit takes from the protocol.
         """
@@ -115,10 +112,6 @@ class SessionTable:
         """Commits actions on top of a state; where there are none, nothing is committed.
 
         Args:
-            snapshot: the state.
-            operation: the operation's name, for the history.
-            parameters: its parameters.
-            actions: the actions.
             reads_table: whether they depend on which files the table has.
 
         Raises:

@@ -49,11 +49,6 @@ def stored_rows(
     """The rows of some files, with the columns that keep their ids where the table keeps them.
 
     Args:
-        application: the application.
-        spark: the session.
-        snapshot: the table's state.
-        positions: the files.
-        options: options for the file system.
         tasks: the number of each file's task, where the job has one task for several files (see `file_tasks`). Each file is then
             one partition of the scan.
 
@@ -98,13 +93,8 @@ def rows_by_group(
     """The rows of some files with the number of their file's group, and their place in the files: `GROUP`, `FILE`, `ROW`.
 
     Args:
-        application: the application.
-        spark: the session.
-        snapshot: the table's state.
-        positions: the files.
         groups: the number of each file's group, int32.
         columns: the columns of the table that are read; None for all, with the columns that keep the rows' ids.
-        options: options for the file system.
 
     Raises:
         UnsupportedFeatureError: the table has columns that are called like those in which these are read.
@@ -137,7 +127,6 @@ def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:
     """The tasks of a job that reads `stored_rows` with `tasks`.
 
     Args:
-        snapshot: the table's state.
         tasks: the number of each file's task, from 0 on.
     """
     return FileTasks(

@@ -101,11 +101,8 @@ def group_files(
     """Files by their partition values and hidden constants. Costs no job.
 
     Args:
-        jvm: the JVM.
         session: the JVM session under whose settings partition values are cast.
-        partitions: the partition columns.
         hidden: further constants of each file by the name of their column, in the type that Spark shall see.
-        count: how many files there are.
     """
     if not partitions and not hidden:
         return FileGroups(pa.array(np.zeros(count, np.int64)), None)
@@ -136,8 +133,6 @@ def partition_groups(
     """A snapshot's files by their partition values, kept while the snapshot is.
 
     Args:
-        jvm: the JVM.
-        snapshot: the table's state.
         session: the JVM session under whose settings partition values are cast, one of `Application.workbench`.
         partitions: gives the partition columns of all its files.
     """
@@ -151,8 +146,6 @@ def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partitio
     """The files that pass the partition filters, as a Scala `Seq` of `PartitionDirectory`.
 
     Args:
-        jvm: the JVM.
-        files: the files to list.
         partition_schema: JSON of the partition columns, then the hidden ones.
         partition_filters: Catalyst conditions over partition columns.
     """

@@ -44,7 +44,6 @@ class FileSource(Protocol):
 
         Args:
             positions: which files; None for all.
-            options: settings for the file system.
         """
         ...
 
@@ -52,7 +51,6 @@ class FileSource(Protocol):
         """Which rows of a file count, as SQL over these constants.
 
         Args:
-            vectors: the constants.
             row: SQL for the number of a row in its file.
         """
         ...

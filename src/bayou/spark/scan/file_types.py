@@ -81,9 +81,6 @@ def group_by_types(
 
     Args:
         files: the `path`, as in the log, and the `size` of files.
-        table_uri: the table that they belong to.
-        positions: which of the files.
-        fields: the columns to read, physical.
         read_footers: gives the footers of files, or the errors, by URI and size.
 
     Raises:

@@ -27,9 +27,7 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
     Costs one call into the JVM for each host that is not this one, and for each 64 MB of footers.
 
     Args:
-        jvm: the JVM that reaches what is not on the local disk.
         files: the URI of each file, not percent-encoded, and its size in bytes.
-        storage_options: settings for the file system.
 
     Returns:
         The footer of each, or the error: FileNotFoundError, StorageError, or another OSError where the file is no Parquet.
@@ -55,10 +53,7 @@ def footers_in_turn(
     """The footers of a table's files in their order, as `read_footers` gives them. `FOOTERS_AT_ONCE` of them are held at a time.
 
     Args:
-        jvm: the JVM that reaches what is not on the local disk.
         files: their `path` and `size`, as `Snapshot.files` gives them.
-        table_uri: the table's URI.
-        storage_options: settings for the file system.
     """
     for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
         some = files.slice(first, FOOTERS_AT_ONCE)

@@ -29,9 +29,6 @@ def answer(
     """The aggregate over the table that the log can compute, as its position in the chain and the rows in its place.
 
     Args:
-        application: the application.
-        session: the JVM session of the query.
-        snapshot: the table's state.
         nodes: the plan's nodes from the top of the chain down to the table.
         kinds: their names, without the table's.
     """

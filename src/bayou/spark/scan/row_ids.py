@@ -95,7 +95,6 @@ class RowIdColumns:
 
         Args:
             rows: rows with these columns and `constants`.
-            metadata: the column that has `row_index`.
         """
         row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(BASE) + F.col(f"{metadata}.row_index"))
         version = F.coalesce(F.col(quoted_name(self.version)), F.col(BASE_VERSION))

@@ -179,9 +179,6 @@ def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
 def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] | None:
     """The constant columns of some files without the bytes in them, and the bytes of all files; None where these are too many.
 
-    Args:
-        columns: the constants, as `to_arrow` gives them.
-
     Returns:
         Numbers in the place of the bytes, for the same conditions, and what `BYTES` stands for in these.
     """

@@ -32,10 +32,8 @@ def load_vectors(
     """The vectors of some files as constants, aligned with the descriptors.
 
     Args:
-        snapshot: the state that the files belong to.
         descriptors: the `deletion_vector` column of the files; NULL for a file without one.
         num_records: gives how many rows each file has, deleted ones included; null where the log does not say.
-        storage_options: settings for the file system.
 
     Raises:
         DeletionVectorError: a vector's file is missing, or is not what its descriptor says; or it deletes a row of so great a
@@ -52,8 +50,6 @@ def encoded(
     A set may name rows beyond the end of its file: these are none of it.
 
     Args:
-        rows: the sets.
-        table_uri: the table's URI, for the error.
         num_records: gives how many rows each file has, null where that is not known; None where nobody knows. Asked only where
             it matters.
 

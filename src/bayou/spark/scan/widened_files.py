@@ -25,12 +25,6 @@ def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_opti
 
     Columns of which the schema does not say that they were widened are not looked at. A file that is not there holds nothing.
 
-    Args:
-        jvm: the JVM that reaches what is not on the local disk.
-        snapshot: the table's state.
-        positions: which of its files to look at.
-        storage_options: settings for the file system.
-
     Raises:
         StorageError: a footer that is there cannot be read.
     """

@@ -166,8 +166,6 @@ class Application:
         Inside of a transaction on the table, the latest is what the transaction reads.
 
         Args:
-            path: the table's URI.
-            storage_options: options for the file system.
             version: the version asked for; the latest where None.
             transactions: the ids of the transactions that the query runs inside of, where Spark told them.
         """

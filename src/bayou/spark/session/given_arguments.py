@@ -23,9 +23,6 @@ _SPARK_FRAMES: Final = {
 def session_of(given: Any) -> SparkSession:
     """The session that a user passed, classic or Spark Connect; that of the builder, if the user passed a builder.
 
-    Args:
-        given: what the user passed.
-
     Raises:
         ArgumentTypeError: it is neither a session nor a builder.
     """
@@ -42,9 +39,6 @@ def session_of(given: Any) -> SparkSession:
 
 def frame_of(given: Any) -> DataFrame:
     """The DataFrame that a user passed, classic or Spark Connect.
-
-    Args:
-        given: what the user passed.
 
     Raises:
         ArgumentTypeError: it is not a Spark DataFrame.

@@ -56,32 +56,17 @@ def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def report_unknown(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no writer has, the first time that the process meets it.
-
-    Args:
-        names: the options' names, in any case.
-        table: the table's path, for the message.
-    """
+    """Warns of each option that no writer has, the first time that the process meets it."""
     _report(names, table, "write", _NAMES, _OF_OTHERS)
 
 
 def report_unknown_of_read(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no reader has, the first time that the process meets it.
-
-    Args:
-        names: the options' names, in any case.
-        table: the table's path, for the message.
-    """
+    """Warns of each option that no reader has, the first time that the process meets it."""
     _report(names, table, "read", _OF_READS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 
 def report_unknown_of_stream(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no stream has which reads a table, the first time that the process meets it.
-
-    Args:
-        names: the options' names, in any case.
-        table: the table's path, for the message.
-    """
+    """Warns of each option that no stream has which reads a table, the first time that the process meets it."""
     _report(names, table, "stream", _OF_STREAMS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 

@@ -51,9 +51,6 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
     """Within it, Ctrl-C stops the jobs, and the block ends with KeyboardInterrupt.
 
     An operation that the main thread does not wait for, as one in a batch of a stream, is left to PySpark's handler.
-
-    Args:
-        spark: the session.
     """
     listen(spark)
     if _CURRENT.get() is not None or not _is_waited_for(spark):
@@ -87,11 +84,7 @@ def check_interrupted() -> None:
 
 
 def listen(spark: SparkSession) -> None:
-    """Puts the handler before the one that is there; nothing on another thread than the main one, which alone may do it.
-
-    Args:
-        spark: the session.
-    """
+    """Puts the handler before the one that is there; nothing on another thread than the main one, which alone may do it."""
     if threading.current_thread() is not threading.main_thread():
         return
     jvm = Jvm.of(spark)

@@ -41,7 +41,6 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
     """The store of a table. The session's Hadoop settings hold, then `fs.*` options, then storage options.
 
     Args:
-        place: where the table is.
         given: storage options, and settings of Hadoop's file systems.
 
     Raises:
@@ -81,7 +80,6 @@ def check_file_system(jvm: Jvm, scheme: str) -> None:
     Where Spark knows S3A and nothing for `s3://`, S3A serves that spelling too.
 
     Args:
-        jvm: the session's JVM.
         scheme: the scheme of the table's URI; those of other stores pass.
 
     Raises:

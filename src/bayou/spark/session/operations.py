@@ -25,11 +25,6 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
     """Within it, Ctrl-C ends the operation before its commit; if it takes long and somebody looks, a line shows what it does.
 
     An operation inside of another is part of that one.
-
-    Args:
-        name: the operation's name.
-        spark: the session that it runs in.
-        settings: the session's settings.
     """
     with interruptible(spark), displayed(name, spark, settings):
         yield
@@ -42,7 +37,6 @@ def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
     A description that the caller set stays before this one.
 
     Args:
-        spark: the session.
         text: the description, without secrets.
     """
     context = spark.sparkContext

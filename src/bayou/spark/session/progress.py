@@ -88,13 +88,7 @@ class DrawnLine(Protocol):
 
 @contextlib.contextmanager
 def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Shows what the block does, where it takes long and somebody looks; an operation inside of another is part of that one.
-
-    Args:
-        name: the operation's name.
-        spark: the session that it runs in.
-        settings: the session's settings.
-    """
+    """Shows what the block does, where it takes long and somebody looks; an operation inside of another is part of that one."""
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
@@ -116,11 +110,7 @@ def phase(name: str) -> None:
 
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
-    """Whether operations are to be shown: because the session says so, or the environment, or stderr is a terminal.
-
-    Args:
-        settings: the session's settings.
-    """
+    """Whether operations are to be shown: because the session says so, or the environment, or stderr is a terminal."""
     mode = (settings.get(SETTING) or os.environ.get(VARIABLE) or "auto").strip().lower()
     return (mode in {"on", "true"} or (mode == "auto" and _is_watched())) and _has_rich()
 
@@ -162,10 +152,7 @@ class Display:
         """Show nothing yet.
 
         Args:
-            name: the operation's name.
-            tasks: counts the tasks of its jobs.
             bar: Spark's own bar, if Spark draws one.
-            line: makes the line, once it is to be drawn.
             delay_seconds: how long the operation may take without it; `DELAY_SECONDS` where None.
             interval_seconds: how often it is drawn; `INTERVAL_SECONDS` where None.
         """

@@ -27,7 +27,6 @@ class Line:
         """Draw nothing yet.
 
         Args:
-            operation: the operation's name.
             console: the terminal; stderr by default, which is taken for one.
         """
         # In a notebook that asks for the line, a carriage return does what a widget would.
@@ -39,9 +38,7 @@ class Line:
         """Draws the line, over what it was.
 
         Args:
-            phase: what the operation is doing.
             tasks: the tasks of its jobs; None where they are not to be shown.
-            seconds: how long the operation has been running.
         """
         if self._shown is None:
             self._shown = self._begun(phase)

@@ -41,15 +41,8 @@ def session_transaction(
     """A transaction that is begun by a session.
 
     Args:
-        application: the application.
-        spark: the session.
-        log: the table's log.
         snapshot: the state that the commit is made from; None where it creates the table.
-        operation: the operation's name, for the history.
-        parameters: its parameters.
-        settings: the session's settings.
         user_metadata: the user's own note; where there is none, the session's.
-        options: more of what a `Transaction` takes.
     """
     return Transaction(
         log,

@@ -48,14 +48,7 @@ class Finished(Protocol):
 
 
 def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
-    """The error of an option with a value that is not one of its values.
-
-    Args:
-        name: the option.
-        text: its value.
-        needs: what it must be.
-        table: the table.
-    """
+    """The error of an option with a value that is not one of its values."""
     return InvalidOptionError(
         f"Invalid value '{text}' for option '{name}', {needs}.",
         table=table,
@@ -92,10 +85,6 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
 def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
     """The application's id and version for which the session writes once; None where it names none.
 
-    Args:
-        settings: the session's settings.
-        table: the table's URI, for errors.
-
     Raises:
         InvalidOptionError: there is one without the other, or the version is no number from 0 on.
     """
@@ -108,10 +97,7 @@ def spend_batch(spark: SparkSession, settings: Mapping[str, str], given: tuple[s
     So it is by a replay too: what comes next is something else. Source: delta-spark's `hasBeenExecuted`.
 
     Args:
-        spark: the session.
-        settings: its settings.
         given: the batch that the operation was given for itself; then it did not ask the session for one.
-        done: what the operation did.
     """
     if given is None and (done.committed or done.reason == REPLAYED) and is_on(settings, _TXN_AUTO_RESET):
         spark.conf.unset(_TXN_VERSION)
@@ -142,7 +128,6 @@ def compacts_by_itself(settings: Mapping[str, str], configuration: Mapping[str, 
 
     Args:
         settings: the session's settings, which come first.
-        configuration: the table's properties.
     """
     if _AUTO_COMPACT in settings:
         return is_on(settings, _AUTO_COMPACT)
@@ -155,10 +140,6 @@ def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | 
 
     Spark puts small partitions together and splits large ones, to a size. It takes a size or a number, so the number comes into
     it only where it is less than the one that Spark would take.
-
-    Args:
-        settings: the session's settings.
-        table: the table's URI, for errors.
 
     Returns:
         Both; None for one that Spark decides.

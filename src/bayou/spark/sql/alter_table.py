@@ -74,7 +74,6 @@ def run(target: SessionTable, text: str) -> None:
     """Carries a statement out.
 
     Args:
-        target: the table.
         text: its changes, in the words of `bayou.Changes`.
 
     Raises:

@@ -27,7 +27,6 @@ def as_alteration(application: Application, comment: JavaObject, *, in_script: b
     is a table's name is the table.
 
     Args:
-        application: the Spark application.
         comment: the AlterColumns, not resolved.
         in_script: whether it is one of a script's, which may make the table before it.
     """

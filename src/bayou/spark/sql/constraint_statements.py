@@ -134,7 +134,6 @@ class ConstraintStatements:
         Spark would look for the rows that break the condition, and refuses one that is none by an error of its own inside.
 
         Args:
-            node: the statement.
             in_script: whether it is one of a script's: then it is told when it runs whose table it is about.
         """
         jvm = self._application.jvm

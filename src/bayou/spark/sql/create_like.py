@@ -35,10 +35,6 @@ def like_command(application: Application, node: JavaObject) -> JavaObject | Non
     """The command that stands for a statement that makes a Delta table; None where it makes one of another kind.
 
     It does where it says USING delta, or where it says nothing and its source is a Delta table.
-
-    Args:
-        application: the Spark application.
-        node: the CreateTableLikeCommand.
     """
     jvm = application.jvm
     statement = LikeStatement.of(jvm, node)

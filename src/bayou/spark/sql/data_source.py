@@ -39,7 +39,6 @@ class Provider:
 
         Args:
             facts: what Spark asks for, then the options, each text ended by NUL.
-            objects: the JVM objects that belong to it.
         """
         what, *texts = facts.split("\0")[:-1]
         options = dict(zip(texts[::2], texts[1::2], strict=True))

@@ -43,7 +43,6 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
     """A statement that makes a Delta table, with its CHECK constraints as properties; None for a table of another kind.
 
     Args:
-        application: the Spark application.
         create: the CreateTable or ReplaceTable, not resolved.
 
     Raises:
@@ -67,7 +66,6 @@ def refuse_added_key(application: Application, alter: JavaObject) -> None:
     """Refuses ALTER TABLE ... ADD PRIMARY KEY, FOREIGN KEY and UNIQUE of a Delta table; returns for a table of another kind.
 
     Args:
-        application: the Spark application.
         alter: the AddConstraint, not resolved.
 
     Raises:

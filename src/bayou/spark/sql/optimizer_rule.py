@@ -94,7 +94,6 @@ class RuleBody:
 
         Args:
             facts: what the rule found and texts about it, with NUL between them.
-            objects: the JVM objects that belong to it.
         """
         what, *texts = facts.split("\0")
         if what == "scan":

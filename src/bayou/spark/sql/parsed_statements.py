@@ -58,7 +58,6 @@ class ParsedStatements:
         """The command for a text that Spark's parser refused, or another text that means the same; None leaves it to Spark.
 
         Args:
-            text: the text.
             context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
 
         Raises:

@@ -99,11 +99,7 @@ class LackingStatement:
 
     @classmethod
     def read(cls, text: str) -> LackingStatement | None:
-        """The statement that a string is, or in a script the first one that it has; None for all others.
-
-        Args:
-            text: SQL that Spark's parser refuses.
-        """
+        """The statement that a string is, or in a script the first one that it has; None for all others."""
         if _MENTIONED.search(text) is None:
             return None
         plain = without_comments(text)
@@ -209,12 +205,7 @@ def refuses(statement: str) -> bool:
 
 
 def refused_on_path(statement: str, path: str) -> UnsupportedFeatureError:
-    """The error of a statement on a path.
-
-    Args:
-        statement: what `refuses` takes.
-        path: the path.
-    """
+    """The error of a statement on a path."""
     shown, step = _OF_THE_CATALOG[statement]
     return UnsupportedFeatureError(
         f"{shown} is not supported for a Delta table that is named by its path: the catalog has no entry for it.",

@@ -29,7 +29,6 @@ def as_write(application: Application, insert: JavaObject, *, in_script: bool) -
     """The write for an INSERT with REPLACE USING or REPLACE ON into a Delta table; None for a table of another kind.
 
     Args:
-        application: the Spark application.
         insert: the InsertIntoStatement, not resolved.
         in_script: whether it is one of a script's, which may make the table before it.
 

@@ -40,10 +40,6 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
 
     The command itself, where it is about another table.
 
-    Args:
-        application: the application.
-        command: Spark's command.
-
     Raises:
         InvalidOptionError: the table has no partition columns, or not that one.
     """
@@ -65,7 +61,6 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
     """The partition columns, and the values that they have together, in order.
 
     Args:
-        snapshot: the table's state.
         wanted: the values that some columns shall have, as texts.
     """
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
@@ -104,12 +99,7 @@ SHOW_COLUMNS: Final = "ShowColumnsCommand"
 
 
 def columns_of(application: Application, command: JavaObject) -> JavaObject:
-    """What stands for the command: the names of the columns as rows; the command itself where it is about another table.
-
-    Args:
-        application: the application.
-        command: Spark's command.
-    """
+    """What stands for the command: the names of the columns as rows; the command itself where it is about another table."""
     snapshot = snapshot_in(application, command)
     if snapshot is None:
         return command
@@ -120,12 +110,7 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
 
 
 def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:
-    """The Delta table that a command of Spark's is about, as it is now; None where it is about another one.
-
-    Args:
-        application: the application.
-        command: Spark's command.
-    """
+    """The Delta table that a command of Spark's is about, as it is now; None where it is about another one."""
     catalog = Catalog(application.jvm, active_session(application.jvm))
     name = catalog.name(table_in(command))
     entry = catalog.entry(name) if name.path is None else None

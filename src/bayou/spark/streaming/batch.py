@@ -97,10 +97,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     """The rows of a batch as a Dataset that Spark takes for a part of a stream.
 
     Args:
-        application: the Spark application.
         session: the JVM session that the stream belongs to.
-        files: the files of the batch.
-        request: how they are read.
     """
     wanted = readable_schema(files.snapshot.schema).fields
     spark = session_of(session)

@@ -36,12 +36,6 @@ _MODES: Final = {"Append": "append", "Complete": "overwrite"}
 def sink_of(application: Application, options: Mapping[str, str], partitions: list[str], output_mode: str) -> JavaObject:
     """The sink of a query that begins.
 
-    Args:
-        application: the Spark application.
-        options: the writer's options.
-        partitions: the columns of `partitionBy`.
-        output_mode: Append, Complete or Update.
-
     Raises:
         UnsupportedFeatureError: the output mode is update.
         InvalidOptionError: the path is missing, or an option's value is none of its.
@@ -95,7 +89,6 @@ class _Sink:
 
         Args:
             facts: the number of the batch and the query's id, with NUL between them.
-            data: the batch, planned.
         """
         number, query_id = facts.split("\0")
         jvm, table = self.application.jvm, self.request.path.rstrip("/")

@@ -39,9 +39,6 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
     """The columns of a stream, as JSON.
 
     Args:
-        application: the Spark application.
-        options: the reader's options.
-        session: the JVM session of the reader.
         given: JSON of a schema that the reader was given, or that the table's catalog entry has; None for none.
 
     Raises:
@@ -65,9 +62,6 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
     """The source of a query that begins, or goes on.
 
     Args:
-        application: the Spark application.
-        options: the reader's options.
-        session: the JVM session of the reader.
         checkpoint: the folder of this source in the query's checkpoint.
 
     Raises:

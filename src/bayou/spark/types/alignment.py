@@ -33,9 +33,6 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
     Nullability is no difference. A NULL for a type of some program's own, which SQL cannot name, is of no type: see `selected`.
 
     Args:
-        source: a SQL expression for the value.
-        given: its type.
-        wanted: the type in the table.
         depth: how many collections the value is in; for the names of lambda variables.
     """
     if same_names_and_types(given, wanted):

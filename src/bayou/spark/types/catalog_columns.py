@@ -73,13 +73,7 @@ def _stored(field: StructField) -> StructField:
 
 
 def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
-    """The rows of an INSERT without the columns that get their values when they are written: Spark filled them with NULL.
-
-    Args:
-        jvm: the bridge.
-        rows: the rows, under the table's names.
-        schema: the table's schema.
-    """
+    """The rows of an INSERT without the columns that get their values when they are written: Spark filled them with NULL."""
     filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
     gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
     return rows.drop(*gone) if gone else rows
@@ -95,9 +89,6 @@ def with_absent_columns(
     stays away.
 
     Args:
-        rows: the rows, under the table's names.
-        schema: the table's schema.
-        partition_columns: the names of its partition columns.
         is_append: whether the rows are added to those that are there.
     """
     given, partitions = {name.lower() for name in names_of(rows)}, {name.lower() for name in partition_columns}

@@ -51,11 +51,7 @@ def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[st
     """A plan of stored rows with the values of its char columns as a query has them; itself where there are none.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        plan: the plan.
         declared: the types of the char columns, by their names in the plan.
-        settings: the session's settings.
     """
     if not declared or settings.get(_PADS, "true").lower() != "true" or _are_texts(settings):
         return plan
@@ -68,7 +64,6 @@ def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataF
     So it pads the texts that a condition compares them with.
 
     Args:
-        jvm: the bridge.
         frame: the rows, char columns with the names, the order and the types of the table's fields.
         declared: the types of the char columns, by their names.
     """
@@ -81,9 +76,7 @@ def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
     """Rows that a user gives, with those columns padded that have the name of one of a table's char columns.
 
     Args:
-        jvm: the bridge.
         frame: the rows; their alias stays.
-        schema: the table's schema.
     """
     known = [(field, schema.field(field.name)) for field in readable_schema(columns_of(frame)).fields]
     typed = ((replace(mine, type=given.type), given.name) for given, mine in known if mine is not None)
@@ -92,12 +85,7 @@ def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
-    """Rows of a table whose char columns are known to Spark as such: it pads what a condition compares them with.
-
-    Args:
-        frame: the rows, padded, under logical names.
-        schema: the table's schema.
-    """
+    """Rows of a table whose char columns are known to Spark as such: it pads what a condition compares them with."""
     names = {name.lower(): name for name in names_of(frame)}
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
     if not declared:

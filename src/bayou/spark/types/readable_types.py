@@ -38,8 +38,6 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
     to do, and the process's log says so.
 
     Args:
-        application: the application.
-        snapshot: the table.
         is_read: whether its columns stay, so that its files have to be read as them.
 
     Raises:

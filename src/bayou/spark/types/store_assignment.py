@@ -33,10 +33,6 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
     """Rows with a table's types, by name. Columns and nested fields that the table has not got stay as they are.
 
     Args:
-        jvm: the bridge.
-        rows: the rows.
-        table: the table's schema.
-        name: how errors call the table.
         widening: which types of the rows stay, because the write widens the table's.
 
     Raises:
@@ -65,9 +61,6 @@ def with_bold_casts(
     may become one.
 
     Args:
-        jvm: the bridge.
-        rows: the rows.
-        table: the columns that they are for.
         by_name: whether columns and fields of structs go by their names; else by their positions.
         widening: which types of the rows stay, because the write widens the table's.
         renames: whether structs none of whose fields has the name of one of the column's, such as those that the function

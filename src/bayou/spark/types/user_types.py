@@ -28,10 +28,8 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
     """Columns, as the log spells them.
 
     Args:
-        spark: the session, whose parser reads SQL.
         columns: PySpark's `StructType` or a list of its `StructField`, the columns as SQL, such as `a int, b string`, or columns as
             the log spells them, which a statement has.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidOptionError: they are something else.
@@ -64,11 +62,6 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
 def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> DataType:
     """A type, as the log spells it.
 
-    Args:
-        spark: the session, whose parser reads SQL.
-        kind: one of PySpark's, or SQL.
-        table: the table's URI, for errors.
-
     Raises:
         InvalidOptionError: it is something else.
         InvalidSchemaError: the SQL cannot be read.
@@ -85,10 +78,6 @@ def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> D
 
 def plain_columns(schema: StructType, table: str) -> StructType:
     """Columns for a table that is there, if nothing in them would have to be computed for its rows.
-
-    Args:
-        schema: the columns.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidSchemaError: a column, or a field at any depth, is generated, an identity, or the like.
@@ -109,10 +98,6 @@ def plain_columns(schema: StructType, table: str) -> StructType:
 
 def plain_type(kind: DataType, table: str) -> DataType:
     """A type for a column of a table that is there; see `plain_columns`.
-
-    Args:
-        kind: the type.
-        table: the table's URI, for errors.
 
     Raises:
         InvalidSchemaError: a field in it is generated, an identity, or the like.

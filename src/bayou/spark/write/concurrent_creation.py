@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 
 def lost_creation(request: WriteRequest, target: WriteTarget, error: DeltaError) -> bool:
-    """Whether a lost commit would have created the table, and can be an append to the one that another writer created.
-
-    Args:
-        request: the write.
-        target: the table as it would have been created.
-        error: why the commit was lost.
-    """
+    """Whether a lost commit would have created the table, and can be an append to the one that another writer created."""
     return isinstance(error, ProtocolChangedException) and target.snapshot is None and request.mode == "append"
 
 
@@ -42,11 +36,8 @@ def target_of_new_table(
     """The table that another writer made first, where files that were written for one of this writer's own can be its files.
 
     Args:
-        request: the write.
-        log: the table's log.
         lost: the table as this writer would have created it.
         added: the files, which are deleted again where they cannot be the table's.
-        settings: the session's settings.
 
     Returns:
         The table's state, and the table as an append sees it.

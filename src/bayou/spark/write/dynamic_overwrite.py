@@ -28,9 +28,6 @@ def replaced_partitions(
     texts for one value.
 
     Args:
-        transaction: the write's transaction.
-        added: the new files.
-        time_zone: the zone of timestamps whose text has none.
         keeps_null: whether partitions with a NULL among their values are added to instead.
     """
     snapshot = transaction.snapshot

@@ -23,8 +23,6 @@ def evolved_columns(table: StructType, given: StructType, *, by_name: bool, wide
     """The table's columns with what the rows have beyond them: columns, nested fields, wider types.
 
     Args:
-        table: the table's columns.
-        given: the columns of the rows.
         by_name: whether columns go by their names, whatever the case; else by their positions, nested fields too.
         widening: which types the table takes over from the rows where they are wider.
 
@@ -41,7 +39,6 @@ def goes_by_name(table: StructType, given: StructType, *, widening: Widening = W
     there is nothing to tell. Source: delta-spark's `needsSchemaAdjustmentByOrdinal`.
 
     Args:
-        table: the table's columns.
         given: those of the rows, as many at least.
         widening: which types of the table may become those of the rows.
     """

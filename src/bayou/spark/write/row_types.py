@@ -25,11 +25,7 @@ def with_types_of(jvm: Jvm, rows: DataFrame, request: WriteRequest, snapshot: Sn
     Every way to write by name casts its rows here, whether they come at once or in the batches of a stream.
 
     Args:
-        jvm: the bridge.
-        rows: the rows.
-        request: the write.
         snapshot: the table's state; None where there is no table.
-        name: how errors call the table.
 
     Raises:
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.

@@ -33,11 +33,6 @@ def begin_write(
     """Begins the transaction of a write, with what the history says of it.
 
     Args:
-        application: the Spark application.
-        spark: the session.
-        settings: the session's settings.
-        request: the write.
-        log: the table's log.
         snapshot: the table's state; None where the write creates it.
     """
     parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
@@ -82,7 +77,6 @@ def how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, o
     """What the history shows of how a write changes a table that may be there.
 
     Args:
-        request: the write.
         snapshot: the table's state; None where there is none.
     """
     if request.mode == "error":

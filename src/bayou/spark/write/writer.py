@@ -99,9 +99,6 @@ def write(
     """Writes the rows of a DataFrame into the table at a path.
 
     Args:
-        application: the Spark application.
-        frame: the rows.
-        request: what the writer asked for.
         prepare: makes of the rows, and of the table's state, which is None where there is no table, the rows to write.
 
     Raises:

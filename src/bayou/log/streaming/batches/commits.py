@@ -57,8 +57,6 @@ def read_commit(file: ActionFile, exclude: PathFilter | None, *, skip_changes: b
     """Read a commit.
 
     Args:
-        file: the commit.
-        exclude: which paths are left out.
         skip_changes: whether the files that it adds do not count where it removes others.
 
     Raises:

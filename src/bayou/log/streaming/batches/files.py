@@ -71,9 +71,6 @@ class StreamFiles:
     def may_match(self, where: Filters) -> pa.BooleanArray:
         """For each file, whether it may hold a row that a filter keeps; true where in doubt.
 
-        Args:
-            where: as `Snapshot.may_match` takes it.
-
         Raises:
             InvalidOptionError: the filter cannot be understood.
         """

@@ -80,10 +80,8 @@ def check_event_order(store: LogStore, event_time: str | None, reached: SourceOf
     would be lost and others come twice.
 
     Args:
-        store: the source's folder in the checkpoint.
         event_time: the column that orders the files; None where no column does.
         reached: how far the query has read; None where it begins.
-        table: the table's URI, for errors.
 
     Raises:
         StreamingSourceError: the query is in the first snapshot and has read it in another order so far.
@@ -116,9 +114,7 @@ def least_values(snapshot: Snapshot, column: str, count: int) -> pa.Array | pa.C
     """The least value of a column in each file of a snapshot; NULL where the log does not say.
 
     Args:
-        snapshot: the snapshot.
         column: the column's name, with dots for nested ones; its case does not matter.
-        count: how many files there are.
 
     Raises:
         InvalidOptionError: there is no such column.

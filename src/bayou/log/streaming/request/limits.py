@@ -69,10 +69,6 @@ class Admission:
         """Take some files together, or none of them.
 
         They are taken where all of them have room, or where nothing was taken before.
-
-        Args:
-            files: how many they are.
-            size_bytes: their size together.
         """
         if not files:
             return True

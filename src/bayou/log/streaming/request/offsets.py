@@ -85,11 +85,6 @@ class SourceOffset:
     def parse(cls, text: str, table_id: str, table: str) -> SourceOffset:
         """The offset that a checkpoint holds.
 
-        Args:
-            text: the offset's JSON.
-            table_id: the id of the table that is read.
-            table: its URI, for errors.
-
         Raises:
             StreamingSourceError: the text is no offset, a later version of Delta wrote it, or it is of another table.
         """

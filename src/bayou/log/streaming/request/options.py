@@ -83,10 +83,6 @@ class StreamOptions:
     def from_options(cls, options: Mapping[str, str], table: str) -> StreamOptions:
         """The options that a reader was given; their names in any case, others ignored.
 
-        Args:
-            options: the options.
-            table: the table's URI, for errors.
-
         Raises:
             InvalidOptionError: an option has a value that it cannot have, or is given beside one that excludes it.
             TimeTravelError: a version or a time of the table is named.

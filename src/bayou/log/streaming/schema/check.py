@@ -38,8 +38,6 @@ class SchemaCheck:
         """Begin with the version that the query was analysed at.
 
         Args:
-            snapshot: that version.
-            settings: the session's settings.
             has_start: whether the query names a start, which the error then talks about.
         """
         self._snapshot = snapshot
@@ -57,8 +55,6 @@ class SchemaCheck:
         """Look at the metadata of a version that the stream reads.
 
         Args:
-            metadata: the metadata.
-            version: the version.
             info: the `commitInfo` of the commit that set it, for the error.
             is_start: whether it is what the run begins with.
 

@@ -70,11 +70,7 @@ def check_leave(
 
     Args:
         previous: what the stream read the table under before.
-        current: what it reads it under now.
-        options: the reader's options.
-        confs: the session's settings by name.
         source_path: the folder of the stream's source in the query's checkpoint.
-        table: the table's URI.
 
     Raises:
         SchemaChangedError: there is such a change, and no leave; or a type has changed to one that is not wider.

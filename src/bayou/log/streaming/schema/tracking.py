@@ -87,7 +87,6 @@ class SchemaTracking:
         """Write the first entry, where there is none.
 
         Args:
-            first: the version that the stream begins with.
             last: the last version of a batch that was planned already; None where there is none.
 
         Raises:
@@ -206,10 +205,7 @@ def open_tracking(
     """The schema tracking that a stream's options ask for; None where they ask for none.
 
     Args:
-        log: the table's log.
         snapshot: the version that the query is analysed at.
-        options: the reader's options.
-        confs: the session's settings by name.
         source_path: the folder of the stream's source in the query's checkpoint; None while the query is analysed.
         store: the store of the schema log's folder; opened by its scheme where None.
 

@@ -171,7 +171,6 @@ class SchemaLog:
         """Make an entry the current one.
 
         Args:
-            entry: the entry.
             in_place_of_current: whether it counts as following what the current one followed.
 
         Raises:
@@ -199,8 +198,6 @@ def log_location(root: str, table_id: str, tracking_id: str | None) -> str:
     """The folder of a stream's log.
 
     Args:
-        root: the `schemaTrackingLocation`.
-        table_id: the table's id.
         tracking_id: the `streamingSourceTrackingId`, or None.
     """
     return f"{root.rstrip('/')}/_schema_log_{table_id}{'' if tracking_id is None else f'_{tracking_id}'}"

@@ -47,10 +47,7 @@ def choose_files(application: Application, spark: SparkSession, snapshot: Snapsh
     """The files that an operation is about.
 
     Args:
-        application: the Spark application.
         spark: the session whose time zone partition values are read in.
-        snapshot: the table's state.
-        condition: which rows are meant.
     """
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())

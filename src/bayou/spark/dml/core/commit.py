@@ -142,7 +142,6 @@ def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> Ro
     """Runs an operation in a transaction of its own.
 
     Args:
-        change: the operation.
         execute: prepares and commits it; not called where `txn` was committed before.
     """
     with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:

@@ -67,8 +67,6 @@ def row_condition(application: Application, snapshot: Snapshot, found: JavaObjec
     """The condition of a resolved statement.
 
     Args:
-        application: the Spark application.
-        snapshot: the table's state.
         found: the condition, simplified; None for all rows.
     """
     if found is None:
@@ -108,9 +106,7 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
     """Refuses what can be no condition; nothing is run for it.
 
     Args:
-        operation: what it is a condition of, for errors.
         found: the condition, resolved; None for none.
-        snapshot: the table's state.
         may_query: whether subqueries may be in it.
 
     Raises:

@@ -34,8 +34,6 @@ def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False
     """How many rows some files have, by their paths in the log, whatever their statistics say.
 
     Args:
-        change: the operation.
-        positions: the files.
         strict: whether a file that cannot be read is an error; else it is left out.
 
     Raises:
@@ -67,14 +65,7 @@ def count_live(change: Change, positions: pa.Array) -> int:
 
 
 def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:
-    """The same without an operation.
-
-    Args:
-        jvm: the bridge.
-        snapshot: the table's state.
-        positions: the files.
-        options: options for the file system.
-    """
+    """The same without an operation."""
     known = snapshot.live_rows(positions)
     unknown = positions.filter(known.is_null())
     total: int = pc.sum(known).as_py() or 0
@@ -89,11 +80,7 @@ def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int,
     """Refuses new files that do not hold as many rows as the files that they replace. Opens files without statistics.
 
     Args:
-        jvm: the bridge.
-        snapshot: the table's state.
         gone: the paths in the log of the files that are removed.
-        written: how many rows the new files hold.
-        options: options for the file system.
 
     Raises:
         InvalidCommitError: they hold more rows, or fewer.

@@ -32,7 +32,6 @@ class OwnFrames:
 
         Args:
             frame: the DataFrame: its columns are the table's, in their order.
-            schema: the table's schema.
         """
         self._given.append((catalyst.plan_of(frame).output(), schema))
 
@@ -40,22 +39,13 @@ class OwnFrames:
         """The columns of these DataFrames that are the table's still: an `Object[]` of Scala `Seq`s, one for each; None for none.
 
         Another column may have the name since, and a struct other fields in the places of those before.
-
-        Args:
-            jvm: the bridge.
-            schema: the table's schema as it is.
         """
         if not self._given:
             return None
         return jvm.objects([_same(jvm, output, before, schema) for output, before in tuple(self._given)])
 
     def gone(self, jvm: Jvm, schema: StructType) -> dict[int, str]:
-        """Those columns of these DataFrames that are not the table's any more: their names by their ids.
-
-        Args:
-            jvm: the bridge.
-            schema: the table's schema as it is.
-        """
+        """Those columns of these DataFrames that are not the table's any more: their names by their ids."""
         known = {each.name: each for each in schema.fields}
         return {
             attribute.exprId().id(): field.name

@@ -38,8 +38,6 @@ def with_reruns(planned: Planned, run: Callable[[Planned], Result], again: Calla
 
     Args:
         planned: the operation on the state that it was planned for.
-        run: runs it.
-        again: plans it on the latest state.
 
     Raises:
         ConcurrentModificationError: a commit changed rows that it depends on; or commits moved them more than `MOST_RERUNS` times.

@@ -132,12 +132,7 @@ class RowChangeResult:
 
 
 def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
-    """A DataFrame with one row of counts. The columns may be NULL, as those that delta-spark gives.
-
-    Args:
-        spark: the session.
-        counts: the counts by their names, as JSON.
-    """
+    """A DataFrame with one row of counts. The columns may be NULL, as those that delta-spark gives."""
     kinds = ", ".join(f"{name} bigint" for name in json.loads(counts))
     return spark.range(1).select(own_column(spark, f"from_json('{counts}', '{kinds}')").alias("counts")).select("counts.*")
 

@@ -37,8 +37,6 @@ def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
     """The rows of some files that the statement does not mean, with their ids.
 
     Args:
-        change: the operation.
-        positions: the files.
         feeds: whether the others are for the change data feed, so that it is all rows with `FATE`.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
@@ -66,7 +64,6 @@ def write_rows(
     """Writes rows of the table as new files of it.
 
     Args:
-        change: the operation.
         rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where they feed.
         provided: the columns that have new values; the rows are checked against the table's rules then.
         feeds: whether they are for the change data feed, too.
@@ -97,7 +94,6 @@ def tell_rows(
     """Writes what a change data feed tells of rows, beside files that have been written.
 
     Args:
-        change: the operation.
         added: the files; they are deleted again where this fails.
         rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
         expected: how many rows the feed has to have; None where that is not known.

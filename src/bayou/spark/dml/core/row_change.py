@@ -149,7 +149,6 @@ class Change:
         """What is going to be done.
 
         Args:
-            way: how.
             reads: the positions of the files that are read.
         """
         sizes = self.snapshot.files(["size"])["size"]
@@ -220,9 +219,7 @@ class Change:
         """The rows of some files under the names and ids that the statement has for the columns.
 
         Args:
-            positions: the files.
             with_files: whether a further column `FILE` says in which file a row is.
-            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
             with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
         schema = readable_schema(self.snapshot.schema)
@@ -260,11 +257,7 @@ class Change:
         """The rows of some files as a plan.
 
         Args:
-            fields: the table's columns to read.
-            positions: the files.
             marks: an int for each of them, for a further column `FILE`; None for no such column.
-            with_numbers: as for `rows`.
-            with_ids: as for `rows`.
         """
         ids = self.row_ids if with_ids else None
         return scanned(
@@ -291,10 +284,6 @@ def change_of(
     """A resolved statement against the table's state.
 
     Args:
-        target: the table.
-        operation: DELETE or UPDATE.
-        statement: the node that Spark resolved.
-        snapshot: the table's state.
         values: the values of an UPDATE, resolved, where they are others than the statement's.
         txn: an application's id and a version of its own; the session's where None.
 

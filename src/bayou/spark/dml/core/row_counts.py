@@ -27,11 +27,7 @@ def check_written(change: Change, *, written: int, expected: int, told: str, cou
     """Refuses files that do not hold the rows that they have to.
 
     Args:
-        change: the operation.
         written: how many rows the files hold, as their footers say.
-        expected: how many they have to.
-        told: what these are made of, for the error.
-        counted: as for `other_rows`.
 
     Raises:
         InvalidCommitError: they hold more rows, or fewer.
@@ -46,7 +42,6 @@ def check_emptied(change: Change, found: Mapping[int, int]) -> None:
     It would be those of which as many rows go as the log says they have, and it says too few. Costs reading their footers.
 
     Args:
-        change: the operation.
         found: how many rows go, of those that are not deleted yet, by the files' positions.
 
     Raises:
@@ -64,8 +59,6 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
     """The error of an operation that wrote other rows than it had found.
 
     Args:
-        change: the operation.
-        why: how that is known.
         counted: the positions of the files for whose number of rows the log's word was taken; their footers are read now.
         operation: what the error calls the operation; its own name where None.
     """

@@ -64,13 +64,7 @@ def scanned(
     """The rows of some files as a plan.
 
     Args:
-        target: the table.
-        snapshot: its state.
-        fields: its columns to read.
-        positions: the files.
         marks: an int for each of them, for a further column `FILE`; None for no such column.
-        settings: the session's settings.
-        with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
         ids: the columns of row ids that the rows have; None for none.
     """
     constants = {} if ids is None else ids.constants(snapshot, positions)

@@ -65,7 +65,6 @@ class Target:
         """The columns of the user's DataFrames that are the table's; None where nothing can name one (see `OwnFrames.columns`).
 
         Args:
-            snapshot: the table's state.
             given: the conditions and values of a statement. A text names no column of a DataFrame.
         """
         if self.frames is None or not any(isinstance(each, Column) for each in given):
@@ -88,8 +87,6 @@ def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iter
     """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
 
     Args:
-        target: the table.
-        snapshot: its state.
         given: the conditions and values of the statement.
 
     Raises:
@@ -130,7 +127,6 @@ def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
 
     Args:
         given: the columns that it was resolved against.
-        snapshot: the table's state.
 
     Raises:
         UnsupportedFeatureError: there is a column `_metadata` among them that is no column of the table.

@@ -37,21 +37,13 @@ def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFr
 
     Args:
         rows: the rows, or what is made of each by itself.
-        change: the operation.
-        positions: the files.
     """
     sizes = FileTotals.of(change.snapshot.files(["size"])["size"], positions)
     return rows.coalesce(1) if sizes.size_bytes + FILE_OPENING * sizes.files <= _ONE_TASK else rows
 
 
 def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:
-    """Aggregates of rows by groups, behind the groups' keys, whatever `spark.sql.retainGroupColumns` is.
-
-    Args:
-        rows: the rows.
-        keys: the columns by which they are grouped.
-        aggregates: what is computed of each group.
-    """
+    """Aggregates of rows by groups, behind the groups' keys, whatever `spark.sql.retainGroupColumns` is."""
     named = [F.expr(f"{key} as key{number}") for number, key in enumerate(keys)]
     told = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
     names = [*(f"key{number}" for number in range(len(keys))), *(f"value{number}" for number in range(len(aggregates)))]

@@ -32,7 +32,6 @@ def mark_rows(change: Change, touched: Mapping[int, Bitmap]) -> DeletedRows:
     """Writes deletion vectors for some rows.
 
     Args:
-        change: the operation.
         touched: the rows by the files' positions.
 
     Raises:
@@ -63,8 +62,6 @@ def now(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> t
     """The operation on the table as it is by now, and the rows that are new in files of it, by the files' positions.
 
     Args:
-        change: the operation.
-        added: the files, once or more often.
         new_rows: the rows of each that are new; None where all are.
 
     Returns:
@@ -86,9 +83,6 @@ def as_told(asks: Callable[[], bool]) -> bool | Untold:
     """What a query tells of rows that others added; where it fails, as a cast does on one of them, that nobody can tell.
 
     The statement itself may not fail on them, when it is run again: its parts are evaluated in the order that Spark chooses.
-
-    Args:
-        asks: runs the query.
     """
     try:
         return asks()

@@ -52,11 +52,7 @@ class Key:
         return "cast({} as string)" if self.kind.startswith("decimal") else _AS_TEXT.get(self.kind)
 
     def text_of(self, value: str) -> str:
-        """The SQL of a value's text.
-
-        Args:
-            value: the SQL of the value.
-        """
+        """The SQL of a value's text."""
         return (self._form or "cast({} as string)").format(value)
 
 
@@ -78,12 +74,7 @@ class KeyValues:
 
 
 def condition_of(key: Key, found: KeyValues) -> str | None:
-    """What a row of the table satisfies that matches one of the source, as Catalyst's JSON; None where nothing is known.
-
-    Args:
-        key: the equality.
-        found: the source's values.
-    """
+    """What a row of the table satisfies that matches one of the source, as Catalyst's JSON; None where nothing is known."""
     parts: list[Nodes] = []
     if found.least is not None and found.greatest is not None:
         within = _within(key, found)

@@ -47,8 +47,6 @@ def values_of(frame: DataFrame, keys: Sequence[SourceKey], told: tuple[int, list
     """How many rows there are, and what values their keys have: their ranges, or all of them where they are few.
 
     Args:
-        frame: the rows.
-        keys: the keys.
         told: the number of rows and the ranges of the keys, if they are known. If not, a job counts them.
 
     Returns:

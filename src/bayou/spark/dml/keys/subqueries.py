@@ -65,8 +65,6 @@ def settle(
     """Settles the subqueries of a condition. Costs jobs.
 
     Args:
-        application: the application.
-        spark: the session.
         snapshot: the state of the table that a subquery reads, too.
         condition: the condition, resolved and not optimised where there are subqueries.
         output: the table's columns as the condition has them, a Scala `Seq`.
@@ -89,10 +87,7 @@ def with_scalars(
     """Expressions whose scalar subqueries, and EXISTS, are literals where they refer to no row. Each costs a job.
 
     Args:
-        application: the application.
-        spark: the session.
         snapshot: the state of the table that a subquery reads, too.
-        values: the expressions, resolved.
 
     Returns:
         The expressions, and whether a subquery of them may read the table itself.
@@ -103,13 +98,7 @@ def with_scalars(
 
 
 def may_read_table(application: Application, snapshot: Snapshot, values: ExpressionList) -> bool:
-    """Whether subqueries in some expressions may read the table that is changed, or rows of it that were computed before.
-
-    Args:
-        application: the application.
-        snapshot: the table's state.
-        values: the expressions, resolved.
-    """
+    """Whether subqueries in some expressions may read the table that is changed, or rows of it that were computed before."""
     reads = queries.SubqueryReads.of(application.jvm, values)
     if reads is None:
         return True

@@ -38,8 +38,6 @@ class RowsBeside:
         """Begin.
 
         Args:
-            merge: the operation.
-            found: what the first pass found.
             rewrites: whether the files of changed rows are written again.
         """
         self._merge = merge
@@ -81,11 +79,7 @@ class RowsBeside:
         return BesideColumns(feeds=self.feeds)
 
     def joined(self, columns: WrittenColumns) -> list[Column]:
-        """The columns, made of joined rows with `ACTION`.
-
-        Args:
-            columns: the table's columns of these rows.
-        """
+        """The columns, made of joined rows with `ACTION`."""
         found = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
             return found

@@ -45,10 +45,6 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
 
     Rows that matched and stay are relied on where rows are inserted: without them others would be.
 
-    Args:
-        merge: the operation.
-        found: the rows.
-
     Raises:
         InvalidCommitError: a file would go that has rows left. Nothing was written.
     """
@@ -79,10 +75,6 @@ def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
     """The rows that a MERGE deletes, which are none where it only inserts, and those for which it has not inserted others.
 
     These are looked for in the files that others change meanwhile, and in no others.
-
-    Args:
-        merge: the operation.
-        deleted: the rows.
     """
     change = merge.change
     uri, paths = change.snapshot.table_uri, change.snapshot.files(["path"])["path"].take(change.files.candidates)
@@ -129,9 +121,6 @@ def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Ar
     """What the history says. Source: delta-spark, `DeltaOperations`.
 
     Args:
-        merge: the operation.
-        found: how many rows it changes.
-        written: what it wrote.
         removed: the positions of the files that leave the table.
         deleted: the rows that deletion vectors delete; None where none do.
     """
@@ -175,11 +164,6 @@ def commit_merge(
     """Commits what was prepared.
 
     Args:
-        merge: the operation.
-        transaction: its transaction.
-        written: the new files.
-        metrics: what it counted.
-        take_back: deletes what was prepared.
         rewritten: how many files of the table were written again.
 
     Raises:

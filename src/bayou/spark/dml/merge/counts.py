@@ -58,8 +58,6 @@ class FoundRows:
         """Counts them. Files that the log does not tell the number of rows of are opened.
 
         Args:
-            merge: the operation.
-            found: the rows.
             removed: the positions of the files that are written again.
         """
 
@@ -94,8 +92,6 @@ def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
 
     Args:
         rows: the rows, with the column `ACTION`.
-        merge: the operation.
-        name: the observation's name.
     """
 
     def count(action: Action) -> str:
@@ -110,8 +106,6 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     """Refuses what was written where it is not what was found: a row of the table would be lost, or be there twice.
 
     Args:
-        merge: the operation.
-        found: what the first pass found.
         written: what the second one wrote.
         feeds: whether rows that are deleted pass through the second one.
         is_counted: whether it counted rows by their kind. Where it did not, all that is known is how many there are.
@@ -147,9 +141,6 @@ def check_source(merge: Merge) -> None:
     """Refuses what was made of a source whose files were changed since the MERGE began.
 
     One pass may have read the old rows, and the other one new ones: keys that were not looked for would be inserted once more.
-
-    Args:
-        merge: the operation.
 
     Raises:
         ChangedSourceError: a file of the source was written again or is gone, or the list of its files is another one.

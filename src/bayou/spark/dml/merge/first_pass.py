@@ -94,10 +94,6 @@ def pairs_of(merge: Merge) -> Iterator[DataFrame]:
 def find(merge: Merge, joined: DataFrame) -> Found:
     """Looks for the rows that a MERGE changes.
 
-    Args:
-        merge: the operation.
-        joined: its pairs, of `pairs_of`.
-
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
     """

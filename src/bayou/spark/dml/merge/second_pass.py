@@ -68,8 +68,6 @@ class Writer:
         """Begin.
 
         Args:
-            merge: the operation.
-            found: what the first pass found.
             rewrites: whether the files of changed rows are written again; else only new and changed rows are written.
         """
         self._merge = merge

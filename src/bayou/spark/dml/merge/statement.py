@@ -60,10 +60,6 @@ _ACTIONS = {
 def merge_command(application: Application, statement: JavaObject) -> JavaObject:
     """The command that stands for a MERGE that Spark resolved; executing it runs the statement. EXPLAIN does not.
 
-    Args:
-        application: the Spark application.
-        statement: the MergeIntoTable.
-
     Raises:
         UnsupportedFeatureError: the statement is about a query.
     """
@@ -75,13 +71,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it.
-
-    Args:
-        application: the Spark application.
-        parsed: the MergeIntoTable.
-        in_script: as for `command_of_parsed`.
-    """
+    """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it."""
     return command_of_parsed(application, parsed, parsed.targetTable(), parsed.mergeCondition(), _planned, in_script=in_script)
 
 

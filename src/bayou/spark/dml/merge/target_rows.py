@@ -114,9 +114,7 @@ class Merge:
         The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
 
         Args:
-            positions: the files.
             marks: an int for each of them, for `FILE` to hold; the positions where None.
-            with_numbers: whether a further column `METADATA` has the number of the row in its file, as `row_index`.
             with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
@@ -161,16 +159,7 @@ def merge_of(
     settings: Mapping[str, str],
     txn: tuple[str, int] | None,
 ) -> Merge:
-    """A MERGE with the files that may hold a match, or a row that a clause changes without one.
-
-    Args:
-        target: the table.
-        snapshot: its state.
-        resolution: what is to be done.
-        source: the source's rows.
-        settings: the session's settings.
-        txn: an application's id and a version of its own.
-    """
+    """A MERGE with the files that may hold a match, or a row that a clause changes without one."""
     application = target.application
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())

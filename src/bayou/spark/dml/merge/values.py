@@ -47,8 +47,6 @@ class ClauseValues(NewValues):
         """Begin.
 
         Args:
-            merge: the operation.
-            clause: the clause.
             columns: the table's columns by their names in lower case.
         """
         target = merge.change.target
@@ -89,9 +87,6 @@ class ClauseValues(NewValues):
 def check_values(merge: Merge) -> None:
     """Refuses new values that no row can be given, in clauses that no row falls under, too; see `NewValues.check`.
 
-    Args:
-        merge: the operation.
-
     Raises:
         SchemaMismatchError: the fields of a struct are others than its column's.
     """
@@ -127,8 +122,6 @@ class WrittenColumns:
         """Begin.
 
         Args:
-            merge: the operation.
-            clauses: the clauses that rows are written for.
             left_out: the columns, in lower case, that the writer completes.
         """
         self._merge = merge

@@ -38,12 +38,7 @@ _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
 
 
 def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
-    """The rows of a write that are looked at several times: kept on the executors where they could be others each time.
-
-    Args:
-        application: the application.
-        frame: the rows.
-    """
+    """The rows of a write that are looked at several times: kept on the executors where they could be others each time."""
     fixed = settled(application.jvm, frame)
     if fixed is not None and fixed.frame is frame:
         return frame
@@ -57,11 +52,8 @@ def rows_replaced_on(
     """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
 
     Args:
-        application: the application.
         frame: the new rows; what it gives is the same each time.
-        log: the table's log.
         request: the write, with `replace_on` or `replace_using`.
-        snapshot: the table's state.
 
     Raises:
         InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
@@ -98,11 +90,6 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
 
 def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:
     """Refuses rows by position whose names say that a column of `replaceUsing` is another one than the position does.
-
-    Args:
-        request: the write.
-        given: the names of the rows' columns.
-        snapshot: the table's state.
 
     Raises:
         InvalidOptionError: such a column is at another place in the rows than in the table, or not among them.

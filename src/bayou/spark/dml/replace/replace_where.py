@@ -34,11 +34,7 @@ def rows_of_condition(
     """What a condition replaces. One on partition columns alone, or that statistics prove of whole files, reads no data.
 
     Args:
-        application: the application.
-        spark: the session of the write.
-        log: the table's log.
         request: the write, with `replace_where`: the condition, as SQL over the table's columns.
-        snapshot: the table's state.
 
     Raises:
         InvalidOptionError: the condition cannot be parsed, or rows would be deleted by a write that must change none.

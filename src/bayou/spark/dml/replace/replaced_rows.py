@@ -57,8 +57,6 @@ class ReplacedRows:
         """What goes with the rows that a DELETE means. New deletion vectors are written here.
 
         Args:
-            change: the DELETE.
-            rule: what the new rows obey.
             data_change: whether rows change; vectors say so always.
         """
         if change.uses_vectors and data_change:
@@ -79,7 +77,6 @@ class ReplacedRows:
         """Takes the rows out; the commit depends on what was read for it from then on.
 
         Args:
-            transaction: the write's transaction.
             data_change: whether rows change.
 
         Returns:
@@ -95,9 +92,6 @@ class ReplacedRows:
 
     def check(self, added: NewFiles) -> None:
         """Refuses files that have other rows of the table than those that stay, or other new rows than those that others go for.
-
-        Args:
-            added: what was written.
 
         Raises:
             InvalidCommitError: a row would be lost, or one would stay that goes.
@@ -128,9 +122,6 @@ class ReplacedRows:
         """What the history counts, of what differs from a write that replaces whole files.
 
         A file with a new deletion vector counts as one that is written, and its rows as copied.
-
-        Args:
-            added: what was written.
         """
         again = {} if self.marked is None else self.marked.metrics_of_write()
         written = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}

@@ -66,7 +66,6 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
 
     Args:
         pairs: the assigned columns and their values, as Spark resolved them.
-        snapshot: the table's state.
 
     Raises:
         SchemaMismatchError: a column is set twice, or as a whole and in part.
@@ -92,10 +91,6 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
 def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
     """Assignments as Spark resolved them, with the types of their values and nothing checked.
 
-    Args:
-        pairs: the assigned columns and their values.
-        snapshot: the table's state.
-
     Raises:
         UnsupportedFeatureError: what is set lies in an array or a map.
     """
@@ -111,12 +106,7 @@ def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...
 
 
 def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
-    """The error of an assignment to what is neither a column nor a field of a struct.
-
-    Args:
-        key: what is set, resolved.
-        snapshot: the table's state.
-    """
+    """The error of an assignment to what is neither a column nor a field of a struct."""
     return UnsupportedFeatureError(
         f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
         table=snapshot.table_uri,
@@ -169,12 +159,7 @@ class NewValues:
         self.names = frozenset(path[0] for path in self._by_path)
 
     def of(self, field: StructField, chosen: ChosenColumns) -> int:
-        """The place of the new value of a top-level column: itself where nothing is set of it.
-
-        Args:
-            field: the column.
-            chosen: the columns that it is to be one of.
-        """
+        """The place of the new value of a top-level column: itself where nothing is set of it."""
         given = self._by_path.get((field.name.lower(),))
         if given is not None and same_names_and_types(given.type, field.type):
             return chosen.place(given.values, given.place)
@@ -187,7 +172,6 @@ class NewValues:
 
         Args:
             rows: makes rows that have the columns which the values are made of; asked only where a value is to be cast.
-            schema: the table's columns.
 
         Raises:
             SchemaMismatchError: the fields of a struct are others than its column's.

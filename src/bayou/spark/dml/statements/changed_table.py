@@ -31,7 +31,6 @@ class ChangedTable:
 
         Args:
             text: the relation's request, as `jvm.catalyst.row_changes.table_of` gives it.
-            operation: what is to be done, as SQL calls it.
 
         Raises:
             UnsupportedFeatureError: it is a query, an older version, the change data feed, or the folder of a partition.

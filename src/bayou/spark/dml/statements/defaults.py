@@ -22,13 +22,6 @@ if TYPE_CHECKING:
 def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
     """The SQL of a column's default; that of NULL where it has none.
 
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        field: the column.
-        schema: the table's schema.
-        snapshot: the table's state.
-
     Raises:
         InvalidSchemaError: the default is an expression that is not used.
     """

@@ -44,10 +44,8 @@ def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: t
     """A DELETE as `DeltaTable` is asked for it.
 
     Args:
-        target: the table.
         name: the name by which the condition may call the table; empty for none.
         condition: which rows, as SQL or as a column; None for all.
-        txn: an application's id and a version of its own.
 
     Raises:
         TypeError: the condition is neither.
@@ -70,11 +68,8 @@ def planned_update(
     """An UPDATE as `DeltaTable` is asked for it.
 
     Args:
-        target: the table.
-        name: the name by which expressions may call the table; empty for none.
         condition: which rows, as SQL or as a column; None for all.
         assignments: the new values by column, each as SQL or as a column.
-        txn: an application's id and a version of its own.
 
     Raises:
         TypeError, ValueError: an argument is not what it should be.
@@ -152,10 +147,6 @@ def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
 def command_of(application: Application, statement: JavaObject) -> JavaObject:
     """The command that stands for a statement that Spark resolved; executing it runs the statement. EXPLAIN does not.
 
-    Args:
-        application: the Spark application.
-        statement: the DeleteFromTable or UpdateTable.
-
     Raises:
         UnsupportedFeatureError: the statement is about a query.
     """
@@ -174,11 +165,6 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
     """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
 
     Spark does not find the table at a path where an expression gives the name. All else it resolves itself.
-
-    Args:
-        application: the Spark application.
-        parsed: the DeleteFromTable.
-        in_script: as for `command_of_parsed`.
     """
     if not has_computed_table(parsed.table()):
         return None
@@ -187,13 +173,7 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
 
 
 def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it.
-
-    Args:
-        application: the Spark application.
-        parsed: the UpdateTable.
-        in_script: as for `command_of_parsed`.
-    """
+    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it."""
     condition = row_changes.condition_of_statement(parsed)
     return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
 

@@ -52,9 +52,6 @@ def command_of_parsed(
     """The command that stands for a parsed statement; None where Spark is to resolve it.
 
     Args:
-        application: the Spark application.
-        parsed: the statement.
-        table: the relation in it that is changed.
         condition: its condition; None where it has none.
         planned: makes a plan of the statement for a table; None where Spark is to resolve it when it is executed.
         in_script: whether it is one of a script's, which may make the table, or use another database, before it.

@@ -213,7 +213,6 @@ class _Update:
         """The rows with their new values.
 
         Args:
-            rows: the rows as they are.
             matches: which of them change; None for all.
             beside: what they have beside the table's columns, made of the rows as they are.
         """

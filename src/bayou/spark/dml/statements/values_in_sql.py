@@ -31,10 +31,7 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
     """The values of an UPDATE, resolved.
 
     Args:
-        target: the table.
         statement: the UpdateTable, which may be about a view.
-        on_table: the same statement about the table.
-        snapshot: the table's state.
 
     Raises:
         UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.

@@ -29,11 +29,7 @@ def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str
     """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
 
     Args:
-        jvm: the bridge.
-        value: the column.
-        spark: the session.
         kind: JSON of a schema with one column of the type.
-        name: the column that the value is for.
     """
     cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
     return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
@@ -53,9 +49,6 @@ def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Colu
     """A column of a plan with its char values padded as Spark pads them when it reads a table, wherever they are in it.
 
     Args:
-        jvm: the bridge.
-        plan: the plan, resolved.
-        number: which of its columns.
         declared: the column's type in SQL, chars and varchars included, with the names and the order of the plan's fields.
     """
     metadata = jvm.module("org.apache.spark.sql.types.Metadata").fromJson(json.dumps({DECLARED_TYPE: declared}))
@@ -67,22 +60,14 @@ def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
     """Whether each value of a type is one of another.
 
     Args:
-        jvm: the bridge.
         given: JSON of a schema with one column of the type.
-        wanted: the same for the other type.
     """
     types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
     return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
 
 
 def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
-    """Whether Spark casts values of a type to another by itself; a void column takes any, and stays void.
-
-    Args:
-        jvm: the bridge.
-        wanted: the type that they get.
-        given: the type that they have.
-    """
+    """Whether Spark casts values of a type to another by itself; a void column takes any, and stays void."""
     if wanted in VOID_TYPES:
         return True
     target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))
@@ -91,13 +76,7 @@ def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
 
 
 def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
-    """A value that Spark cast for a column, with an error that names the column; any other value as it is.
-
-    Args:
-        jvm: the bridge.
-        value: the value, resolved.
-        name: the column that the value is for.
-    """
+    """A value that Spark cast for a column, with an error that names the column; any other value as it is."""
     if value.getClass().getSimpleName() != "Cast":
         return value
     by_assignment = jvm.module(f"{_EXPRESSIONS}.Cast").BY_TABLE_INSERTION()

@@ -76,8 +76,6 @@ class ExpressionList(Sequence[Any]):
         """Expressions that are not resolved.
 
         Args:
-            jvm: the bridge.
-            spark: the session.
             items: SQL of a user's, `Own` SQL, columns by their `Named` or by the parts of their names in a tuple, PySpark's
                 columns, or expressions.
         """
@@ -91,12 +89,7 @@ class ExpressionList(Sequence[Any]):
 
     @classmethod
     def output(cls, jvm: Jvm, columns: JavaObject) -> ExpressionList:
-        """The columns of a plan.
-
-        Args:
-            jvm: the bridge.
-            columns: a Scala `Seq` of them.
-        """
+        """The columns of a plan."""
         if Adapters.known(jvm) is None:
             return cls.of(jvm, jvm.list_of(columns))
         return cls(jvm, jvm.static(ADAPTER).listOf(columns))
@@ -163,11 +156,7 @@ class ExpressionList(Sequence[Any]):
         return [name for each in self for name in nodes.node_names(each)] if self._is_slow else self._told("nodes")
 
     def used(self, columns: JavaObject) -> ExpressionList:
-        """Those of some columns that they look at, in the order in which they do.
-
-        Args:
-            columns: a Scala `Seq` of the columns.
-        """
+        """Those of some columns that they look at, in the order in which they do."""
         if not self._is_slow:
             return ExpressionList(self._jvm, self._static.used(self.java, columns))
         known = ids_of_output(self._jvm, columns)
@@ -184,23 +173,14 @@ class ExpressionList(Sequence[Any]):
         return self if self._is_slow else ExpressionList(self._jvm, self._static.asGiven(self.java))
 
     def with_named_overflow(self, names: Sequence[str]) -> ExpressionList:
-        """The same, with errors that name the columns they are for, where Spark cast them for these.
-
-        Args:
-            names: the columns, one for each.
-        """
+        """The same, with errors that name the columns they are for, where Spark cast them for these."""
         if not self._is_slow:
             return ExpressionList(self._jvm, self._static.withNamedOverflow(self.java, json.dumps(names)))
         pairs = zip(self, names, strict=True)
         return ExpressionList.of(self._jvm, (casts.with_named_overflow(self._jvm, each, name) for each, name in pairs))
 
     def selected(self, spark: SparkSession, plan: JavaObject) -> DataFrame:
-        """A projection of a plan to them; each is a column.
-
-        Args:
-            spark: the session.
-            plan: the plan.
-        """
+        """A projection of a plan to them; each is a column."""
         return DataFrame(dataset(self._jvm, java_session(spark), self.projection(plan)), spark)
 
     def projection(self, plan: JavaObject) -> JavaObject:
@@ -232,12 +212,7 @@ class ExpressionList(Sequence[Any]):
 
 
 def names_of_output(jvm: Jvm, columns: JavaObject) -> list[str]:
-    """The names of a plan's columns.
-
-    Args:
-        jvm: the bridge.
-        columns: a Scala `Seq` of them.
-    """
+    """The names of a plan's columns."""
     if Adapters.known(jvm) is None:
         return [each.name() for each in jvm.list_of(columns)]
     return str(jvm.static(ADAPTER).names(columns)).split("\0")[:-1]

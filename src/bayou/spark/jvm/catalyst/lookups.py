@@ -58,13 +58,7 @@ class Bounds:
 
 
 def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
-    """The bounds in a query's only row, which has two columns for each: the values, and as text how many each group has.
-
-    Args:
-        jvm: the bridge.
-        frame: the query.
-        kinds: how Java has the values.
-    """
+    """The bounds in a query's only row, which has two columns for each: the values, and as text how many each group has."""
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     block = Block(jvm, lambda: plan_of(frame).executeCollect())
     jvm.call(
@@ -89,7 +83,6 @@ def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
     """The number at a place of an array.
 
     Args:
-        jvm: the bridge.
         values: the numbers, int32, int64 or float64, without NULL.
         place: the place, from 0 on; NULL, or one that the array does not have, gives NULL.
     """
@@ -103,11 +96,7 @@ def rank(jvm: Jvm, spark: SparkSession, bounds: Bounds, group: Column, value: Co
     """How many of a group's bounds are at most a value; NULL for NULL.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        bounds: the bounds.
         group: the group's number, an int.
-        value: the value, of the bounds' type.
     """
     first = looked_up(jvm, bounds.starts, group)
     found = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
@@ -118,10 +107,7 @@ def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Colu
     """The place of a value among some, negative where it is not one of them.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         sorted_values: the values in ascending order, int64.
-        value: the value, a long.
     """
     return _searched(jvm, spark, Bulk.of(jvm).longs(sorted_values), _CLASSES["long"], [value])
 

@@ -64,11 +64,7 @@ def sides_of(
     """The sides of a MERGE.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        schema: JSON of the table's columns.
         name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
-        source: the source's plan.
         node: what stands for the table in a resolved statement; None for one that is made here.
         known: how many of the table's columns it has already; those that it gets come behind them.
     """
@@ -113,8 +109,6 @@ def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaOb
     """The column of a plan, or the field of one, that a name is; None where it is none of them.
 
     Args:
-        spark: the session.
-        plan: the plan.
         name: the name as it is written, not resolved.
 
     Raises:
@@ -141,12 +135,6 @@ class NotAnExpressionError(ValueError):
 
 def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
     """Expressions, resolved by Spark against a plan's columns. Nothing is run.
-
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        plan: the plan.
-        values: what `ExpressionList.made` takes.
 
     Raises:
         NotAnExpressionError: one of them is more than an expression.

@@ -90,10 +90,6 @@ def as_alter_column(jvm: Jvm, session: JavaObject, comment: JavaObject, table: s
     """A COMMENT ON COLUMN as the ALTER TABLE ... ALTER COLUMN ... COMMENT that means the same.
 
     Args:
-        jvm: the bridge.
-        session: the JVM session.
-        comment: the AlterColumns.
-        table: the table's name, as SQL has it.
         column: the column or the nested field, as SQL has it.
     """
     nodes, parsed = (
@@ -182,9 +178,7 @@ def with_clustering(jvm: Jvm, create: JavaObject, columns: Sequence[str]) -> Jav
     Spark looks for the columns of its own transforms only in any case, and has none before 4.0 that takes several.
 
     Args:
-        jvm: the bridge.
         create: the statement, with or without a query.
-        columns: the columns, as SQL has them.
     """
     package = "org.apache.spark.sql.connector.expressions"
     made = [jvm.static(f"{package}.ApplyTransform")("cluster_by", jvm.seq([]))]
@@ -232,8 +226,6 @@ def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> Ja
     """A statement whose table is named by a constant expression with the name in its place; None if it is not constant.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         statement: a DeleteFromTable, UpdateTable or MergeIntoTable, not resolved; its first child is the table.
     """
     table, *others = jvm.list_of(statement.children())

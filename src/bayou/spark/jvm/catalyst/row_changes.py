@@ -46,9 +46,7 @@ def delete_statement(
     """A DELETE, as Spark resolved it. It raises what it raises for the statement in SQL.
 
     Args:
-        jvm: the bridge.
         spark: the session under whose settings it is resolved.
-        schema: JSON of the table's columns.
         name: the name by which the condition may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
@@ -72,13 +70,9 @@ def update_statement(
     """An UPDATE, as Spark resolved it, and the values as they were given; see `delete_statement`.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        schema: JSON of the table's columns.
         name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
         condition: which rows; None for all.
         assignments: columns and their new values, none of them resolved.
-        handed_out: as for `delete_statement`.
     """
     table = no_rows(jvm, spark, schema, name)
     output = table.output()
@@ -102,11 +96,6 @@ def simplified(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
     """A resolved DELETE or UPDATE whose condition is as Spark's optimizer simplifies it, with `now()` and its like as literals.
 
     The parts of the condition with subqueries stay as they are: what the optimizer makes of a subquery can stand in no other query.
-
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        statement: the DeleteFromTable or UpdateTable.
     """
     statement = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime").apply(statement)
     condition = condition_of_statement(statement)
@@ -119,10 +108,7 @@ def simplified_condition(jvm: Jvm, spark: SparkSession, output: JavaObject, cond
     """A condition as Spark's optimizer simplifies it, but for the parts with subqueries.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         output: the columns that the condition is about, a Scala `Seq`.
-        condition: the condition, resolved.
     """
     parts = nodes.conjuncts(jvm, condition) if nodes.has_subquery(condition) else [condition]
     queries = [part for part in parts if nodes.has_subquery(part)]
@@ -154,8 +140,6 @@ def _telling_of(jvm: Jvm, spark: SparkSession, statement: Callable[[], JavaObjec
     """Where Spark refuses a part that it was asked about alone, it is asked about the whole statement: its error names that.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         statement: makes the statement, not resolved.
     """
     try:
@@ -182,7 +166,6 @@ def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
     """A statement of SQL as it stands in its text, alone of a script, parsed and not resolved; None where there is no text.
 
     Args:
-        jvm: the bridge.
         statement: the DeleteFromTable, UpdateTable or MergeIntoTable that Spark made of it.
     """
     text = jvm.static("bayou.StatementText").of(statement.origin())
@@ -198,15 +181,7 @@ def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
 def resolved_value(
     jvm: Jvm, spark: SparkSession, statement: JavaObject, parsed: JavaObject, value: JavaObject
 ) -> JavaObject | None:
-    """A value of an UPDATE's text, resolved against its table; None where it cannot be, as with parameters in it.
-
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        statement: the UpdateTable.
-        parsed: what `written` gives for it.
-        value: the value, parsed.
-    """
+    """A value of an UPDATE's text, resolved against its table; None where it cannot be, as with parameters in it."""
     named, table = parsed.table(), _columns_alone(jvm, statement.table().output())
     if named.nodeName() == "SubqueryAlias":
         table = jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), named.identifier(), table)
@@ -232,9 +207,6 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
     """Has Spark say what is wrong with values that are no expressions over the columns of a row.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        table: the plan whose columns they may name.
         values: SQL, columns, or expressions of Catalyst that are not resolved.
 
     Raises:
@@ -247,9 +219,6 @@ def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = 
     """A relation that only has columns; the optimizer leaves it where it is.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        schema: JSON of the columns.
         name: the name by which expressions may call it, as `with_name` takes it; empty for none.
     """
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
@@ -271,10 +240,8 @@ def meant(
     """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
 
     Args:
-        jvm: the bridge.
         found: the expression, not resolved.
         handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None for none.
-        output: the statement's columns of the table.
         others: the columns of other rows in the statement; None where there are none.
     """
     if handed_out is None or Adapters.known(jvm) is None:
@@ -349,10 +316,6 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     """The request that one of bayou's relations stands for, as JSON; None for any other node.
 
     A view or a projection is one if it shows columns of the table as they are, under whatever names.
-
-    Args:
-        jvm: the bridge.
-        relation: the node, resolved.
     """
     relation = jvm.static("bayou.ShownColumns").source(relation)
     if relation.getClass().getSimpleName() != "LogicalRelation":
@@ -373,7 +336,6 @@ def on_table(jvm: Jvm, statement: JavaObject) -> JavaObject:
     """A statement about a view, as a statement about the table that it shows; any other statement as it is.
 
     Args:
-        jvm: the bridge.
         statement: the resolved statement, for whose first child `table_of` finds a table.
     """
     return jvm.static("bayou.ShownColumns").onSource(statement)
@@ -388,8 +350,6 @@ def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
     """A plan whose columns have the names and the ids of some attributes, one by one.
 
     Args:
-        jvm: the bridge.
-        output: a Scala `Seq` of the attributes.
         plan: a plan with as many columns, of the same types.
     """
     if Adapters.known(jvm) is not None:
@@ -410,11 +370,7 @@ def statement_rows(
     """The rows of a plan under the names and the expression ids that a statement has for them.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        output: the statement's attributes.
         plan: a plan with the same columns.
-        names: their names in the plan.
         others: further columns of the plan, which keep their names.
     """
     session = java_session(spark)

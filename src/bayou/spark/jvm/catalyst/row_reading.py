@@ -19,8 +19,6 @@ def reads_batches(jvm: Jvm, session: JavaObject, schema_json: str) -> bool:
     """Whether Spark reads columns of Parquet files in batches, with constants beside them; else it makes rows of them.
 
     Args:
-        jvm: the bridge.
-        session: the JVM session whose settings count.
         schema_json: all columns of the scan, constants included; Spark's facts about files come to them.
     """
     made = jvm.static("org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat")()
@@ -38,9 +36,7 @@ def row_condition(jvm: Jvm, condition: str, name: str, value: bytes | None) -> J
     They are in an array, of which plans show that it is one; of plain bytes they would show each.
 
     Args:
-        jvm: the bridge.
         condition: SQL, with a name in it for an array of one element where there is one.
-        name: the name.
         value: the element; None for no such array.
     """
     found = own_expression(jvm, condition)

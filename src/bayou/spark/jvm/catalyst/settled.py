@@ -72,10 +72,6 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
 
     Spark takes them for deterministic, and gives each query an instant of its own: what one pass of a MERGE finds another would
     not. Source: delta-spark's `PreprocessTableMerge`, which has one instant for a MERGE too.
-
-    Args:
-        jvm: the bridge.
-        lists: the expressions.
     """
     together = ExpressionList.joined(jvm, lists)
     if Adapters.known(jvm) is None and not any(tells_time(jvm, each) for each in together):
@@ -98,9 +94,6 @@ def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence
     What is made of constants it computes before it knows which rows are wanted, and fails where that fails.
 
     Args:
-        jvm: the bridge.
-        frame: the DataFrame.
-        columns: the columns.
         kept: those of them that may be constants all the same.
     """
     if Adapters.known(jvm) is None:

@@ -101,8 +101,6 @@ def literal_of(jvm: Jvm, spark: SparkSession, subquery: JavaObject) -> JavaObjec
     """The value of a scalar subquery, or whether there is a row for EXISTS, as a literal. Costs a job.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         subquery: the subquery, not correlated.
     """
     row = projected(jvm, ExpressionList.of(jvm, [subquery]))
@@ -131,14 +129,7 @@ def request_of(leaf: JavaObject) -> str:
 
 
 def at_version(jvm: Jvm, leaf: JavaObject, request: str, version: int) -> JavaObject:
-    """A Delta table as it is in one version.
-
-    Args:
-        jvm: the bridge.
-        leaf: the table.
-        request: the request for the version, as JSON.
-        version: the version.
-    """
+    """A Delta table as it is in one version."""
     return jvm.static(_ADAPTER).at(leaf, request, str(version))
 
 

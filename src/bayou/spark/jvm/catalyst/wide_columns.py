@@ -55,20 +55,13 @@ class ChosenColumns:
         """Adds a column.
 
         Args:
-            name: its name.
-            value: the place of its value.
             branches: places of conditions and of the values where these are true; the first one counts.
         """
         self._places.append([*(place for pair in branches for place in pair), value])
         self._names.append(name)
 
     def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
-        """These columns of a DataFrame.
-
-        Args:
-            frame: the rows.
-            beside: further columns.
-        """
+        """These columns of a DataFrame."""
         given = self._jvm.static("java.util.ArrayList")()
         for each in self._lists:
             if isinstance(each, Column):
@@ -99,8 +92,6 @@ def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
     """Columns of a DataFrame.
 
     Args:
-        jvm: the bridge.
-        frame: the rows.
         items: the columns: SQL of bayou's own, or of a table (see `own_column`), names in tuples of one, or PySpark's columns; each
             of them has a name.
     """
@@ -109,14 +100,7 @@ def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
 
 
 def projected(jvm: Jvm, spark: SparkSession, plan: JavaObject, items: Sequence[Any]) -> DataFrame:
-    """The same of a plan.
-
-    Args:
-        jvm: the bridge.
-        spark: the session.
-        plan: the plan.
-        items: the columns, as `select` takes them.
-    """
+    """The same of a plan."""
     found = [Own(each) if isinstance(each, str) else each for each in items]
     return ExpressionList.made(jvm, spark, found).selected(spark, plan)
 

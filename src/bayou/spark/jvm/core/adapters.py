@@ -338,7 +338,6 @@ def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
 
     Args:
         reason: what Janino says, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
-        sources: the sources by file name.
 
     Returns:
         File names; none if the reason names no source.

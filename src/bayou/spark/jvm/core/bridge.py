@@ -139,10 +139,6 @@ class Jvm:
 
         If the constructor has further parameters, they get the defaults that Scala declares for them.
 
-        Args:
-            java_class: the class, from `java_class`.
-            *arguments: what the constructor takes.
-
         Raises:
             SessionError: no constructor takes so many arguments.
         """

@@ -119,7 +119,6 @@ class Bulk:
         Args:
             session: the JVM session whose settings the expressions are evaluated under. They have to be known ones: some change
                 how Spark reads Arrow.
-            table: the columns that the expressions name.
             projection: SQL expressions, one for each column of the result.
         """
         batches = [
@@ -146,10 +145,7 @@ class Bulk:
         """A small Arrow table as a Dataset that needs no job to be collected.
 
         Args:
-            session: the JVM session that it belongs to.
             own: a JVM session with known settings, in which the rows are made: some settings change how Spark reads Arrow.
-            table: the rows.
-            schema: JSON of Spark's schema for them.
         """
         batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
         made = self._dataset(own, bytearray(batches[0].serialize().to_pybytes()), schema)
@@ -164,7 +160,6 @@ class Bulk:
         """A Scala `Seq` of `PartitionDirectory`, as `FileIndex.listFiles` returns it.
 
         Args:
-            group: the files, by directory.
             rows: an array of `InternalRow`s; None where there is a single directory without constants.
         """
         statuses = self._statuses(group)

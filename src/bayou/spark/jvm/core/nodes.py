@@ -123,8 +123,6 @@ def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, .
     """The parts of the name of a column that is not resolved, without those that call its table.
 
     Args:
-        jvm: the bridge.
-        name: the name.
         table: the table's name, as `with_name` takes it.
     """
     parts = tuple(map(str, jvm.list_of(name.nameParts())))
@@ -140,8 +138,6 @@ def with_name(jvm: Jvm, plan: JavaObject, *name: str) -> JavaObject:
     """A plan under a name that expressions may put before its columns.
 
     Args:
-        jvm: the bridge.
-        plan: the plan.
         name: the name, those of its database and its catalog before it; the plan stays as it is without one.
     """
     if not name:

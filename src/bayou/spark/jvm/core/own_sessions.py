@@ -19,8 +19,6 @@ def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -
     """The session itself if it has some settings, else a copy that has them.
 
     Args:
-        jvm: the bridge.
-        session: the JVM session.
         settings: the settings. One that this Spark does not have may be left out.
     """
     if not settings:
@@ -34,9 +32,6 @@ def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], 
     """A copy of a session that has Spark's defaults instead of the session's own settings, and some settings of its own.
 
     Args:
-        jvm: the bridge.
-        session: the JVM session.
-        settings: the settings that it has.
         prefix: what the names of the settings begin with that have their defaults. Those that nobody can set on a running
             session stay, such as the catalog's.
     """

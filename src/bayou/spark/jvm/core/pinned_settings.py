@@ -166,12 +166,7 @@ def defaults(job: Job) -> list[str]:
 
 
 def with_options(given: Mapping[str, str], *jobs: Job) -> dict[str, str]:
-    """Options of a relation with those of some kinds of jobs, which take precedence whatever their case.
-
-    Args:
-        given: the options.
-        jobs: the kinds of jobs.
-    """
+    """Options of a relation with those of some kinds of jobs, which take precedence whatever their case."""
     fixed = {pin.name: pin.value for job in jobs for pin in OPTIONS[job] if pin.value is not None}
     return {**_without(given, fixed), **fixed}
 

@@ -71,8 +71,6 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
     With it goes the parser for statements that Spark's own does not know, or that its analyzer would refuse.
 
     Args:
-        jvm: the bridge.
-        session: the session.
         body: makes what the rule does, where it is not there yet.
     """
     adapters = Adapters.of(jvm)
@@ -88,11 +86,6 @@ def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> No
     """Lets bayou run the statements of Delta that Spark's parser and analyzer would refuse, on a session and on those made of it.
 
     Spark's parser and the analyzer's rules stay, and come first.
-
-    Args:
-        jvm: the bridge.
-        session: the session.
-        answer: what the rules ask.
     """
     adapters = Adapters.of(jvm)
     lost = {
@@ -231,12 +224,6 @@ def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mappin
     """Computes the cached DataFrames that read a table again, when they are next used. After that they belong to the new version.
 
     The rows are committed by then. If Spark cannot do it, that is a warning, and not an error of the write.
-
-    Args:
-        spark: the session.
-        log: the table's log.
-        jvm: the bridge.
-        options: settings of the file system.
     """
     session = java_session(spark)
     manager = session.sharedState().cacheManager()

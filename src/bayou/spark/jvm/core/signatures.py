@@ -60,10 +60,7 @@ def unknown_signature(spark_version: str, owner: str, method: str, overloads: Se
     """The error for a method of Spark's that cannot be called as bayou knows it.
 
     Args:
-        spark_version: the version of the Spark that runs.
-        owner: the class that has the method.
         method: its name; `<init>` for a constructor.
-        overloads: the parameters that it takes.
         wanted: what bayou wanted to call it with, in words.
     """
     takes = " or ".join(f"({', '.join(each)})" for each in overloads) or "nothing: it is not there"
@@ -82,12 +79,7 @@ def missing_class(spark_version: str, names: Sequence[str]) -> MissingClassError
 
 
 def missing_call(spark_version: str, error: BaseException) -> SessionError | None:
-    """The error for a call that py4j could not make, because this Spark has no such method or class; None for another error.
-
-    Args:
-        spark_version: the version of the Spark that runs.
-        error: what py4j raised.
-    """
+    """The error for a call that py4j could not make, because this Spark has no such method or class; None for another error."""
     found = _MISSING.search(str(error))
     if found is None:
         return None

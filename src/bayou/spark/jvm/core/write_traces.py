@@ -21,11 +21,7 @@ _OF_FILES: Final = ("java.io.", "java.nio.file.", "org.apache.hadoop.fs.", "org.
 
 
 def is_failed_write(cause: JavaObject) -> bool:
-    """Whether a Java exception is the file system's, about a file that was being written.
-
-    Args:
-        cause: the exception.
-    """
+    """Whether a Java exception is the file system's, about a file that was being written."""
     jvm = Jvm.running()
     if jvm is None or not cause.getClass().getName().startswith(_OF_FILES):
         return False

@@ -195,7 +195,6 @@ class Catalog:
         """Puts a Delta table into the catalog.
 
         Args:
-            name: its name.
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog, and go with the entry.
             if_absent: whether it is no error that the catalog has an entry of that name.
@@ -206,7 +205,6 @@ class Catalog:
         """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.
 
         Args:
-            name: the table's name.
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog.
             options: what the data source is told beside the path.
@@ -238,7 +236,6 @@ class Catalog:
         """Lets the entry of a table name another folder.
 
         Args:
-            name: the table's name.
             location: the URI of the folder, not percent-encoded.
         """
         catalog = self._state.catalog()

@@ -24,10 +24,7 @@ def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts
     """A command that stands for a statement until it is executed.
 
     Args:
-        jvm: the bridge.
         body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
-        statement: the statement.
-        text: what EXPLAIN shows.
         counts: the columns of the row of counts that the statement gives, whose values the body's text has as JSON. None where
             Spark has resolved the statement: it has no columns then.
     """
@@ -42,10 +39,8 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
     """A command that stands for a statement of Delta's own.
 
     Args:
-        jvm: the bridge.
         body: a `BiFunction`, called with None and the JVM session when the command is executed. It returns the rows as a JVM
             DataFrame, or None if the statement has no rows.
-        text: what EXPLAIN shows.
         columns: the columns of the rows, as the JSON of a Spark schema.
     """
     found = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
@@ -57,8 +52,6 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
     """Runs a parsed statement as Spark resolves it; the counts of one that became a command of bayou's, else an empty text.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         statement: the statement, not resolved.
     """
     session = java_session(spark)
@@ -77,10 +70,7 @@ def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mappin
     """Runs a parsed INSERT OVERWRITE with options of the writer. Spark 3.5 does not take those of the statement's relation.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         insert: the statement, not resolved. Its relation has no options.
-        options: the options.
     """
     session = java_session(spark)
     execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())

@@ -21,21 +21,12 @@ _KEYS: Final = ("parquet.encryption.footer.key", "parquet.encryption.column.keys
 
 
 def reads_encrypted(session: JavaObject) -> bool:
-    """Whether Spark has been told how to read encrypted files.
-
-    Args:
-        session: the JVM's side of the session.
-    """
+    """Whether Spark has been told how to read encrypted files."""
     return _setting(session, FACTORY, {}) is not None
 
 
 def writes_encrypted(session: JavaObject, options: Mapping[str, str]) -> bool:
-    """Whether Spark would encrypt what it writes.
-
-    Args:
-        session: the JVM's side of the session.
-        options: the options of the writer.
-    """
+    """Whether Spark would encrypt what it writes."""
     factory = _setting(session, FACTORY, options)
     if factory is None:
         return False

@@ -31,9 +31,7 @@ def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFra
     """The rows of a DataFrame over files, in one partition for each task.
 
     Args:
-        jvm: the bridge.
         frame: the rows. Each file is one partition of its scan, and nothing in its plan shuffles rows or leaves them out at random.
-        tasks: the tasks.
 
     Returns:
         The rows, and for each task the URIs of its files, percent-encoded, in the order in which they are read.

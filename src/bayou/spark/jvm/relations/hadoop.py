@@ -105,11 +105,6 @@ class HadoopFiles:
         It is kept for the next call with the same host and options, so that later changes of the configuration are not seen.
         Hadoop itself keeps its file systems that way, but by the host alone: this one is bayou's own.
 
-        Args:
-            jvm: the JVM.
-            uri: any URI in it.
-            options: settings on top of the configuration.
-
         Raises:
             SessionError: this JVM cannot compile the adapters.
             HadoopError: there is no such file system, or it cannot be reached.
@@ -350,8 +345,6 @@ def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, 
     """Settings of the active session's Hadoop configuration, without Hadoop's own defaults.
 
     Args:
-        jvm: the JVM.
-        prefix: what their names begin with.
         secrets: the names of settings that the configuration's credential providers may know, too.
 
     Raises:
@@ -370,7 +363,6 @@ class S3aCredentials:
         """Ask for none yet.
 
         Args:
-            jvm: the JVM.
             bucket: the bucket, which may have settings of its own.
             options: settings on top of the active session's configuration.
 

@@ -131,11 +131,7 @@ class WatchedFiles:
     """Files as they are at some moment, from which on it is told whether somebody changes them."""
 
     def __init__(self, files: Iterable[ListedFiles]) -> None:
-        """Begin.
-
-        Args:
-            files: the files.
-        """
+        """Begin."""
         self._files = [(each, each.now()) for each in files]
 
     def changed(self) -> str | None:

@@ -48,13 +48,7 @@ def own_column(spark: SparkSession, text: str) -> Column:
 
 
 def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
-    """The same as an expression of Catalyst that is not resolved.
-
-    Args:
-        jvm: the bridge.
-        session: the JVM session.
-        text: the SQL.
-    """
+    """The same as an expression of Catalyst that is not resolved."""
     if Adapters.known(jvm) is not None:
         return jvm.static("bayou.OwnSql").parsed(session, DEFAULTS, text)
     known = session.sessionState().conf().clone()
@@ -64,13 +58,7 @@ def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
 
 
 def means_the_same(jvm: Jvm, session: JavaObject, text: str) -> bool:
-    """Whether a session's parser reads an expression as bayou does; not so if a setting of the session changes its meaning.
-
-    Args:
-        jvm: the bridge.
-        session: the JVM session.
-        text: the SQL.
-    """
+    """Whether a session's parser reads an expression as bayou does; not so if a setting of the session changes its meaning."""
     try:
         theirs = session.sessionState().sqlParser().parseExpression(text)
     except FAILED_CALL:
@@ -100,7 +88,6 @@ def own_expression(jvm: Jvm, text: str) -> JavaObject:
     It takes some calls for each function, once for each text: values that differ from query to query do not belong into it.
 
     Args:
-        jvm: the bridge.
         text: the SQL, in which every function is one of Spark's.
     """
     # It is kept for all sessions, so it has the settings of none.

@@ -33,10 +33,7 @@ def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options:
     """The schemas that Spark derives from the Parquet types of some files, in one call, under the session's settings.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
         uris: the files, not percent-encoded.
-        options: settings for the file system.
 
     Returns:
         For each file JSON of its schema, or why Spark does not read it.

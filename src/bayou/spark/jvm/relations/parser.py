@@ -116,10 +116,8 @@ def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: i
     Spark puts values into statements that its parser takes, so each of them is put into a query of its own.
 
     Args:
-        jvm: the bridge.
         context: the values, as Spark gives them to its parsers.
         name: the parameter's name; None for `?`.
-        number: how many `?` are before it.
     """
     values = jvm.module(_PARAMETERS)
     query = "SELECT "
@@ -277,11 +275,6 @@ def stated_parts(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
     """An expression that a table stores, or is about to store, taken apart.
-
-    Args:
-        jvm: the bridge.
-        session: the JVM session.
-        text: the expression.
 
     Raises:
         InvalidSchemaError: it is no SQL expression.

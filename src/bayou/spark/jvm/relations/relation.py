@@ -130,9 +130,6 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, n
     """Files as a node of a logical plan.
 
     Args:
-        jvm: the JVM.
-        session: the JVM session that the relation belongs to.
-        relation: the files.
         native: whether the adapters are there.
     """
     files = BiFunction(jvm, relation.files)
@@ -185,9 +182,6 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
     """The relation that stands for a table until the optimizer rule completes it; without the rule it refuses to list.
 
     Args:
-        jvm: the JVM.
-        session: the JVM session that it belongs to.
-        bare: the table.
         options: the Scala map of options that Spark gave, or the table's path where it gave none. A relation whose options
             are not those that the catalog has, Spark would copy.
     """
@@ -215,9 +209,6 @@ def log_relation(jvm: Jvm, session: JavaObject, columns: str, request: str, vers
     """The relation that stands for rows of a log until the optimizer rule puts them in its place.
 
     Args:
-        jvm: the JVM.
-        session: the JVM session that it belongs to.
-        columns: JSON of the columns.
         request: what is asked for; the rule is given it.
         version: the table's version. Relations with one request and one version are the same to Spark's caches.
     """
@@ -272,10 +263,6 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
     """The rows of an INSERT as a table's columns, by Spark's rules: casts of the session's store assignment, defaults, NULL.
 
     Args:
-        jvm: the bridge.
-        frame: the rows.
-        table: the table's name, for errors.
-        schema_json: the table's columns.
         by_name: whether columns go by their names; else by their positions.
     """
     session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
@@ -322,10 +309,7 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     """SQL conditions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
 
     Args:
-        jvm: the bridge.
         spark: the session whose settings they are resolved under.
-        schema_json: JSON of the columns.
-        texts: the conditions.
 
     Raises:
         pyspark.errors.AnalysisException: one of them cannot be resolved.
@@ -344,9 +328,6 @@ def rebalanced(
     """The rows in partitions of a good size, those with the same values of some columns together.
 
     Args:
-        jvm: the bridge.
-        frame: the rows.
-        columns: the columns, quoted.
         size: the size in bytes of the shuffled rows of a partition; None for the one that Spark thinks good.
         partitions: how many partitions rows are shuffled into before these are put together or split; None as Spark's settings say.
             Spark takes one of both.

@@ -27,10 +27,6 @@ def stream_source(jvm: Jvm, number: int, name: str, schema_json: str, body: Call
     """A source of a stream.
 
     Args:
-        jvm: the bridge.
-        number: tells it from others.
-        name: what a query's progress calls it.
-        schema_json: JSON of its columns.
         body: called with what Spark asks for and two texts, with NUL between them.
     """
     return Adapters.of(jvm).new(_SOURCE, number, name, schema_json, BiFunction(jvm, body))
@@ -40,8 +36,6 @@ def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObj
     """A sink of a stream.
 
     Args:
-        jvm: the bridge.
-        name: what a query's progress calls it.
         body: called with the number of a batch and the query's id, with NUL between them, and with the batch.
     """
     return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
@@ -109,8 +103,6 @@ def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None
     """A source as the query has it that this thread runs; None where it is not found.
 
     Args:
-        jvm: the bridge.
-        session: the session that the query belongs to.
         number: the source's number.
     """
     plan = _running_plan(session)
@@ -118,12 +110,7 @@ def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None
 
 
 def numbers_of_sources(jvm: Jvm, session: JavaObject) -> set[int]:
-    """The numbers of our sources in the query that this thread runs.
-
-    Args:
-        jvm: the bridge.
-        session: the session that the query belongs to.
-    """
+    """The numbers of our sources in the query that this thread runs."""
     plan = _running_plan(session)
     leaves = [] if plan is None else jvm.list_of(plan.collectLeaves())
     sources = [leaf.source() for leaf in leaves if leaf.getClass().getSimpleName() == _EXECUTION_RELATION]

@@ -77,12 +77,7 @@ class Argument:
         return int(self.text)
 
     def wrong_type(self, name: str, supported: Sequence[str]) -> InvalidOptionError:
-        """The error of an argument of another type.
-
-        Args:
-            name: what the argument is for.
-            supported: the types that it may have.
-        """
+        """The error of an argument of another type."""
         return InvalidOptionError(
             f"Unsupported expression type({self.type}) for {name}. The supported types are [{','.join(supported)}].",
             error_class="DELTA_UNSUPPORTED_EXPRESSION",

@@ -41,10 +41,6 @@ class DescribedQuery:
 def described_queries(text: str, words: Sequence[Word]) -> Iterator[DescribedQuery]:
     """The DESCRIBE HISTORY and DESCRIBE DETAIL of a text that stand between parentheses, from the left to the right.
 
-    Args:
-        text: the text.
-        words: its words.
-
     Raises:
         SqlSyntaxError: one begins like these, and goes on otherwise.
     """
@@ -73,7 +69,6 @@ def place_before(queries: Sequence[DescribedQuery], place: int) -> int:
     """Where a place of the replaced text is in the text itself; the begin of the DESCRIBE for a place inside of a call.
 
     Args:
-        queries: what was replaced.
         place: the place, counted from the begin of the text.
     """
     moved = 0

@@ -44,7 +44,6 @@ class TableFunctions:
 
         Args:
             facts: the function, the database of the view that calls it, then type and value of each argument, all ended by NUL.
-            objects: the JVM session.
 
         Raises:
             InvalidOptionError: an argument is wrong.

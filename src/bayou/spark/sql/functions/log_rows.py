@@ -81,9 +81,7 @@ class WantedRows:
         """What the rule found.
 
         Args:
-            condition: as the attribute.
             limit: the number of rows, and `first` or `last`; empty for all.
-            columns: as the attribute.
         """
         count, _, order = limit.partition(" ")
         return cls(condition, int(count) if count else None, order == "first", tuple(columns))
@@ -105,11 +103,7 @@ def planned_rows(
     """The rows as a logical plan, and the version of the table that they are of.
 
     Args:
-        application: the application.
-        session: the JVM session that the relation belongs to.
-        text: the request.
         version: the version that the query reads already; empty where that is not settled.
-        wanted: what the query needs of them.
     """
     request = LogRowsRequest.decode(text)
     context = Context(application, session_of(session))

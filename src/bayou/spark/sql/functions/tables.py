@@ -24,8 +24,6 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
     """The table, by its whole name: the current database may be another one when the query runs.
 
     Args:
-        context: the session.
-        text: its name, as SQL has it, or its path.
         database: the database of the view that names it, as SQL has it; empty for the current one.
         paths: whether the text may be a path.
 
@@ -52,11 +50,6 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
 
 def delta_path(context: Context, reference: TableReference, operation: str) -> str:
     """Where a Delta table lies.
-
-    Args:
-        context: the session.
-        reference: its name.
-        operation: the function, for errors.
 
     Raises:
         TableNotFoundError: there is no table of that name, or it is not a Delta table.

@@ -198,10 +198,6 @@ class Context:
     def table(self, reference: TableReference, operation: str) -> StatementTable:
         """The Delta table that a statement names.
 
-        Args:
-            reference: its name or path.
-            operation: the statement, for errors.
-
         Raises:
             TableNotFoundError: there is no table of that name, or it is not a Delta table.
             InvalidOptionError: the name is that of a view, or of a table in another catalog.

@@ -57,7 +57,6 @@ class DescribeHistory:
         """The same as an Arrow table.
 
         Args:
-            context: the session.
             version: the version to begin at; None for the latest.
             part: which of the commits are wanted; None for all.
         """
@@ -119,7 +118,6 @@ class DescribeDetail:
         """The same as an Arrow table.
 
         Args:
-            context: the session.
             version: the version of the table; None for the latest.
         """
         path = context.path_of(self.table)

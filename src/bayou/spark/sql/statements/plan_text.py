@@ -31,7 +31,6 @@ def plan_text(statement: str, mode: str, lines: Iterable[str]) -> str:
     Args:
         statement: the statement, without secrets.
         mode: the word behind EXPLAIN, in capitals; empty for none.
-        lines: what the statement would do.
     """
     head = ["== Parsed Logical Plan ==", f"DeltaStatement {statement}", ""] if mode == "EXTENDED" else []
     plan = ["== Physical Plan ==", "Execute DeltaStatement", f"   +- DeltaStatement {statement}", ""]
@@ -76,12 +75,7 @@ def vacuum_lines(result: VacuumResult) -> list[str]:
 
 
 def restore_lines(result: RestoreResult, latest: int) -> list[str]:
-    """What RESTORE would change.
-
-    Args:
-        result: what a dry run says.
-        latest: the table's version.
-    """
+    """What RESTORE would change."""
     if result.restored_version == latest:
         return ["The table is at that version. Would commit nothing."]
     return [

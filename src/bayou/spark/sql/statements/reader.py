@@ -56,8 +56,6 @@ class Reader:
         """Begin at the first word.
 
         Args:
-            text: the statement.
-            words: its words.
             filled: how the text came from one with parameters; None if that had none.
         """
         self.text = text
@@ -272,7 +270,6 @@ class Reader:
         Args:
             what: what is wrong with it; that it is not expected if None.
             error_class: Spark's or delta-spark's class of the error.
-            sql_state: its SQLSTATE.
         """
         word = self._peek()
         found = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
@@ -315,12 +312,9 @@ def error_at(
     """The error of a statement that is wrong at a place.
 
     Args:
-        text: the statement.
-        place: the place.
         what: what is wrong, without a full stop.
         more: sentences behind it, with a blank before them.
         error_class: Spark's or delta-spark's class of the error.
-        sql_state: its SQLSTATE.
     """
     shown = without_secrets(text)
     line = text.count("\n", 0, place) + 1

@@ -69,9 +69,6 @@ STATEMENTS: Final = (
 def read_statement(reader: Reader) -> Statement | None:
     """Read a statement.
 
-    Args:
-        reader: the text and its words.
-
     Returns:
         The statement; None if it is not one of Delta's.
 
@@ -116,7 +113,6 @@ class StatementCommands:
         """The command for a text that Spark's parser refused; None if it is no statement of Delta's.
 
         Args:
-            text: the text.
             context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
 
         Raises:
@@ -192,12 +188,7 @@ class StatementCommands:
         return java_session(active_session(self._application.jvm))
 
     def of_statement(self, statement: Statement, text: str) -> JavaObject:
-        """The command for a statement.
-
-        Args:
-            statement: the statement.
-            text: what EXPLAIN shows.
-        """
+        """The command for a statement."""
         return self._command(statement.run, _shown(text), statement.columns)
 
     def _explained(self, statement: Statement, text: str, mode: str) -> JavaObject:

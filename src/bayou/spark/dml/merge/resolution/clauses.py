@@ -75,7 +75,6 @@ def check_clauses(clauses: Sequence[Clause], table: str) -> None:
 
     Args:
         clauses: the clauses, in order.
-        table: the table's URI.
 
     Raises:
         InvalidOptionError: there is no clause, or one that is not the last of its kind has no condition.

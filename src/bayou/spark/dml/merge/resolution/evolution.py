@@ -38,14 +38,8 @@ def evolved_schema(
     Spark casts to it by itself.
 
     Args:
-        table: the table's schema.
-        source: the source's schema.
-        assigned: the paths that clauses assign to.
         has_star: whether there is an `UPDATE SET *` or an `INSERT *`.
-        widening: which types may be widened.
         casts: whether values are cast to the first of two types from the second.
-        uri: the table's URI, for errors.
-        version: its version, for errors.
 
     Raises:
         SchemaMismatchError: values of a column of the source are not cast to its type in the table.
@@ -57,12 +51,7 @@ def evolved_schema(
 
 
 def lacks_fields(given: StructField, field: StructField) -> bool:
-    """Whether a struct of the source lacks fields that the table's has, at some depth.
-
-    Args:
-        given: the source's field.
-        field: the table's.
-    """
+    """Whether a struct of the source lacks fields that the table's has, at some depth."""
     if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
         return False
     for inner in field.type.fields:

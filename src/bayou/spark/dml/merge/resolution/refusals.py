@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 
 
 def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:
-    """A condition, if it is one; a plain NULL as a boolean.
-
-    Args:
-        jvm: the bridge.
-        snapshot: the table's state.
-        found: the condition, resolved.
-        name: what errors call it.
-    """
+    """A condition, if it is one; a plain NULL as a boolean."""
     if nodes.has_subquery(found):
         raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
     if not nodes.is_deterministic(found):
@@ -54,10 +47,6 @@ def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Ja
     """Refuses aggregates, window functions, generators and functions whose bodies are SQL, as Spark does outside of queries.
 
     Args:
-        jvm: the bridge.
-        spark: the session.
-        snapshot: the table's state.
-        plan: what names are resolved against.
         value: a condition or a value, not resolved.
         name: what errors call the condition; None for a value.
 
@@ -76,10 +65,6 @@ def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Ja
 
 def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
     """What an INSERT clause sets, if it may.
-
-    Args:
-        snapshot: the table's state.
-        pairs: the columns and their values, resolved.
 
     Raises:
         UnsupportedFeatureError: a field of a struct is among them.
@@ -120,10 +105,7 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
     """The error of a name that is no column.
 
     Args:
-        snapshot: the table's state.
         message: what was not found, and where.
-        names: the columns that there are.
-        next_step: what to do.
     """
     return SchemaMismatchError(
         f"{message} given columns {', '.join(names)}.",
@@ -139,16 +121,7 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
 def unsupported(
     snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str, sql_state: str
 ) -> UnsupportedFeatureError:
-    """The error of what no condition of a MERGE takes.
-
-    Args:
-        snapshot: the table's state.
-        what: what it is, in the plural.
-        name: what errors call the condition.
-        condition: the condition, resolved or not.
-        error_class: delta-spark's.
-        sql_state: its state.
-    """
+    """The error of what no condition of a MERGE takes."""
     return UnsupportedFeatureError(
         f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
         table=snapshot.table_uri,

@@ -71,11 +71,6 @@ class Resolver:
         """Begin.
 
         Args:
-            jvm: the bridge.
-            spark: the session.
-            snapshot: the table's state.
-            name: the name by which expressions may call the table; empty for none.
-            source: the source's plan.
             evolves: whether the table's schema may change.
             node: the node that stands for the table, where Spark has resolved the expressions against it.
             handed_out: the columns of the table's own DataFrames, which expressions may name (see `row_changes.meant`).

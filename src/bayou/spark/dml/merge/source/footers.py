@@ -47,10 +47,7 @@ def told_by_footers(
     """How many rows there are in a source's files, and the range of each key.
 
     Args:
-        jvm: the bridge.
         files: the files, where the source has all of their rows and no others.
-        keys: the keys.
-        settings: the session's settings.
 
     Returns:
         None where the footers do not say it, and a job has to.
@@ -93,13 +90,7 @@ def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mappin
 
 
 def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyValues | None:
-    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it.
-
-    Args:
-        footers: the footers.
-        name: the column's name.
-        bits: how many bits its values are read into.
-    """
+    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it."""
     least: list[int] = []
     greatest: list[int] = []
     has_null = False

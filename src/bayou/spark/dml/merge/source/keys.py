@@ -27,14 +27,7 @@ if TYPE_CHECKING:
 
 
 def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[SourceKey]:
-    """The equalities of a MERGE's condition between the table and the source.
-
-    Args:
-        application: the Spark application.
-        resolution: the MERGE.
-        snapshot: the table's state.
-        source: the ids of the source's columns.
-    """
+    """The equalities of a MERGE's condition between the table and the source."""
     jvm = application.jvm
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}

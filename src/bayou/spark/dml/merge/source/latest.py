@@ -35,10 +35,6 @@ def latest_rows(
     the condition says that NULL equals NULL. Rows that are equal in the order stay: nothing says which of them counts.
 
     Args:
-        application: the Spark application.
-        given: the source as it was given.
-        resolution: the MERGE.
-        snapshot: the table's state.
         order_by: the column that says which row is later; NULL comes before everything.
 
     Raises:

@@ -118,9 +118,6 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
     """Refuses a source with columns that are called like those that are put beside its own, where the MERGE uses them.
 
     Args:
-        application: the Spark application.
-        resolution: the MERGE.
-        snapshot: the table's state.
         uses_all: whether all of the source's columns are used.
 
     Raises:
@@ -157,13 +154,6 @@ def source_of(
 
     A source that is more than a filter or a projection of a settled list of files is evaluated here, and only here: the rows
     are checkpointed on the executors. Where a block of them is lost, what reads it fails; it is never computed again.
-
-    Args:
-        application: the Spark application.
-        given: the source as it was given.
-        resolution: the MERGE.
-        snapshot: the table's state.
-        settings: the session's settings.
     """
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
@@ -256,12 +246,6 @@ def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: 
     may leave the row out.
 
     Those by which rows are joined may be constants as long as they are stored as they are: the reader of files looks for them.
-
-    Args:
-        jvm: the bridge.
-        frame: the rows.
-        resolution: the MERGE.
-        keys: the columns that its condition looks at.
     """
     used = ExpressionList.joined(jvm, resolution.values).used(resolution.sides.source.output())
     found = unfolded(jvm, frame, used)
