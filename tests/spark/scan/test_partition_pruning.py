@@ -134,14 +134,13 @@ def test_subqueries_over_partition_columns(spark, partitioned, query, adaptive):
     table, plain = partitioned
     table.createOrReplaceTempView("the_table")
     plain.createOrReplaceTempView("the_plain")
-    before = spark.conf.get("spark.sql.adaptive.enabled")
     spark.conf.set("spark.sql.adaptive.enabled", adaptive)
     try:
         found = ids(spark.sql(query.format(t="the_table", p="the_plain")))
         assert found == ids(spark.sql(query.format(t="the_plain", p="the_plain")))
         assert found
     finally:
-        spark.conf.set("spark.sql.adaptive.enabled", before)
+        spark.conf.unset("spark.sql.adaptive.enabled")
 
 
 @pytest.mark.smoke

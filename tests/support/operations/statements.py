@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyspark
 
+from bayou.spark.jvm.core.session import settings_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -18,13 +20,8 @@ SAYS_SO = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 0)
 """Whether this Spark knows the words WITH SCHEMA EVOLUTION, variables, and functions in SQL."""
 
 
-@contextlib.contextmanager
 def setting(spark, name, value):
-    spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        spark.conf.unset(name)
+    return settings(spark, {name: value})
 
 
 def rows(spark, name):
@@ -37,11 +34,15 @@ BOTH = "when matched then update set * when not matched then insert *"
 
 @contextlib.contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Sets some settings, and unsets them after the block."""
+    """Sets some settings, which have their values of before after the block."""
+    before = settings_of(spark)
     for name, value in values.items():
         spark.conf.set(name, value)
     try:
         yield
     finally:
         for name in values:
-            spark.conf.unset(name)
+            if name in before:
+                spark.conf.set(name, before[name])
+            else:
+                spark.conf.unset(name)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from tests.support.operations.statements import settings
 from tests.support.tables.built import ids
 
 import bayou
@@ -18,14 +19,10 @@ SETTINGS = {"spark.sql.sources.default": "delta", "spark.sql.legacy.createHiveTa
 def name(spark):
     """A name that nobody has, on a session whose tables are Delta's where nothing else is said."""
     bayou.enable(spark)
-    before = {each: spark.conf.get(each) for each in SETTINGS}
-    for each in SETTINGS.items():
-        spark.conf.set(*each)
     found = f"t_{uuid.uuid4().hex[:8]}"
-    yield found
+    with settings(spark, SETTINGS):
+        yield found
     spark.sql(f"drop table if exists {found}")
-    for each in before.items():
-        spark.conf.set(*each)
 
 
 MAKES = {
