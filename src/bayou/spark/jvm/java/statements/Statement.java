@@ -8,10 +8,13 @@ import java.util.function.BiFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.CatalystTypeConverters;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.connector.ExternalCommandRunner;
 import org.apache.spark.sql.execution.command.ExternalCommandExecutor;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 
 // What stands for a statement that Python runs. Executing it asks Python; planning it runs nothing. Python's answer is a DataFrame with
@@ -35,8 +38,19 @@ public class Statement extends ExternalCommandExecutor {
     if (found instanceof String) {
       runner.counts = (String) found;
       if (!runner.columns.isEmpty() && !runner.counts.isEmpty()) rows = new Row[] {row(runner)};
-    } else if (found != null) rows = (Row[]) ((Dataset) found).collect();
+    } else if (found != null) rows = rows((Dataset) found);
     return org.apache.spark.api.python.PythonUtils.toSeq(Arrays.asList(rows));
+  }
+
+  // The rows of a DataFrame. Those that Python made itself are in its plan, and are read from there: planning a query takes longer.
+  private static Row[] rows(Dataset found) {
+    Object plan = found.queryExecution().analyzed();
+    if (!(plan instanceof LocalRelation)) return (Row[]) found.collect();
+    scala.Function1 converter = CatalystTypeConverters.createToScalaConverter(found.schema());
+    Row[] rows = new Row[((LocalRelation) plan).data().size()];
+    int count = 0;
+    for (Iterator each = ((LocalRelation) plan).data().iterator(); each.hasNext();) rows[count++] = (Row) converter.apply(each.next());
+    return rows;
   }
 
   private static Row row(Runner runner) {
