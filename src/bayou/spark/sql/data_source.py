@@ -12,6 +12,7 @@ from bayou.errors import SchemaMismatchError
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteRequest
 from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.read import reader
 from bayou.spark.read.request import TableRequest
@@ -35,14 +36,14 @@ class Provider:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> Any:
-        """Called by `delta.DefaultSource`.
+        """Answer a call of `delta.DefaultSource`.
 
         Args:
-            facts: what Spark asks for, then the options, each text ended by NUL.
+            facts: the message; its arguments are the options.
         """
-        what, *texts = facts.split("\0")[:-1]
-        options = dict(zip(texts[::2], texts[1::2], strict=True))
-        match what:
+        message = Message.decode(facts)
+        options = message.pairs
+        match message.word:
             case "read":
                 return self._read(options, objects)
             case "write":
@@ -51,8 +52,10 @@ class Provider:
                 return schema_of(self._application, options, *objects)
             case "source":
                 return source_of(self._application, options, *objects)
-        partitions, mode = objects
-        return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
+            case "sink":
+                partitions, mode = objects
+                return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
+        raise message.unknown("the data source")
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, scala_options, schema, origin = objects

@@ -17,6 +17,7 @@ from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements.entry import OPERATIONS, command_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.jvm.relations.create_like import NAME as LIKE
 from bayou.spark.read.change_request import PinnedChanges
@@ -90,24 +91,26 @@ class RuleBody:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> Any:
-        """Called by `bayou.Rule`.
+        """Answer a call of `bayou.Rule` or `bayou.AnalyzerRule`."""
+        message = Message.decode(facts)
+        match message.word:
+            case "scan":
+                return self._scan(_Found(*message.texts), objects)
+            case "rows":
+                return self._rows(*message.texts, session=objects[0])
+            case "change":
+                return self._change(message.texts[0], objects[0])
+            case "constraint":
+                return ConstraintStatements(self._application).of_node(objects[0])
+            case "command":
+                return self._command(objects[0])
+        raise message.unknown("the rules")
 
-        Args:
-            facts: what the rule found and texts about it, with NUL between them.
-        """
-        what, *texts = facts.split("\0")
-        if what == "scan":
-            return self._scan(_Found(*texts), objects)
-        if what == "rows":
-            request, version, condition, limit, *used = texts
-            rows = WantedRows.of(condition, limit, used)
-            plan, version = planned_rows(self._application, objects[0], request, version, rows)
-            return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
-        if what == "change":
-            return self._change(texts[0], objects[0])
-        if what == "constraint":
-            return ConstraintStatements(self._application).of_node(objects[0])
-        return self._command(objects[0])
+    def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
+        """The rows of a function that reads the log."""
+        rows = WantedRows.of(condition, limit, list(used))
+        plan, version = planned_rows(self._application, session, request, version, rows)
+        return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
 
     def _scan(self, found: _Found, objects: Any) -> JavaObject:
         table = json.loads(found.table)

@@ -25,6 +25,7 @@ from bayou.spark.data_files.target import is_filled, merge_widening
 from bayou.spark.dml.replace.replace_on import check_using_places
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.catalyst.frames import columns_of, names_of
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import java_session, session_of, settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.relation import aligned_rows
@@ -62,13 +63,14 @@ class SessionCatalog:
         self._application = application
 
     def __call__(self, text: str, objects: Any) -> Any:
-        """Called by `bayou.Catalog`.
+        """Answer a call of `bayou.Catalog` or of its tables.
 
         Args:
-            text: what is asked for, the name of the table, and more about it, each ended by NUL.
-            objects: the session, and the rows where there are some.
+            text: the message; its first argument is the name of the table.
+            objects: the session, and the rows of a write.
         """
-        what, name, *texts = text.split("\0")[:-1]
+        message = Message.decode(text)
+        what, (name, *texts) = message.word, message.texts
         session, data = objects
         spark = session_of(session)
         rows = None if data is None else DataFrame(data, spark)
@@ -84,7 +86,7 @@ class SessionCatalog:
             return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
-        return self._told(what, spark, name)
+        return self._told(message, spark, name)
 
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
         place = alter_table.new_location(text)
@@ -95,8 +97,9 @@ class SessionCatalog:
             set_location(self._application, spark, name, place)
         self._refresh(spark, name)
 
-    def _told(self, what: str, spark: SparkSession, text: str) -> Any:
-        """What is asked of a table, by the word that Java has for it."""
+    def _told(self, message: Message, spark: SparkSession, text: str) -> Any:
+        """The answer to a question about a table."""
+        what = message.word
         if what == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
@@ -131,7 +134,11 @@ class SessionCatalog:
         path = name.path or ""
         if refuses(what):
             raise refused_on_path(what, path)
-        return is_table(path) if what == "exists" else catalog.new_entry(name, qualify(path).uri, managed=False)
+        if what == "exists":
+            return is_table(path)
+        if what == "entry":
+            return catalog.new_entry(name, qualify(path).uri, managed=False)
+        raise message.unknown("the catalog")
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
         """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""

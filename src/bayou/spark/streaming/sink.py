@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
 from bayou.spark.data_files.request import StreamBatch, WriteRequest
 from bayou.spark.jvm.catalyst.frames import columns_of
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import PlannedBatch, roots_read, stream_sink
 from bayou.spark.types.types import contains_void, readable_schema
 from bayou.spark.write.row_types import with_types_of
@@ -85,12 +86,12 @@ class _Sink:
     output_mode: str
 
     def __call__(self, facts: str, data: Any) -> None:
-        """Called by `bayou.StreamSink`.
+        """Answer a call of `bayou.StreamSink`.
 
         Args:
-            facts: the number of the batch and the query's id, with NUL between them.
+            facts: the message: the number of the batch, and the query's id.
         """
-        number, query_id = facts.split("\0")
+        number, query_id = Message.decode(facts).texts
         jvm, table = self.application.jvm, self.request.path.rstrip("/")
         reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
         batch = PlannedBatch.of(data)

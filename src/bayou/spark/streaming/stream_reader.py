@@ -14,6 +14,7 @@ from bayou.log.streaming.batches.initial_files import check_event_order
 from bayou.log.streaming.request.limits import ReadLimits
 from bayou.log.streaming.schema.tracking_log import conflict
 from bayou.protocol.types.schema import parse_schema
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import numbers_of_sources, stream_leaf
 from bayou.spark.scan.scan import is_file_metadata
 from bayou.spark.streaming.batch import BatchRequest, rows_of
@@ -21,7 +22,7 @@ from bayou.spark.types.types import readable_schema
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bayou.log.streaming.request.offsets import SourceOffset
     from bayou.log.streaming.source import StreamingSource
@@ -70,16 +71,23 @@ class StreamReader:
         _running[reading.number] = reading.source
 
     def __call__(self, facts: str, _: Any) -> Any:
-        """Called by `bayou.StreamSource`.
-
-        Args:
-            facts: what Spark asks for and two texts, with NUL between them.
-        """
-        what, first, second = facts.split("\0")
+        """Answer a call of `bayou.StreamSource`. The two arguments are offsets, or what their place is used for."""
+        message = Message.decode(facts)
+        first, second = message.texts
+        answers: dict[str, Callable[[str, str], Any]] = {
+            "latest": self._latest,
+            "batch": self._batch,
+            "resume": self._resume,
+            "commit": self._commit,
+            "fix": self._fix,
+            "metrics": self._metrics,
+        }
+        if message.word not in answers:
+            raise message.unknown("the source of a stream")
         with self._lock:
-            if not self._is_checked and what in ("latest", "batch", "resume"):
-                self._check(self._offset(first) or (None if what == "latest" else self._offset(second)))
-            return getattr(self, f"_{what}")(first, second)
+            if not self._is_checked and message.word in ("latest", "batch", "resume"):
+                self._check(self._offset(first) or (None if message.word == "latest" else self._offset(second)))
+            return answers[message.word](first, second)
 
     def _check(self, reached: SourceOffset | None) -> None:
         """What is to be known of the query before its first batch: Spark has its plan ready by then."""

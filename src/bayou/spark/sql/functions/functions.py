@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
 from bayou.protocol.types.instants import format_timestamp
+from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.read.reader import relation
 from bayou.spark.read.request import TableRequest
@@ -43,13 +44,14 @@ class TableFunctions:
         """The relation that a call of a function stands for.
 
         Args:
-            facts: the function, the database of the view that calls it, then type and value of each argument, all ended by NUL.
+            facts: the message: the function, the database of the view that calls it, then type and value of each argument.
 
         Raises:
             InvalidOptionError: an argument is wrong.
             TableNotFoundError: there is no such table, or it is not a Delta table.
         """
-        function, database, *texts = facts.split("\0")[:-1]
+        message = Message.decode(facts)
+        function, (database, *texts) = message.word, message.texts
         given = [Argument(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
         _check_count(function, given)
         context = Context(self._application, session_of(objects[0]))

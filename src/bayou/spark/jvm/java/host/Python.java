@@ -24,6 +24,13 @@ public final class Python {
 
   private Python() {}
 
+  // A message: a word that says what is asked, and texts, each ended by NUL. One text, because every call through py4j costs.
+  public static String message(String[] texts) {
+    StringBuilder message = new StringBuilder();
+    for (int i = 0; i < texts.length; i++) message.append(texts[i]).append('\0');
+    return message.toString();
+  }
+
   public static Object ask(BiFunction body, Object first, Object second) {
     PythonClient unconnected = unconnected(body);
     try {

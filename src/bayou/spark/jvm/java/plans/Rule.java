@@ -43,9 +43,9 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   public TreeNode apply(TreeNode plan) {
     NewTable.note(plan);
-    if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan, "command");
+    if (plan instanceof org.apache.spark.sql.execution.command.RunnableCommand) return statement(plan);
     if (plan.nodeName().equals("AddCheckConstraint") || plan.nodeName().equals("DropConstraint"))
-      return (TreeNode) Python.ask(body, "constraint\0", new Object[] {plan});
+      return (TreeNode) Python.ask(body, Python.message(new String[] {"constraint"}), new Object[] {plan});
     plan = withWrites(plan);
     if (readsStated(plan)) plan = org.apache.spark.sql.catalyst.optimizer.PushDownPredicates$.MODULE$.apply((LogicalPlan) withReads(plan));
     if (!found(plan)) return plan;
@@ -125,13 +125,13 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return provider.isDefined() && ((String) provider.get()).equalsIgnoreCase("delta");
   }
 
-  private TreeNode statement(TreeNode plan, String kind) {
+  private TreeNode statement(TreeNode plan) {
     String name = plan.getClass().getSimpleName();
     if (!name.equals("CreateTableLikeCommand") && !name.equals("TruncateTableCommand") && !name.equals("LoadDataCommand")
         && !name.equals("AnalyzePartitionCommand") && !name.equals("InsertIntoDataSourceDirCommand") && !name.equals("RepairTableCommand") && !isDeltaCreation(plan)
         && !(name.startsWith("AlterTable") && !name.equals("AlterTableRenameCommand"))
         && !(name.matches("AnalyzeTableCommand|AnalyzeColumnCommand|AlterTableRenameCommand|DropTableCommand") && namesPath(plan))) return plan;
-    return (TreeNode) Python.ask(body, kind, new Object[] {plan});
+    return (TreeNode) Python.ask(body, Python.message(new String[] {"command"}), new Object[] {plan});
   }
 
   // These are Spark's own for tables with names; of a path its catalog knows nothing.
@@ -205,8 +205,8 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     String version = query.containsKey(table) ? (String) query.get(table) : "";
     String condition = last > 0 && chain.get(last - 1) instanceof Filter ? Plans.describe(((Filter) chain.get(last - 1)).condition()) : "";
     String transaction = relation.sparkSession().sparkContext().getLocalProperty("bayou.transaction");
-    String facts = "scan\0" + (transaction == null ? "" : transaction) + "\0" + String.join(" ", names) + "\0" + table + "\0" + version + "\0" + leaf.schema().json() + "\0" + condition;
-    Object[] answer = (Object[]) Python.ask(body, facts, new Object[] {chain.toArray(), relation.sparkSession()});
+    String[] facts = new String[] {"scan", transaction == null ? "" : transaction, String.join(" ", names), table, version, leaf.schema().json(), condition};
+    Object[] answer = (Object[]) Python.ask(body, Python.message(facts), new Object[] {chain.toArray(), relation.sparkSession()});
     query.put(table, answer[3]);
     if (answer[4].equals(Boolean.TRUE)) query.put(PUSH_DOWN, Boolean.TRUE);
     int position = ((Integer) answer[0]).intValue();

@@ -60,8 +60,9 @@ public class LogRows extends BaseRelation {
     TreeNode last = above.isEmpty() ? null : (TreeNode) above.get(above.size() - 1);
     String condition = last instanceof Filter ? Plans.describe(((Filter) last).condition()) : "";
     String pinned = query.containsKey(rows.request) ? (String) query.get(rows.request) : "";
-    String facts = "rows\0" + rows.request + "\0" + pinned + "\0" + condition + "\0" + limit(above, (LogicalRelation) leaf) + "\0" + columns(above, (LogicalRelation) leaf);
-    Object[] answer = (Object[]) Python.ask(rule.body, facts, new Object[] {rows.session});
+    String[] facts = new String[] {"rows", rows.request, pinned, condition, "" + limit(above, (LogicalRelation) leaf)};
+    String message = Python.message(facts) + Python.message(columns(above, (LogicalRelation) leaf));
+    Object[] answer = (Object[]) Python.ask(rule.body, message, new Object[] {rows.session});
     query.put(rows.request, answer[3]);
     TreeNode made = local(Plans.named(((LogicalRelation) leaf).output(), (LogicalPlan) answer[1], rows.schema.fieldNames()));
     for (int i = above.size() - 1; i >= 0; i--) {
@@ -76,8 +77,8 @@ public class LogRows extends BaseRelation {
   // Rows that are at hand are computed here: a query that only picks some of them needs no job.
   private static TreeNode local(TreeNode plan) { return ConvertToLocalRelation$.MODULE$.apply((LogicalPlan) plan); }
 
-  // The columns that are used, with NUL between them.
-  private static String columns(ArrayList above, LogicalRelation leaf) {
+  // The columns that are used.
+  private static String[] columns(ArrayList above, LogicalRelation leaf) {
     java.util.HashSet used = new java.util.HashSet();
     boolean isProjected = false;
     for (int i = above.size() - 1; i >= 0 && !isProjected; i--) {
@@ -89,7 +90,7 @@ public class LogRows extends BaseRelation {
       Attribute column = (Attribute) each.next();
       if (!isProjected || used.contains(column.exprId())) names.add(column.name());
     }
-    return String.join("\0", names);
+    return (String[]) names.toArray(new String[0]);
   }
 
   private static void note(LogicalPlan node, java.util.HashSet used) {

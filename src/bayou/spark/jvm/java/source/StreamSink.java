@@ -17,7 +17,7 @@ public class StreamSink implements Sink {
 
   public void addBatch(long batch, Dataset data) {
     String query = data.sparkSession().sparkContext().getLocalProperty("sql.streaming.queryId");
-    Python.ask(body, batch + "\0" + query, data);
+    Python.ask(body, Python.message(new String[] {"batch", "" + batch, query}), data);
   }
 
   public String toString() { return name; }

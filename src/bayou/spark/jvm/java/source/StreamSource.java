@@ -34,7 +34,7 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
 
   private static StreamOffset offset(Object text) { return text == null ? null : new StreamOffset((String) text); }
 
-  private Object call(String what, String first, String second) { return Python.ask(body, what + "\0" + first + "\0" + second, null); }
+  private Object call(String what, String first, String second) { return Python.ask(body, Python.message(new String[] {what, first, second}), null); }
 
   public StructType schema() { return schema; }
 

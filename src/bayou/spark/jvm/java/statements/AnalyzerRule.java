@@ -25,12 +25,12 @@ public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
 
   public TreeNode apply(TreeNode plan) {
     String name = plan.getClass().getSimpleName();
-    if (name.equals("ShowPartitionsCommand") || name.equals("ShowColumnsCommand")) return (TreeNode) Python.ask(body, "command", new Object[] {plan});
+    if (name.equals("ShowPartitionsCommand") || name.equals("ShowColumnsCommand")) return (TreeNode) Python.ask(body, Python.message(new String[] {"command"}), new Object[] {plan});
     if (!Parser.changesRows(plan) || !((LogicalPlan) plan).resolved()) return plan;
     TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
     if (!Rule.found(table)) return plan;
     session.sessionState().analyzer().checkAnalysis((LogicalPlan) plan);  // Spark itself checks what this rule gives, and not the statement
-    return (TreeNode) Python.ask(body, "change\0" + plan.nodeName(), new Object[] {plan});
+    return (TreeNode) Python.ask(body, Python.message(new String[] {"change", plan.nodeName()}), new Object[] {plan});
   }
 
   // Puts the rule on a session that runs, and on those that will be made of it.

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages by which the Java adapters ask Python for something.
+
+A message is one string: each call through py4j costs a tenth of a millisecond, and an array would cost one call per element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayou.errors import SessionError
+
+_END = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A question of an adapter.
+
+    Attributes:
+        word: what is asked.
+        texts: the arguments, in the order of the adapter.
+    """
+
+    word: str
+    texts: tuple[str, ...] = ()
+
+    @classmethod
+    def decode(cls, text: str) -> Message:
+        """Read a message: its word and its arguments, each ended by NUL.
+
+        Raises:
+            SessionError: the text does not end with NUL.
+        """
+        word, *texts = text.split(_END)
+        if not texts or texts.pop():
+            raise SessionError(f"An adapter sent a message that is cut off: {text[:80]!r}.", next_step=_NEXT_STEP)
+        return cls(word, tuple(texts))
+
+    def encode(self) -> str:
+        """Return the text that an adapter sends for this message."""
+        return "".join(each + _END for each in (self.word, *self.texts))
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """The arguments as a dictionary, for messages whose arguments are keys and values in turn."""
+        return dict(zip(self.texts[::2], self.texts[1::2], strict=True))
+
+    def unknown(self, receiver: str) -> SessionError:
+        """Return the error for a word that a receiver does not know.
+
+        Args:
+            receiver: who got the message, such as `the catalog`.
+        """
+        return SessionError(f"An adapter asked {receiver} for {self.word!r}, which is unknown.", next_step=_NEXT_STEP)
+
+
+_NEXT_STEP = "Restart the session, so that its adapters are those of the installed version of bayou."
