@@ -185,7 +185,6 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
             table=source.table_uri,
             version=source.version,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            sql_state="0AKDC",
             next_step="Restore the version, with restoreToVersion().",
             features=("CLONE",),
         )
@@ -195,7 +194,6 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
             table=source.table_uri,
             version=source.version,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            sql_state="0AKDC",
             next_step="Set the properties, with setProperties().",
             features=("CLONE",),
         )
@@ -219,7 +217,6 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
             table=log.table_uri,
             version=latest.version,
             error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-            sql_state="42P07",
             next_step="Choose another place, or replace the table with replace=True.",
         )
     if request.shallow and latest.num_files:
@@ -228,7 +225,6 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
             table=log.table_uri,
             version=latest.version,
             error_class="DELTA_UNSUPPORTED_NON_EMPTY_CLONE",
-            sql_state="0AKDC",
             next_step="Choose an empty place, delete the table's rows first, or make a deep clone.",
             features=("CLONE",),
         )
@@ -300,7 +296,6 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
             f"A clone cannot change the column mapping mode: it would be {then!r}, and that of {table.table_uri} is {now!r}.",
             table=uri,
             error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            sql_state="0AKDC",
             next_step="Leave delta.columnMapping.mode out, or clone to another place.",
             features=("columnMapping",),
         )
@@ -324,7 +319,6 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
             table=source.table_uri,
             version=source.version,
             error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
-            sql_state="22000",
             next_step="Compute the source's statistics first, with computeStatistics().",
             file=path,
         )

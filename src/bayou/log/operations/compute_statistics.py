@@ -222,7 +222,6 @@ def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            sql_state="42P10",
             next_step=f"The partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             option="where",
             column=others[0],

@@ -139,7 +139,6 @@ def _changed_meanwhile(snapshot: Snapshot, recommit: _Recommit) -> UnsupportedFe
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL",
-        sql_state="22KD0",
         next_step="Try again when the other operation is done.",
         features=("rowTracking",),
     )

@@ -342,7 +342,6 @@ def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]
             version=snapshot.version,
             file=live.path,
             error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
-            sql_state="2D521",
             next_step="Read the number of rows from the file's footer.",
         )
     return known
@@ -357,7 +356,6 @@ def _check_rows(file: MarkedFile, snapshot: Snapshot) -> None:
             version=snapshot.version,
             file=file.live.path,
             error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",
-            sql_state="XXKDS",
             next_step="Compare the file's statistics (numRecords) with its footer.",
         )
 

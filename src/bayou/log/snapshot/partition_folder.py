@@ -84,7 +84,6 @@ class PartitionFolder:
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_PATH_DOES_NOT_EXIST",
-                sql_state="42K03",
                 next_step="read the table, and say in a condition which rows are wanted.",
             )
         state = FileState.initial(None).with_adds(found, snapshot.table_uri)
@@ -99,7 +98,6 @@ class PartitionFolder:
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_INVALID_PARTITION_PATH",
-                sql_state="22KD1",
                 option="path",
                 next_step="check the path; a table is read by its own.",
             )
@@ -112,7 +110,6 @@ class PartitionFolder:
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_NON_PARTITION_COLUMN_SPECIFIED",
-                sql_state="42P10",
                 option="path",
                 next_step=f"the partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             )

@@ -246,7 +246,6 @@ class Snapshot:
                 version=self.version,
                 file=error.file,
                 error_class=error.error_class,
-                sql_state=error.sql_state,
                 **error.facts,
             ) from error
 

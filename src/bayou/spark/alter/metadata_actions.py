@@ -156,4 +156,4 @@ def _check_names_are_there(schema: StructType, rules: TableRules) -> None:
             step = "give the column a name."
             where = f" in {shown_path(path[:-1])}" if path[:-1] else ""
             message = f"a column{where} has an empty name"
-            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", next_step=step, columns=("",))
+            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", next_step=step, columns=("",))

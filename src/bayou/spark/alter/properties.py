@@ -137,7 +137,6 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
-            sql_state="KD004",
             next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
             option=properties.MIN_WRITER_VERSION.key,
         )
@@ -183,7 +182,6 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-                sql_state="42939",
                 option=key,
             )
         if not if_exists and compared_key(key) not in known:
@@ -192,7 +190,6 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_UNSET_NON_EXISTENT_PROPERTY",
-                sql_state="42616",
                 next_step="check the key, or use ifExists.",
                 option=key,
             )

@@ -130,6 +130,5 @@ def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: 
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class=rule.error_class,
-            sql_state=rule.sql_state,
             next_step="cast the rows to the column's type, or drop what refers to the column first.",
         ) from None

@@ -117,4 +117,4 @@ def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str,
 def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:
     message = f"The default {expression!r} of column {field.name!r} is not possible: {why}."
     error_class, step = f"INVALID_DEFAULT_VALUE.{kind}", "give a constant of the column's type, such as 0 or current_timestamp()."
-    return rules.refusal(message, error_class, "42623", next_step=step, column=field.name, expression=expression)
+    return rules.refusal(message, error_class, next_step=step, column=field.name, expression=expression)

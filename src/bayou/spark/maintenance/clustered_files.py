@@ -134,7 +134,6 @@ def order_of(
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
-            sql_state="42601",
             features=("OPTIMIZE FULL without clustering columns",),
             next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
         )
@@ -156,7 +155,6 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
-            sql_state="0A000",
             features=("clustering",),
             next_step="leave the condition out, or choose files with whereFiles.",
         )
@@ -166,7 +164,6 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-            sql_state="42613",
             features=("clustering",),
             next_step="use executeCompaction, which clusters by the table's clustering columns.",
         )

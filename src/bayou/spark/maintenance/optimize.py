@@ -285,7 +285,6 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            sql_state="42P10",
             option="where",
             column=others[0],
             next_step="choose files by other columns with whereFiles.",

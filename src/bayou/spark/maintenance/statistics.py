@@ -171,7 +171,6 @@ def _with_rows(
             version=snapshot.version,
             file=file.add.path,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step="look for a program that replaced the file.",
         )
     found: dict[ColumnPath, LeafStatistics] = {}

@@ -156,7 +156,6 @@ def _unsupported(snapshot: Snapshot, why: str, next_step: str = _TRACKED) -> Uns
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=["net changes"],
         next_step=f"{next_step}, or read the changes without net=True.",
     )

@@ -50,7 +50,6 @@ def check_has_columns(snapshot: Snapshot) -> None:
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_READ_TABLE_WITHOUT_COLUMNS",
-            sql_state="428GU",
             next_step="add columns to it, or write rows with the option mergeSchema.",
         )
 

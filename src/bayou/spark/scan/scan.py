@@ -288,7 +288,6 @@ class Scan:
                 table=self.snapshot.table_uri,
                 version=self.snapshot.version,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 next_step="drop the column, and add it again under another name, with the engine that wrote it.",
                 features=(f"columns that are called {taken.name}",),
             )

@@ -51,7 +51,6 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
             version=snapshot.version,
             features=["typeWidening"],
             error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
-            sql_state="0AKDC",
             next_step="read a version before the change, or use what changed the type.",
         )
     for field in _unknown(application, snapshot.schema) if is_read else ():
@@ -80,7 +79,6 @@ def _refuse(application: Application, snapshot: Snapshot, field: StructField) ->
         version=snapshot.version,
         features=[_FEATURE_OF.get(kind, kind) for kind in found] or ["collations"],
         error_class="DELTA_UNSUPPORTED_DATA_TYPES",
-        sql_state="0AKDC",
         next_step=f"read the table on Spark {first} or later." if first else "read the table with the engine that wrote it.",
     )
 

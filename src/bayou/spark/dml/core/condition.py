@@ -123,7 +123,6 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
             table=None if snapshot is None else snapshot.table_uri,
             version=None if snapshot is None else snapshot.version,
             error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-            sql_state="42K09",
             problems=("not a boolean",),
         )
 
@@ -140,7 +139,6 @@ def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | N
             table=None if snapshot is None else snapshot.table_uri,
             version=None if snapshot is None else snapshot.version,
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
-            sql_state="0AKDC",
             features=["subquery"],
             next_step="collect the subquery's values first, or use MERGE.",
         )

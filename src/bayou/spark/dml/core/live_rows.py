@@ -95,7 +95,6 @@ def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int,
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "
             "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles leave rows out.",
         )

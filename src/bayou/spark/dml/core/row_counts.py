@@ -75,7 +75,6 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_NUM_RECORDS_MISMATCH",
-        sql_state="XXKDS",
         next_step=next_step,
     )
 
@@ -98,7 +97,6 @@ def _error_of_statistics(change: Change, told: str, wrong: list[tuple[str, int, 
         version=change.snapshot.version,
         file=wrong[0][0],
         error_class="DELTA_NUM_RECORDS_MISMATCH",
-        sql_state="XXKDS",
         next_step="look for the writer of these files, which writes wrong numRecords; an overwrite of the table with its own rows "
         "makes the statistics anew.",
     )

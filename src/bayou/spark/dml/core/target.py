@@ -137,7 +137,6 @@ def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_CANNOT_RESOLVE_COLUMN",
-            sql_state="42703",
             features=["_metadata in conditions and values"],
             next_step="read the rows first, and name them by their columns.",
         )

@@ -152,7 +152,6 @@ def check_source(merge: Merge) -> None:
             table=merge.change.snapshot.table_uri,
             version=merge.change.snapshot.version,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step=f"repeat the MERGE; unless {MATERIALIZE} is none, it reads the source once where that happens.",
         )
 

@@ -170,7 +170,6 @@ def _error(merge: Merge) -> MultipleMatchesError:
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-        sql_state="21506",
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
         "key: merge(..., keep='latest', by=column).",
         keys=found,

@@ -165,7 +165,6 @@ def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFea
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=[feature],
         next_step="name the table instead of a view that renames or hides columns, give the two tables aliases and no "
         "parameters, or use DeltaTable.merge.",

@@ -107,7 +107,6 @@ def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Sn
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
-            sql_state="42802",
             option="replaceUsing",
             next_step="select the columns in the table's order, or save the rows by name: df.write.save(path).",
         )
@@ -119,7 +118,6 @@ def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
-        sql_state="42703",
         option="replaceUsing",
     )
 
@@ -131,7 +129,6 @@ def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionErr
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION",
-        sql_state="42702",
         option="replaceOn",
         next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
     )
@@ -143,7 +140,6 @@ def _unknown(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
-        sql_state="42703",
         option="replaceOn",
         next_step="name columns of the table and of the rows; aliases are those of df.alias and targetAlias.",
     )

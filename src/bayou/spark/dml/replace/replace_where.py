@@ -50,7 +50,6 @@ def rows_of_condition(
         raise InvalidOptionError(
             "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
             error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
-            sql_state="42613",
             option=REPLACE_WHERE,
             table=snapshot.table_uri,
             version=snapshot.version,
@@ -71,7 +70,6 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
-            sql_state="42601",
             option=REPLACE_WHERE,
             next_step="give a SQL condition over the table's columns.",
         ) from None

@@ -104,7 +104,6 @@ class ReplacedRows:
                 table=self.change.snapshot.table_uri,
                 version=self.change.snapshot.version,
                 error_class="DELTA_NUM_RECORDS_MISMATCH",
-                sql_state="XXKDS",
                 next_step="repeat the write, with rows of files or of a table that nobody writes again.",
             )
         if self.carried.rows is None:

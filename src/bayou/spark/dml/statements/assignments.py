@@ -82,7 +82,6 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
-                sql_state="42808",
                 next_step="leave the column out.",
             )
     return found
@@ -112,7 +111,6 @@ def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-        sql_state="0A000",
         features=["nested fields in arrays and maps"],
         next_step="set the whole array or map.",
     )
@@ -133,7 +131,6 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
         table=snapshot.table_uri,
         version=snapshot.version,
         error_class="DELTA_CONFLICT_SET_COLUMN",
-        sql_state="42701",
         next_step="set each column once, as a whole or by its fields.",
         problems=(named,),
     )
@@ -246,7 +243,6 @@ class NewValues:
             table=self._snapshot.table_uri,
             version=self._snapshot.version,
             error_class="CANNOT_UP_CAST_DATATYPE",
-            sql_state="42846",
             next_step="cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
             problems=(column_sql(path),),
         )
@@ -260,7 +256,6 @@ class NewValues:
                 table=self._snapshot.table_uri,
                 version=self._snapshot.version,
                 error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
-                sql_state="42846",
                 next_step="give all fields of the struct, or set its fields one by one.",
                 problems=(column_sql(path),),
             )

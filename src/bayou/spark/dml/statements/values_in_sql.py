@@ -55,7 +55,6 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
                 table=snapshot.table_uri,
                 version=snapshot.version,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=["structs with parameters"],
                 next_step="set the fields one by one, or use DeltaTable.update.",
             )

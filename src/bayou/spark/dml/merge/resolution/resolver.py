@@ -252,7 +252,6 @@ class Resolver:
                 table=self._snapshot.table_uri,
                 version=self._snapshot.version,
                 error_class="AMBIGUOUS_REFERENCE",
-                sql_state="42704",
                 next_step="give the table and the source aliases, and put these before the columns.",
                 problems=(nodes.text_of(found),),
             )

@@ -135,7 +135,6 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
             table=snapshot.table_uri,
             version=snapshot.version,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=[f"columns whose names begin with {INTERNAL_PREFIXES[1]}"],
             next_step="give the column another name in the source.",
         )
