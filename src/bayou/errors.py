@@ -12,7 +12,7 @@ What a log holds may be of any length: values in texts are cut here, and attribu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 from bayou.error_states import state_of
 
@@ -21,6 +21,18 @@ from bayou.error_texts import redact_text as redact_text  # noqa: PLC0414
 from bayou.error_texts import redact_uri as redact_uri  # noqa: PLC0414
 from bayou.error_texts import sample as sample  # noqa: PLC0414
 from bayou.error_texts import shortened as shortened  # noqa: PLC0414
+
+
+class Located(Protocol):
+    """A version of a table, which an error can be about."""
+
+    @property
+    def table_uri(self) -> str | None:
+        """The table's path or URI, or None."""
+
+    @property
+    def version(self) -> int | None:
+        """The version, or None."""
 
 
 class DeltaError(Exception):
@@ -32,7 +44,7 @@ class DeltaError(Exception):
         table: the table's path or URI, redacted, where a table is concerned.
         version: the table version, where one is concerned.
         file: the file that is at fault, relative to the table, where there is one.
-        error_class: the name of delta-spark's error class for this case, or None.
+        error_class: the name of delta-spark's error class for this case, or None. `sql_state` follows from it.
         facts: further facts by name; each is an attribute too.
     """
 
@@ -43,12 +55,16 @@ class DeltaError(Exception):
         message: str,
         *,
         next_step: str = "",
+        at: Located | None = None,
         table: str | None = None,
         version: int | None = None,
         file: str | None = None,
         error_class: str | None = None,
         **facts: Any,
     ) -> None:
+        """Make an error. `at` gives it its table and version, instead of `table` and `version`."""
+        if at is not None:
+            table, version = at.table_uri, at.version
         self.message = shortened(redact_text(message))
         self.next_step = shortened(redact_text(next_step))
         self.table = None if table is None else redact_uri(table)

@@ -182,8 +182,7 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
     if source.version != log.update().version:
         raise UnsupportedFeatureError(
             f"The table cannot be replaced by a clone of its own version {source.version}.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
             next_step="Restore the version, with restoreToVersion().",
             features=("CLONE",),
@@ -191,8 +190,7 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
     if request.properties:
         raise UnsupportedFeatureError(
             "The table cannot be replaced by a clone of itself with other properties.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
             next_step="Set the properties, with setProperties().",
             features=("CLONE",),
@@ -316,8 +314,7 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
         raise InvalidCommitError(
             f"The source's file {path} has no row count in its statistics, and the clone tracks rows: "
             "without a count its rows get no ids.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
             next_step="Compute the source's statistics first, with computeStatistics().",
             file=path,
@@ -369,8 +366,7 @@ def _copy(log: LogReader, copies: CopyPlan, source: Snapshot) -> None:
     except FileNotFoundError as error:
         raise DataFileNotFoundError(
             f"A file of version {source.version} of the source is gone, so the clone was not made: {error}.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             next_step="VACUUM or somebody else deleted it. Clone a later version.",
         ) from error
 

@@ -233,7 +233,7 @@ def _check_columns(
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     check_schema(schema, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
     check_definition(schema, partition_by, table=table)
-    check_stats_columns(schema, partition_by, configuration, TableRules(table=table))
+    check_stats_columns(schema, partition_by, configuration, TableRules(table_uri=table))
 
 
 def _mapped(schema: StructType, configuration: Mapping[str, str], replaced: Metadata | None, table: str) -> MappedColumns:

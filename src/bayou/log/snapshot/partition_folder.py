@@ -81,8 +81,7 @@ class PartitionFolder:
         if not found.num_rows:
             raise PathNotFoundError(
                 f"{self.table}/{self.folders} doesn't exist, or is not a Delta table: the table has no files of this partition.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_PATH_DOES_NOT_EXIST",
                 next_step="read the table, and say in a condition which rows are wanted.",
             )
@@ -95,8 +94,7 @@ class PartitionFolder:
         if not all(name and equals for name, equals, _ in pairs):
             raise InvalidOptionError(
                 f"A partition path fragment should be the form like `part1=foo/part2=bar`. The partition path: {self.folders}",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_INVALID_PARTITION_PATH",
                 option="path",
                 next_step="check the path; a table is read by its own.",
@@ -107,8 +105,7 @@ class PartitionFolder:
             shown = ", ".join(f"`{name}`" for name in others)
             raise InvalidOptionError(
                 f"Non-partitioning column(s) [{shown}] are specified where only partitioning columns are expected: {self.folders}.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_NON_PARTITION_COLUMN_SPECIFIED",
                 option="path",
                 next_step=f"the partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",

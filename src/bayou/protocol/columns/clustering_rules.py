@@ -35,12 +35,12 @@ class ClusteringRules:
     """The rules for clustering columns, and the table that errors name.
 
     Attributes:
-        table: the table's URI.
+        table_uri: the table's URI.
         version: its version.
         limit: how many columns there may be.
     """
 
-    table: str | None = None
+    table_uri: str | None = None
     version: int | None = None
     limit: int = _DEFAULT_LIMIT
 
@@ -130,8 +130,7 @@ class ClusteringRules:
         step = "leave clusterBy out, or overwrite the table with overwriteSchema."
         raise SchemaMismatchError(
             f"{what} the existing table's: provided: {provided}; existing: {existing}.",
-            table=self.table,
-            version=self.version,
+            at=self,
             error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_CLUSTERING" if described else "DELTA_CLUSTERING_COLUMNS_MISMATCH",
             next_step="leave clusterBy out, or describe the columns as they are." if described else step,
             problems=(f"clustering columns {provided or '(none)'} instead of {existing or '(none)'}",),
@@ -192,9 +191,7 @@ class ClusteringRules:
 
     def _refusal(self, message: str, error_class: str, *, next_step: str = "", columns: Sequence[str] = ()) -> InvalidSchemaError:
         facts: dict[str, Any] = {"columns": tuple(columns)} if columns else {}
-        return InvalidSchemaError(
-            message, table=self.table, version=self.version, error_class=error_class, next_step=next_step, **facts
-        )
+        return InvalidSchemaError(message, at=self, error_class=error_class, next_step=next_step, **facts)
 
 
 def _is_skippable(field: StructField) -> bool:

@@ -61,7 +61,7 @@ def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str
     """
     check_names(
         schema,
-        rules.table,
+        rules.table_uri,
         version=rules.version,
         column_mapping=rules.column_mapping,
         change_data_feed=rules.change_data_feed,

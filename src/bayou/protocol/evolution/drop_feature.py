@@ -215,22 +215,17 @@ def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | N
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    table: str | None
+    table_uri: str | None
     version: int | None
 
     def feature(self, message: str, kind: str, next_step: str, *names: str) -> UnsupportedFeatureError:
         return UnsupportedFeatureError(
-            message,
-            table=self.table,
-            version=self.version,
-            error_class=f"DELTA_FEATURE_DROP_{kind}",
-            next_step=next_step,
-            features=names,
+            message, at=self, error_class=f"DELTA_FEATURE_DROP_{kind}", next_step=next_step, features=names
         )
 
     def option(self, message: str, kind: str, next_step: str) -> InvalidOptionError:
         error_class = f"DELTA_FEATURE_DROP_{kind}"
-        return InvalidOptionError(message, table=self.table, version=self.version, error_class=error_class, next_step=next_step)
+        return InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step)
 
 
 def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
@@ -266,13 +261,12 @@ def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
     if feature == "checkConstraints" and constraints:
         raise InvalidOptionError(
             f"the CHECK constraints have to be dropped before their table feature: {', '.join(constraints)}",
-            table=refuse.table,
-            version=refuse.version,
+            at=refuse,
             error_class="DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",
             next_step="Run ALTER TABLE ... DROP CONSTRAINT for each of them.",
         )
     if feature == "columnMapping":
-        check_plain_names(parse_schema(metadata.schema_string), table=refuse.table, version=refuse.version)
+        check_plain_names(parse_schema(metadata.schema_string), table=refuse.table_uri, version=refuse.version)
 
 
 def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:

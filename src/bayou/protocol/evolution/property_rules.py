@@ -174,7 +174,7 @@ def _is_about_protocol(key: str) -> bool:
 class _Subject:
     """The table that errors are about."""
 
-    table: str | None
+    table_uri: str | None
     version: int | None
 
     def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
@@ -191,7 +191,7 @@ class _Subject:
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
-                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table))
+                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
             self.refuse(
                 f"{key} would be a CHECK constraint, which is no property to set",
@@ -230,8 +230,7 @@ class _Subject:
         if name not in _CANONICAL_FEATURES:
             raise UnsupportedFeatureError(
                 f"the table feature {name} is not known",
-                table=self.table,
-                version=self.version,
+                at=self,
                 error_class="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
                 next_step=_suggestion(name, _CANONICAL_FEATURES) or "Check the feature's name.",
                 features=(name,),
@@ -255,9 +254,7 @@ class _Subject:
         next_step: str = "",
         option: str | None = None,
     ) -> NoReturn:
-        raise InvalidOptionError(
-            message, table=self.table, version=self.version, error_class=error_class, next_step=next_step, option=option
-        )
+        raise InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step, option=option)
 
 
 def _suggestion(name: str, known: Mapping[str, str]) -> str:

@@ -73,8 +73,8 @@ def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: Table
             table has; or its struct, or the column that it goes behind, is not there.
     """
     added = StructType(tuple(column.field for column in columns))
-    check_types(added, rules.table, version=rules.version)
-    check_nested_void(added, rules.table, version=rules.version)
+    check_types(added, rules.table_uri, version=rules.version)
+    check_nested_void(added, rules.table_uri, version=rules.version)
     declared = from_stored(schema)
     for column in columns:
         _refuse_added(column.field, rules)
@@ -146,7 +146,7 @@ def change_column(
     declared = from_stored(schema)
     changed_type = type_at(declared, path, rules)
     if data_type is not None:
-        check_types(StructType((StructField(path[-1], data_type),)), rules.table, version=rules.version)
+        check_types(StructType((StructField(path[-1], data_type),)), rules.table_uri, version=rules.version)
         changed_type = _changed_type(changed_type, data_type, path, rules)
     parent = type_at(declared, path[:-1], rules)
     if isinstance(parent, StructType):
@@ -197,8 +197,7 @@ def _needs_column_mapping(verb: str, error_class: str, rules: TableRules) -> Uns
     return UnsupportedFeatureError(
         f"To {verb} a column, the table needs column mapping: its files have the columns under their logical names.",
         next_step="set delta.columnMapping.mode to name.",
-        table=rules.table,
-        version=rules.version,
+        at=rules,
         error_class=error_class,
         features=("columnMapping",),
     )

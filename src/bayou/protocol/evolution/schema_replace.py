@@ -37,7 +37,7 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
         raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED")
     given = from_stored(columns)
     check_new_names(given, rules, "REPLACING_COLUMNS", schema)
-    check_types(given, rules.table, version=rules.version)
+    check_types(given, rules.table_uri, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
     gone = [(name,) for name in schema.names if replaced.field(name) is None]
     refuse_dropped_layout(gone, replaced, rules)

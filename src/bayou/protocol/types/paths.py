@@ -24,7 +24,7 @@ class TableRules:
     """What the changes that a table's schema may see depend on.
 
     Attributes:
-        table: the table's path or URI, for errors.
+        table_uri: the table's path or URI, for errors.
         version: its version, for errors.
         column_mapping: whether files have physical names, so that logical ones can change and go.
         type_widening: whether the table enables type widening.
@@ -33,7 +33,7 @@ class TableRules:
         clustering_columns: the logical paths of its clustering columns.
     """
 
-    table: str | None = None
+    table_uri: str | None = None
     version: int | None = None
     column_mapping: bool = False
     type_widening: bool = False
@@ -43,9 +43,7 @@ class TableRules:
 
     def refusal(self, message: str, error_class: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
         """An error about a change of the table's schema, to be raised."""
-        return InvalidSchemaError(
-            message, next_step=next_step, table=self.table, version=self.version, error_class=error_class, **facts
-        )
+        return InvalidSchemaError(message, next_step=next_step, at=self, error_class=error_class, **facts)
 
 
 def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:

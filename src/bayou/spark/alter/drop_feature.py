@@ -182,8 +182,7 @@ def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Sn
     if found:
         raise UnsupportedFeatureError(
             f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
             next_step="Drop it again.",
             features=(plan.feature,),

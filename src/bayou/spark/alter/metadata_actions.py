@@ -62,7 +62,7 @@ def table_rules(snapshot: Snapshot) -> TableRules:
     """What the changes that a table's schema may see depend on."""
     configuration = snapshot.metadata.configuration
     return TableRules(
-        table=snapshot.table_uri,
+        table_uri=snapshot.table_uri,
         version=snapshot.version,
         column_mapping=mapping_mode(configuration) != "none",
         type_widening=properties.ENABLE_TYPE_WIDENING.read(configuration),

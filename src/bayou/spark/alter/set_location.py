@@ -69,8 +69,7 @@ def _check_same(here: Snapshot, there: Snapshot) -> None:
     raise InvalidSchemaError(
         "The schema of the new Delta location is different than the current table schema.\n"
         f"original schema: {_described(here)}\ndestination schema: {_described(there)}",
-        table=there.table_uri,
-        version=there.version,
+        at=there,
         error_class="DELTA_SET_LOCATION_SCHEMA_MISMATCH",
         next_step=f"if this is intended, drop the name and create it there, or set {_BYPASS}=true.",
     )

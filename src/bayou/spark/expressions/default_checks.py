@@ -88,7 +88,7 @@ def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot)
 def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:
     what, nothing = f"the default of column {field.name!r}", StructType()
     found = parsed(jvm, java_session(spark), expression)
-    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table), version=rules.version)
+    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table_uri), version=rules.version)
     wanted = sql_type(field.type)
     # One row that is known before the query runs, so that no job runs for it.
     row = spark.sql("select 1 as one")

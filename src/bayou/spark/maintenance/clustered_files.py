@@ -131,8 +131,7 @@ def order_of(
     if is_full and not columns:
         raise UnsupportedFeatureError(
             "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
             features=("OPTIMIZE FULL without clustering columns",),
             next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
@@ -152,8 +151,7 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
     if where:
         raise UnsupportedFeatureError(
             f"OPTIMIZE of a table with clustering takes no partition predicates. Please remove the predicates: {', '.join(where)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
             features=("clustering",),
             next_step="leave the condition out, or choose files with whereFiles.",
@@ -161,8 +159,7 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
     if z_order:
         raise UnsupportedFeatureError(
             f"OPTIMIZE of a table with clustering takes no ZORDER BY. Please remove ZORDER BY ({', '.join(z_order)}).",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
             features=("clustering",),
             next_step="use executeCompaction, which clusters by the table's clustering columns.",

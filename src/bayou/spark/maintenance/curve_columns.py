@@ -75,8 +75,7 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
         if not fields:
             raise InvalidSchemaError(
                 f"Couldn't find column {name_of(path)} in {list(schema.names)}, by which the rows are to be put in order.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
                 columns=(name_of(path),),
                 next_step="name the clustering columns again with DeltaTable.clusterBy.",
@@ -87,8 +86,7 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
             shown = f"{name_of(path)} : {type_text(fields[-1].type).upper()}"
             raise UnsupportedFeatureError(
                 f"Rows cannot be put in order by the column {shown}, whose type has no order.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
                 features=(f"order of {type_text(fields[-1].type)}",),
                 next_step="leave the column out.",
@@ -147,8 +145,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     if without and settings.get(_CHECK, "true").lower() != "false":
         raise InvalidSchemaError(
             f"Z-Ordering on [{', '.join(without)}] would be ineffective: files have no statistics of these columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS",
             columns=tuple(without),
             next_step=f"name the columns in delta.dataSkippingStatsColumns, or set {_CHECK} to false.",
@@ -167,8 +164,7 @@ def _parsed(text: str, snapshot: Snapshot) -> tuple[str, ...]:
         message = f"{text!r} is not the path of one column."
         raise InvalidOptionError(
             message,
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="PARSE_SYNTAX_ERROR",
             option="zOrderBy",
             next_step="put backticks around names that are no identifiers.",
@@ -179,8 +175,7 @@ def _parsed(text: str, snapshot: Snapshot) -> tuple[str, ...]:
 def _refused(message: str, error_class: str, snapshot: Snapshot, column: str) -> InvalidOptionError:
     return InvalidOptionError(
         message,
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=error_class,
         option="zOrderBy",
         column=column,

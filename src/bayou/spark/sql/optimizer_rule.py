@@ -236,9 +236,4 @@ def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
     problems = list(incompatible(wanted, snapshot.schema))
     if problems:
         message = f"The table's schema changed after this DataFrame was made: {'; '.join(problems)}."
-        raise SchemaChangedError(
-            message,
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="make the DataFrame again from the table.",
-        )
+        raise SchemaChangedError(message, at=snapshot, next_step="make the DataFrame again from the table.")

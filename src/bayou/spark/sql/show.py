@@ -86,8 +86,7 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
 def _refused(snapshot: Snapshot, message: str, what: str) -> InvalidOptionError:
     return InvalidOptionError(
         message,
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=f"DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_{what}",
         next_step=f"the table is partitioned by {list(snapshot.partition_columns) or 'nothing'}.",
     )

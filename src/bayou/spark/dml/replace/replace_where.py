@@ -51,8 +51,7 @@ def rows_of_condition(
             "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
             error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
             option=REPLACE_WHERE,
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
         )
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
     return ReplacedRows.of(change, rule, data_change=request.data_change)
@@ -67,8 +66,7 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
     except (ParseException, ValueError) as error:
         raise InvalidOptionError(
             f"Cannot recognize the predicate '{text}': {reason_of(error)}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
             option=REPLACE_WHERE,
             next_step="give a SQL condition over the table's columns.",

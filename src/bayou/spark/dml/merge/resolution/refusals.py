@@ -34,8 +34,7 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
         is_search = name == "search"
         raise SchemaMismatchError(
             f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             problems=("not a boolean",),
         )
@@ -106,8 +105,7 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
     """
     return SchemaMismatchError(
         f"{message} given columns {', '.join(names)}.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
         next_step=next_step,
         problems=(message,),
@@ -118,8 +116,7 @@ def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject,
     """The error of what no condition of a MERGE takes."""
     return UnsupportedFeatureError(
         f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=error_class,
         features=[what],
         next_step="compute it in the source first.",
