@@ -12,13 +12,27 @@ What a log holds may be of any length: values in texts are cut here, and attribu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
+
+from bayou.error_states import state_of
 
 # Other modules take them from here: whoever makes an error needs them.
 from bayou.error_texts import redact_text as redact_text  # noqa: PLC0414
 from bayou.error_texts import redact_uri as redact_uri  # noqa: PLC0414
 from bayou.error_texts import sample as sample  # noqa: PLC0414
 from bayou.error_texts import shortened as shortened  # noqa: PLC0414
+
+
+class Located(Protocol):
+    """A version of a table, which an error can be about."""
+
+    @property
+    def table_uri(self) -> str | None:
+        """The table's path or URI, or None."""
+
+    @property
+    def version(self) -> int | None:
+        """The version, or None."""
 
 
 class DeltaError(Exception):
@@ -30,26 +44,27 @@ class DeltaError(Exception):
         table: the table's path or URI, redacted, where a table is concerned.
         version: the table version, where one is concerned.
         file: the file that is at fault, relative to the table, where there is one.
-        error_class: the name of delta-spark's error class for this case, or None.
-        sql_state: the SQLSTATE that goes with it, or None.
+        error_class: the name of delta-spark's error class for this case, or None. `sql_state` follows from it.
         facts: further facts by name; each is an attribute too.
     """
 
     error_class: str | None = None
-    sql_state: str | None = None
 
     def __init__(
         self,
         message: str,
         *,
         next_step: str = "",
+        at: Located | None = None,
         table: str | None = None,
         version: int | None = None,
         file: str | None = None,
         error_class: str | None = None,
-        sql_state: str | None = None,
         **facts: Any,
     ) -> None:
+        """Make an error. `at` gives it its table and version, instead of `table` and `version`."""
+        if at is not None:
+            table, version = at.table_uri, at.version
         self.message = shortened(redact_text(message))
         self.next_step = shortened(redact_text(next_step))
         self.table = None if table is None else redact_uri(table)
@@ -57,8 +72,6 @@ class DeltaError(Exception):
         self.file = None if file is None else redact_uri(file)
         if error_class is not None:
             self.error_class = error_class
-        if sql_state is not None:
-            self.sql_state = sql_state
         self.facts = facts
         for name, value in facts.items():
             setattr(self, name, value)
@@ -76,6 +89,11 @@ class DeltaError(Exception):
         ]
         text = f"{head} ({', '.join(where)})" if where else head
         return f"{text} Next: {self.next_step}" if self.next_step else text
+
+    @property
+    def sql_state(self) -> str | None:
+        """The SQLSTATE of the error class, or None."""
+        return state_of(self.error_class)
 
     def getErrorClass(self) -> str | None:  # noqa: N802  (PySpark's name)
         """The error class, under PySpark's name for it (`getCondition` from Spark 4.0 on)."""
@@ -97,84 +115,72 @@ class TableNotFoundError(DeltaError, FileNotFoundError):
     """There is no Delta table at the path."""
 
     error_class = "DELTA_TABLE_NOT_FOUND"
-    sql_state = "42P01"
 
 
 class PathNotFoundError(TableNotFoundError):
     """There is nothing at all at the path. delta-spark lets Spark say so, and programs look for Spark's words."""
 
     error_class = "PATH_NOT_FOUND"
-    sql_state = "42K03"
 
 
 class TableExistsError(DeltaError, FileExistsError):
     """A table is already there, and the call asked for a new one."""
 
     error_class = "DELTA_PATH_EXISTS"
-    sql_state = "42K04"
 
 
 class CorruptLogError(DeltaError, ValueError):
     """The log holds something that no writer may write, or lacks something that it must hold."""
 
     error_class = "DELTA_STATE_RECOVER_ERROR"
-    sql_state = "XXKDS"
 
 
 class VersionGapError(CorruptLogError):
     """Commits are missing between two versions of the log that are there."""
 
     error_class = "DELTA_VERSIONS_NOT_CONTIGUOUS"
-    sql_state = "KD00C"
 
 
 class ChecksumMismatchError(CorruptLogError):
     """The version checksum file and the replayed state disagree."""
 
     error_class = "DELTA_TXN_LOG_FAILED_INTEGRITY"
-    sql_state = "XXKDS"
 
 
 class DeletionVectorError(CorruptLogError):
     """A deletion vector cannot be read, or is not what its descriptor says."""
 
     error_class = "DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH"
-    sql_state = "XXKDS"
 
 
 class DataFileNotFoundError(DeltaError, FileNotFoundError):
     """A data file that the log names is not there."""
 
     error_class = "DELTA_FILE_NOT_FOUND_DETAILED"
-    sql_state = "42K03"
 
 
 class UnreadableDataFileError(DeltaError, OSError):
     """A data file that the log names is there, and cannot be read: it is damaged, or the store does not give it."""
 
     error_class = "FAILED_READ_FILE"
-    sql_state = "KD001"
 
 
 class UnsupportedFeatureError(DeltaError, NotImplementedError):
     """The table asks for something that bayou does not do; the features are in `features`."""
 
     error_class = "DELTA_UNSUPPORTED_FEATURES_FOR_READ"
-    sql_state = "56038"
 
 
 class UnsupportedProtocolError(UnsupportedFeatureError):
     """The table's protocol version is above every known one."""
 
     error_class = "DELTA_INVALID_PROTOCOL_VERSION"
-    sql_state = "KD004"
 
 
 class TimeTravelError(DeltaError, ValueError):
     """The version or timestamp asked for cannot be read."""
 
     error_class = "DELTA_VERSION_NOT_FOUND"
-    sql_state = "22003"
 
 
 class VersionNotFoundError(TimeTravelError):
@@ -185,49 +191,42 @@ class TimestampOutOfRangeError(TimeTravelError):
     """The timestamp lies before the first or after the last readable commit."""
 
     error_class = "DELTA_TIMESTAMP_GREATER_THAN_COMMIT"
-    sql_state = "42816"
 
 
 class InvalidTimestampError(TimeTravelError):
     """The text is no timestamp."""
 
     error_class = "DELTA_TIMESTAMP_INVALID"
-    sql_state = "42816"
 
 
 class InvalidOptionError(DeltaError, ValueError):
     """An option has a value that it cannot have, or is given beside one that excludes it."""
 
     error_class = "DELTA_ILLEGAL_OPTION"
-    sql_state = "42616"
 
 
 class InvalidSchemaError(DeltaError, ValueError):
     """A schema cannot be a table's schema, or cannot be understood."""
 
     error_class = "DELTA_SCHEMA_NOT_SET"
-    sql_state = "KD008"
 
 
 class SqlSyntaxError(InvalidSchemaError):
     """The SQL text of a column or a type is none."""
 
     error_class = "PARSE_SYNTAX_ERROR"
-    sql_state = "42601"
 
 
 class SchemaMismatchError(DeltaError, ValueError):
     """The rows to write do not have the table's schema."""
 
     error_class = "DELTA_METADATA_MISMATCH"
-    sql_state = "42KDG"
 
 
 class SchemaChangedError(DeltaError, RuntimeError):
     """The table's schema changed, incompatibly, after the DataFrame was made."""
 
     error_class = "DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS"
-    sql_state = "KD007"
 
 
 class ConcurrentModificationError(DeltaError, RuntimeError):
@@ -245,7 +244,6 @@ class ConcurrentModificationError(DeltaError, RuntimeError):
     """
 
     error_class = "DELTA_CONCURRENT_WRITE"
-    sql_state = "2D521"
 
 
 class ConcurrentWriteException(ConcurrentModificationError):
@@ -292,7 +290,6 @@ class InvalidCommitError(DeltaError, ValueError):
     """The actions of a commit contradict each other, or the table."""
 
     error_class = "DELTA_DUPLICATE_ACTIONS_FOUND"
-    sql_state = "2D521"
 
 
 class TransactionStateError(DeltaError, RuntimeError):
@@ -303,7 +300,6 @@ class AppendOnlyError(DeltaError, RuntimeError):
     """The table only takes appends, and the commit removes rows."""
 
     error_class = "DELTA_CANNOT_MODIFY_APPEND_ONLY"
-    sql_state = "42809"
 
 
 class StorageError(DeltaError, OSError):
@@ -341,7 +337,6 @@ class ConstraintViolationError(DeltaError, ValueError):
     """
 
     error_class = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
-    sql_state = "23001"
 
 
 class CastOverflowError(DeltaError, ArithmeticError):
@@ -354,7 +349,6 @@ class CastOverflowError(DeltaError, ArithmeticError):
     """
 
     error_class = "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE"
-    sql_state = "22003"
 
 
 class MultipleMatchesError(DeltaError, ValueError):
@@ -367,7 +361,6 @@ class MultipleMatchesError(DeltaError, ValueError):
     """
 
     error_class = "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE"
-    sql_state = "21506"
 
 
 class StreamingSourceError(DeltaError, RuntimeError):
@@ -379,4 +372,3 @@ class StreamingSourceError(DeltaError, RuntimeError):
     """
 
     error_class = "DELTA_INVALID_SOURCE_OFFSET_FORMAT"
-    sql_state = "XXKDS"

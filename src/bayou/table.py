@@ -374,7 +374,6 @@ def _check_settings(settings: Mapping[str, str], path: str) -> None:
             f"[{','.join(_FILE_SYSTEM)}] but got {', '.join(others)}",
             table=path,
             error_class="DELTA_TABLE_FOR_PATH_UNSUPPORTED_HADOOP_CONF",
-            sql_state="0AKDC",
             option=others[0],
             next_step="leave the others out, or set them on the session.",
         )

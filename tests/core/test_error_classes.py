@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every error that names one of delta-spark's error classes has the SQLSTATE that goes with it, and no class is made up.
+"""Every error class that the sources name has the SQLSTATE of Spark or delta-spark, and no class is made up.
 
 `error_states.json` holds the facts: the error classes of delta-spark 4.4 by their SQLSTATE. A class with a dot is a kind of the
 class before the dot, and has its state.
@@ -9,130 +9,122 @@ from __future__ import annotations
 
 import ast
 import json
-from itertools import pairwise
+import re
 from pathlib import Path
 
-from tests.support.sources import FILES, SOURCE, nodes_of, text_of
+import pytest
+from tests.support.sources import FILES, nodes_of
 
 from bayou import errors
+from bayou.error_states import STATES
 
-STATES = {
+OF_DELTA = {
     name: state for state, names in json.loads(Path(__file__).with_name("error_states.json").read_text()).items() for name in names
 }
-OF_NOBODY = {"DELTA_DELETION_VECTOR_FILE_NOT_FOUND", "DELTA_FILE_NOT_FOUND_DETAILED", "DELTA_INVALID_PATH"}
+OF_NOBODY = {
+    "DELTA_DELETION_VECTOR_FILE_NOT_FOUND": "XXKDS",
+    "DELTA_FILE_NOT_FOUND_DETAILED": "42K03",
+    "DELTA_INVALID_PATH": "2D521",
+}
 """Classes that delta-spark raises without listing them, or raised once."""
 OF_SPARK = {
     "AMBIGUOUS_REFERENCE": "42704",
     "ARITHMETIC_OVERFLOW": "22003",
     "CANNOT_UP_CAST_DATATYPE": "42846",
     "DATATYPE_MISMATCH": "42K09",
+    "DUPLICATE_CLAUSES": "42614",
+    "DUPLICATE_KEY": "23505",
     "EXPECT_TABLE_NOT_VIEW": "42809",
     "FAILED_READ_FILE": "KD001",
+    "GENERATED_COLUMN_WITH_DEFAULT_VALUE": "42623",
+    "INVALID_DEFAULT_VALUE": "42623",
+    "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE": "42K0E",
     "NON_FOLDABLE_ARGUMENT": "42K08",
+    "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE": "0A000",
     "NUMERIC_VALUE_OUT_OF_RANGE": "22003",
     "PARSE_SYNTAX_ERROR": "42601",
     "PATH_NOT_FOUND": "42K03",
+    "SPECIFY_CLUSTER_BY_WITH_BUCKETING_IS_NOT_ALLOWED": "42908",
+    "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED": "42908",
     "TABLE_OR_VIEW_ALREADY_EXISTS": "42P07",
     "TABLE_OR_VIEW_NOT_FOUND": "42P01",
     "UNBOUND_SQL_PARAMETER": "42P02",
 }
+KNOWN = OF_DELTA | OF_SPARK | OF_NOBODY
 
 
-def nodes_with(part):
-    """The nodes of the files that hold a text, each with the name of its file."""
+def texts():
+    """Each text of the sources; an f-string is a pattern for its placeholders."""
     for file in FILES:
-        if part in text_of(file):
-            for node in nodes_of(file):
-                yield str(file.relative_to(SOURCE)), node
+        for node in nodes_of(file):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield f"{file.name}:{node.lineno}", node.value
+            elif isinstance(node, ast.JoinedStr):
+                yield f"{file.name}:{node.lineno}", pattern(node)
 
 
-def calls():
-    """Each call that names an error class, with the nodes of its arguments."""
-    for file, node in nodes_with("error_class"):
-        if isinstance(node, ast.Call):
-            given = {each.arg: each.value for each in node.keywords}
-            if "error_class" in given:
-                yield f"{file}:{node.lineno}", node.func, given["error_class"], given.get("sql_state")
+def pattern(node):
+    return "".join(str(each.value) if isinstance(each, ast.Constant) else "[A-Z_]*" for each in node.values)
 
 
-def state_of(error_class):
-    name = error_class.partition(".")[0]
-    return STATES.get(name) or OF_SPARK.get(name)
+def classes_named():
+    """The error classes in arguments and class attributes named `error_class`; a class that is put together is a pattern."""
+    for file in FILES:
+        for node in nodes_of(file):
+            is_argument = isinstance(node, ast.keyword) and node.arg == "error_class"
+            is_attribute = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "error_class"
+            given = node.value if is_argument or is_attribute else None
+            for each in (given.body, given.orelse) if isinstance(given, ast.IfExp) else (given,):
+                if isinstance(each, ast.JoinedStr):
+                    yield f"{file.name}:{each.lineno}", pattern(each)
+                elif isinstance(each, ast.Constant) and each.value is not None:
+                    yield f"{file.name}:{each.lineno}", each.value
 
 
-def own_state(function):
-    """The state that errors of a class have where none is named."""
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return getattr(getattr(errors, name, None), "sql_state", None)
+def test_the_states_are_those_of_spark_and_delta():
+    assert {name: KNOWN.get(name) for name in STATES} == STATES
 
 
-def test_the_states_of_errors_are_those_of_their_classes():
-    wrong, checked = [], 0
-    for where, function, error_class, sql_state in calls():
-        if not isinstance(error_class, ast.Constant) or error_class.value in OF_NOBODY or not isinstance(error_class.value, str):
-            continue
-        found = own_state(function) if sql_state is None else getattr(sql_state, "value", None)
-        if isinstance(sql_state, ast.expr) and not isinstance(sql_state, ast.Constant):
-            continue
-        checked += 1
-        if found != state_of(error_class.value):
-            wrong.append(f"{where}: {error_class.value} has {state_of(error_class.value)}, and the error {found}")
-    assert wrong == []
-    assert checked > 100
+def test_every_class_that_an_error_is_given_has_a_state():
+    found = list(classes_named())
+    assert [each for each in found if not any(re.fullmatch(each[1].partition(".")[0], name) for name in STATES)] == []
+    assert len({each for _, each in found}) > 150
 
 
-def test_the_state_that_follows_a_class_is_that_of_the_class():
-    """Among arguments and in tables."""
-    wrong, checked = [], 0
-    for file, node in nodes_with("DELTA_"):
-        row = node.args if isinstance(node, ast.Call) else getattr(node, "elts", [])
-        for error_class, state in pairwise(getattr(each, "value", None) for each in row):
-            known = state_of(error_class) if isinstance(error_class, str) and is_class(error_class) else None
-            if known is None or not isinstance(state, str) or " " in state:
-                continue
-            checked += 1
-            if state != known:
-                wrong.append(f"{file}:{node.lineno}: {error_class} has {known}, and the error {state}")
-    assert wrong == []
-    assert checked > 50
+def test_every_class_of_delta_that_the_sources_name_has_a_state():
+    """Also those that stand somewhere else than in an error."""
+    assert [(where, text) for where, text in texts() if (name := text.partition(".")[0]) in OF_DELTA and name not in STATES] == []
 
 
-def test_a_class_that_is_worked_out_comes_with_its_state():
-    assert [
-        where
-        for where, function, error_class, sql_state in calls()
-        if not isinstance(error_class, ast.Constant) and sql_state is None and own_state(function) is None and is_raised(function)
-    ] == []
-
-
-def is_raised(function):
-    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-    return isinstance(getattr(errors, name, None), type)
-
-
-def test_errors_have_the_states_of_the_classes_that_they_have_by_themselves():
-    found = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.DeltaError)]
-    named = [each for each in found if each.error_class and each.error_class not in OF_NOBODY]
-    assert {each.__name__: each.sql_state for each in named} == {each.__name__: state_of(each.error_class) for each in named}
-    assert len(named) > 20
+def test_the_table_has_no_class_that_no_source_names():
+    named = {text.partition(".")[0] for _, text in texts()}
+    patterns = {each for each in named if "[A-Z_]*" in each and re.fullmatch(r"[A-Z_*\[\]-]+", each) and re.match("[A-Z]", each)}
+    assert [name for name in STATES if name not in named and not any(re.fullmatch(each, name) for each in patterns)] == []
 
 
 def test_no_error_class_is_made_up():
-    """Also those that stand somewhere else than in a call, and the beginnings of those that are put together."""
+    """Also those that stand somewhere else than in an error, and the beginnings of those that are put together."""
     unknown = []
-    for file, node in nodes_with("DELTA_"):
-        if isinstance(node, ast.JoinedStr):
-            first = node.values[0]
-            if isinstance(first, ast.Constant) and str(first.value).startswith("DELTA_"):
-                known = [name for name in STATES if name.startswith(str(first.value).partition(".")[0])]
-                unknown += [] if known else [f"{file}:{node.lineno}: {first.value}..."]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and is_class(node.value):
-            name = node.value.partition(".")[0]
-            whole = name in STATES or name in OF_NOBODY or node.value in OF_NOBODY
-            part = any(known.startswith(node.value) for known in STATES)
-            unknown += [] if whole or part else [f"{file}:{node.lineno}: {node.value}"]
+    for where, text in texts():
+        name = text.partition("[")[0].partition(".")[0]
+        if is_class(name) and name not in KNOWN and not any(known.startswith(name) for known in KNOWN):
+            unknown.append((where, text))
     assert unknown == []
 
 
 def is_class(text):
-    return text.startswith("DELTA_") and text.replace("_", "").replace(".", "").isalnum() and text.upper() == text
+    return text.startswith("DELTA_") and text.replace("_", "").isalnum() and text.upper() == text
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (errors.DeltaError("x"), None),
+        (errors.DeltaError("x", error_class="NO_SUCH_CLASS"), None),
+        (errors.DeltaError("x", error_class="DELTA_METADATA_MISMATCH"), "42KDG"),
+        (errors.TableNotFoundError("x"), "42P01"),
+        (errors.TableNotFoundError("x", error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"), "42K09"),
+    ],
+)
+def test_an_error_has_the_state_of_its_class(error, state):
+    assert (error.sql_state, error.getSqlState()) == (state, state)

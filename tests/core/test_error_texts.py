@@ -15,6 +15,7 @@ from tests.support.sources import FILES, SOURCE, nodes_in, nodes_of
 from bayou import errors
 from bayou.error_texts import LONGEST_TEXT, redact_text, sample, shortened
 from bayou.log.events import HookFailedEvent
+from bayou.protocol.types.paths import TableRules
 
 CLASSES = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.DeltaError)]
 LONG = 40_000
@@ -149,3 +150,10 @@ def test_no_error_is_caught_where_it_is_raised():
         and any(isinstance(each, ast.Raise) for statement in node.body for each in ast.walk(statement))
     ]
     assert wrong == []
+
+
+def test_an_error_takes_its_table_and_version_from_what_it_is_about():
+    error = errors.InvalidOptionError("no", at=TableRules("s3a://key:secret@bucket/t", 3))
+    assert (error.table, error.version) == (redact_text("s3a://key:secret@bucket/t"), 3)
+    assert str(error) == str(errors.InvalidOptionError("no", table="s3a://key:secret@bucket/t", version=3))
+    assert errors.InvalidOptionError("no", at=None, table="/t").table == "/t"

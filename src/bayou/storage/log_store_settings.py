@@ -67,7 +67,6 @@ def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = 
             "a log store for all schemes and log stores for single schemes are both set: "
             + ", ".join(f"spark.delta.logStore.{name}" for name in sorted(settings)),
             error_class="DELTA_INVALID_LOGSTORE_CONF",
-            sql_state="F0000",
             next_step="Set only one of the two kinds.",
         )
     wanted = None if scheme is None else scheme.lower()
@@ -88,7 +87,6 @@ def _settings(conf: Mapping[str, str]) -> dict[str, str]:
                 raise StorageError(
                     f"spark.{_PREFIXES[1]}{name} = {settings[name]} and {key} = {value} contradict each other",
                     error_class="DELTA_INCONSISTENT_LOGSTORE_CONFS",
-                    sql_state="F0000",
                     next_step="Set one of them, or both to the same value.",
                 )
     return settings
@@ -140,7 +138,6 @@ def _refused(class_name: str, scheme: str | None) -> StorageError:
     return StorageError(
         f"the log store {class_name} is not honored{'' if scheme is None else f' for the scheme {scheme!r}'}: {why}",
         error_class="DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION",
-        sql_state="0AKDC",
         next_step=f"Unset spark.delta.logStore.{key}, or write with delta-spark only."
         if scheme is None
         else f"Bring a store that works beside it, bayou.storage.register({scheme!r}, factory), or write with delta-spark only.",

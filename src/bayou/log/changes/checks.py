@@ -57,7 +57,6 @@ def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelE
         table=table,
         version=version,
         error_class="DELTA_MISSING_CHANGE_DATA",
-        sql_state="KD002",
         next_step=f"Give a range in which {key} is true throughout; the history says when it was set. To record changes"
         f" from now on, set {key} to true.",
         start=first,
@@ -158,7 +157,6 @@ class RangeCheck:
             table=self._table,
             version=version,
             error_class=f"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_{'SCHEMA_CHANGE' if is_change else 'DATA_SCHEMA'}",
-            sql_state="0AKDC",
             next_step=next_step,
             features=("changeDataFeed",),
             start=first,

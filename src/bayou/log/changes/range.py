@@ -86,7 +86,6 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
             f"the change feed's range from start {start} to end {end} was invalid: the end cannot be before the start",
             table=table,
             error_class="DELTA_INVALID_CDC_RANGE",
-            sql_state="22003",
             next_step="Give an end that is not before the start.",
             start=start,
             end=end,
@@ -163,7 +162,6 @@ def check_bounds(bounds: ChangeBounds, table: str) -> None:
                 f"multiple {side} arguments were provided for the change feed",
                 table=table,
                 error_class="DELTA_MULTIPLE_CDC_BOUNDARY",
-                sql_state="42614",
                 next_step=f"Give one of {side}Timestamp and {side}Version.",
             )
         arguments.optional_integer(version, f"{side}Version", table=table)
@@ -172,7 +170,6 @@ def check_bounds(bounds: ChangeBounds, table: str) -> None:
             "no startingVersion or startingTimestamp was provided for the change feed",
             table=table,
             error_class="DELTA_NO_START_FOR_CDC_READ",
-            sql_state="42601",
             next_step="Give one of them.",
         )
 
@@ -183,7 +180,6 @@ def _start_after_latest(table: str, start: int, latest: int) -> VersionNotFoundE
         table=table,
         version=start,
         error_class="DELTA_CDC_START_VERSION_AFTER_LATEST",
-        sql_state="22003",
         next_step=f"Start at a version up to {latest}; with {OUT_OF_RANGE_CONF} set to true there are no rows instead.",
         earliest=None,
         latest=latest,

@@ -119,8 +119,7 @@ class CheckpointContents:
         if found != self.files.num_files:
             raise CorruptLogError(
                 f"the snapshot has {self.files.num_files} files, and {found} were found for its checkpoint",
-                table=self.table_uri,
-                version=self.version,
+                at=self,
                 error_class="DELTA_CHECKPOINT_SNAPSHOT_MISMATCH",
                 next_step="Open the table again; its base checkpoint may have been replaced.",
             )

@@ -109,8 +109,7 @@ def _check_protocol(snapshot: Snapshot) -> None:
     if version > MAX_WRITER_VERSION:
         raise UnsupportedProtocolError(
             f"the table needs writer version {version}; bayou knows up to {MAX_WRITER_VERSION}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="Write the checkpoint with the engine that created the table.",
             features=(),
             required=version,
@@ -120,8 +119,7 @@ def _check_protocol(snapshot: Snapshot) -> None:
     if unknown:
         raise UnsupportedFeatureError(
             f"a checkpoint could lose what these features put into the log: {', '.join(unknown)}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
             next_step="Write the checkpoint with an engine that supports all of these.",
             features=unknown,
@@ -135,8 +133,7 @@ def _check_sizes(snapshot: Snapshot, part_size: int | None, sidecar_actions: int
     if part_size is not None and _has_v2(snapshot):
         raise InvalidOptionError(
             "a table with the feature v2Checkpoint must not have multi-part checkpoints",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="Leave part_size out, or set delta.checkpointPolicy to v2 for a checkpoint with sidecars.",
         )
 

@@ -30,8 +30,7 @@ def verify_checksum(snapshot: Snapshot) -> bool:
     shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
     raise ChecksumMismatchError(
         f"the checksum of the version disagrees with its log: {shown}",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         file=known.path,
         next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
         mismatches=wrong,

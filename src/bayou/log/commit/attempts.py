@@ -193,7 +193,6 @@ class CommitLoop:
             version=version,
             file=commit_path(version),
             error_class="DELTA_INVALID_COMMITTED_VERSION",
-            sql_state="XXKDS",
             next_step="The commit stands: do not write the rows again. Find out why the store lists old contents first.",
             outcome="committed",
             txn_id=self._provenance.txn_id,
@@ -240,7 +239,6 @@ class CommitLoop:
             f"{self._provenance.operation} lost {attempts} races for the next version",
             table=self._log.table_uri,
             error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
-            sql_state="40000",
             next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
             **_NO_ONE_TO_BLAME,
         )

@@ -64,7 +64,6 @@ def check_staged(
             table=table,
             version=base.version + 1,
             error_class="DELTA_METADATA_ABSENT",
-            sql_state="XXKDS",
             next_step="Add both actions to the commit.",
         )
     version = base.version if base.version >= 0 else None
@@ -94,7 +93,6 @@ def _check_numbers(staged: StagedActions, table: str) -> None:
                 f"{name} of {of!r} is {value!r:.60}, and should be a whole number from {lowest} to {limit - 1}",
                 table=table,
                 error_class="NUMERIC_VALUE_OUT_OF_RANGE",
-                sql_state="22003",
                 next_step="The log's readers and checkpoints hold no other numbers.",
             )
 
@@ -230,7 +228,6 @@ def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> 
                 f"{files} partition values for {sorted(values)}, and the table is partitioned by {sorted(wanted)}",
                 table=table,
                 error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-                sql_state="XXKDS",
                 next_step="Give each file a value, which may be null, for each partition column.",
             )
 

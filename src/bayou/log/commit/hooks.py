@@ -253,7 +253,6 @@ def _manifests_failed(committed: CommittedVersion, error: Exception) -> StorageE
         table=committed.log.table_uri,
         version=committed.version,
         error_class="DELTA_POST_COMMIT_HOOK_FAILED",
-        sql_state="2DKD0",
         next_step="The commit stands: do not write the rows again. Remove the cause, and write the manifests with "
         "`bayou manifest TABLE`.",
         outcome="committed",

@@ -34,7 +34,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
             table=table,
             version=base.version,
             error_class="DELTA_METADATA_MISMATCH",
-            sql_state="42KDG",
         )
     schema = parse_schema(metadata.schema_string)
     for name in metadata.partition_columns:
@@ -43,7 +42,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 f"the partition column {name!r} is not among the columns {list(schema.names)}",
                 table=table,
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
-                sql_state="42703",
             )
     hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
     taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
@@ -53,7 +51,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
             table=table,
             version=base.version,
             error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-            sql_state="42000",
             next_step="choose another name.",
             columns=(taken[0],),
         )
@@ -63,7 +60,6 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
                 f"the property {key} puts the table's commits under a catalog, which bayou does not do",
                 table=table,
                 error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-                sql_state="56038",
             )
 
 
@@ -82,7 +78,6 @@ def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_fea
             table=table,
             version=base.version if base.version >= 0 else None,
             error_class="DELTA_INVALID_PROTOCOL_VERSION",
-            sql_state="KD004",
             next_step="Make protocols with bayou.protocol.features.protocol_rules.",
         )
     if base.protocol is not None:
@@ -112,7 +107,6 @@ def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata
                 table=table,
                 version=version,
                 error_class=error.error_class,
-                sql_state=error.sql_state,
                 next_step="Commit a protocol with these features, too (protocol_rules.upgraded makes one).",
                 **error.facts,
             ) from error
@@ -129,7 +123,6 @@ def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata
                 table=table,
                 version=version,
                 error_class=error_class,
-                sql_state="0A000",
                 next_step=f"Add it with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported').",
                 features=(feature,),
             )

@@ -57,7 +57,6 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
                 version=snapshot.version,
                 file=remove.path,
                 error_class="DELTA_FILE_TO_OVERWRITE_NOT_FOUND",
-                sql_state="42K03",
                 next_step="Remove files with Transaction.remove_files(files), or copy each file's deletion vector.",
             )
     for path, add in adds.items():
@@ -102,7 +101,6 @@ def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = Fa
             f"the file {add.path} has a deletion vector, and its statistics claim to be tight",
             table=table,
             error_class="DELTA_ADDING_DELETION_VECTORS_WITH_TIGHT_BOUNDS_DISALLOWED",
-            sql_state="42000",
         )
 
 

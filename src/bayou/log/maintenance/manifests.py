@@ -149,7 +149,6 @@ def _check_mapping(metadata: Metadata, table: str, version: int | None) -> None:
             table=table,
             version=version,
             error_class="DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
-            sql_state="0AKDC",
             features=("columnMapping",),
         )
 
@@ -168,7 +167,6 @@ def _has_vectors(table: str, version: int | None) -> UnsupportedFeatureError:
         table=table,
         version=version,
         error_class="DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS",
-        sql_state="0A000",
         next_step="Set delta.enableDeletionVectors to false, and have the files with deleted rows written anew (REORG).",
         features=("deletionVectors",),
     )
@@ -181,7 +179,6 @@ def _refused_property(table: str, version: int | None) -> UnsupportedFeatureErro
         table=table,
         version=version,
         error_class="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.EXISTING_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
-        sql_state="0A000",
         next_step="Have the files with deleted rows written anew (REORG) first.",
         features=("deletionVectors",),
     )

@@ -182,20 +182,16 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
     if source.version != log.update().version:
         raise UnsupportedFeatureError(
             f"The table cannot be replaced by a clone of its own version {source.version}.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            sql_state="0AKDC",
             next_step="Restore the version, with restoreToVersion().",
             features=("CLONE",),
         )
     if request.properties:
         raise UnsupportedFeatureError(
             "The table cannot be replaced by a clone of itself with other properties.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            sql_state="0AKDC",
             next_step="Set the properties, with setProperties().",
             features=("CLONE",),
         )
@@ -219,7 +215,6 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
             table=log.table_uri,
             version=latest.version,
             error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-            sql_state="42P07",
             next_step="Choose another place, or replace the table with replace=True.",
         )
     if request.shallow and latest.num_files:
@@ -228,7 +223,6 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
             table=log.table_uri,
             version=latest.version,
             error_class="DELTA_UNSUPPORTED_NON_EMPTY_CLONE",
-            sql_state="0AKDC",
             next_step="Choose an empty place, delete the table's rows first, or make a deep clone.",
             features=("CLONE",),
         )
@@ -300,7 +294,6 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
             f"A clone cannot change the column mapping mode: it would be {then!r}, and that of {table.table_uri} is {now!r}.",
             table=uri,
             error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            sql_state="0AKDC",
             next_step="Leave delta.columnMapping.mode out, or clone to another place.",
             features=("columnMapping",),
         )
@@ -321,10 +314,8 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
         raise InvalidCommitError(
             f"The source's file {path} has no row count in its statistics, and the clone tracks rows: "
             "without a count its rows get no ids.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
-            sql_state="22000",
             next_step="Compute the source's statistics first, with computeStatistics().",
             file=path,
         )
@@ -375,8 +366,7 @@ def _copy(log: LogReader, copies: CopyPlan, source: Snapshot) -> None:
     except FileNotFoundError as error:
         raise DataFileNotFoundError(
             f"A file of version {source.version} of the source is gone, so the clone was not made: {error}.",
-            table=source.table_uri,
-            version=source.version,
+            at=source,
             next_step="VACUUM or somebody else deleted it. Clone a later version.",
         ) from error
 

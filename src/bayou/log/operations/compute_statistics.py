@@ -219,10 +219,8 @@ def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
         raise InvalidOptionError(
             f"the filter names the column {others[0]!r}, which is no partition column: statistics that are to be made anew choose "
             "no files",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            sql_state="42P10",
             next_step=f"The partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             option="where",
             column=others[0],

@@ -192,7 +192,6 @@ def _check_mapping(configuration: Mapping[str, str], table: str) -> None:
             f"Files that were written without column mapping cannot make up a table with the column mapping mode {mode!r}.",
             table=table,
             error_class="DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING",
-            sql_state="0AKDC",
             next_step="unset the default of delta.columnMapping.mode in the session; set the property once the table is converted.",
             features=["columnMapping"],
         )
@@ -287,7 +286,6 @@ class _Described:
                 table=self.merged.table,
                 file=file.path,
                 error_class="DELTA_FAILED_READ_FILE_FOOTER",
-                sql_state="KD001",
                 next_step="move it out of the folder; or set spark.sql.files.ignoreCorruptFiles to leave out such files.",
             ) from footer
         return footer
@@ -415,13 +413,12 @@ def _empty(log: LogReader) -> TableNotFoundError:
         is_there = next(iter(log.store.list_from("")), None) is not None
     except FileNotFoundError:
         message = f"The folder {log.table_uri} does not exist."
-        return PathNotFoundError(message, table=log.table_uri, error_class="DELTA_PATH_DOES_NOT_EXIST", sql_state="42K03")
+        return PathNotFoundError(message, table=log.table_uri, error_class="DELTA_PATH_DOES_NOT_EXIST")
     what = "no file whose name begins with neither _ nor ." if is_there else "no file"
     return TableNotFoundError(
         f"There is {what} in the folder {log.table_uri}, and a table is not made of nothing.",
         table=log.table_uri,
         error_class="DELTA_EMPTY_DIRECTORY",
-        sql_state="42K03",
         next_step="check the path, or create an empty table with DeltaTable.create.",
     )
 

@@ -78,7 +78,6 @@ def refuse_constraints(properties: Mapping[str, str], table: str) -> None:
             "a CHECK constraint is looked at by Spark, and a table is made here without it",
             table=table,
             error_class="DELTA_ADD_CONSTRAINTS",
-            sql_state="0A000",
             next_step="Use DeltaTable.create, or DeltaTable.addConstraint.",
         )
 
@@ -111,14 +110,12 @@ def refuse_other_files(
             "at the location, and it is not empty.",
             table=log.table_uri,
             error_class="DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG",
-            sql_state="42K03",
             next_step="check the path; or convert the files that are there.",
         )
     raise TableExistsError(
         f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
         table=log.table_uri,
         error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-        sql_state="42601",
         next_step=next_step,
     )
 
@@ -236,7 +233,7 @@ def _check_columns(
     feeds = known_properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
     check_schema(schema, partition_by, table, column_mapping=maps, change_data_feed=feeds, may_be_empty=may_be_empty)
     check_definition(schema, partition_by, table=table)
-    check_stats_columns(schema, partition_by, configuration, TableRules(table=table))
+    check_stats_columns(schema, partition_by, configuration, TableRules(table_uri=table))
 
 
 def _mapped(schema: StructType, configuration: Mapping[str, str], replaced: Metadata | None, table: str) -> MappedColumns:

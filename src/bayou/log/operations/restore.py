@@ -207,7 +207,6 @@ def _target(log: LogReader, latest: Snapshot, request: RestoreRequest) -> Snapsh
             table=log.table_uri,
             version=version,
             error_class="DELTA_CANNOT_RESTORE_TABLE_VERSION",
-            sql_state="22003",
             next_step="Give a version in that range.",
             earliest=first,
             latest=last,
@@ -233,7 +232,6 @@ def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zon
             f"{format_timestamp(times.of(first))}.",
             table=log.table_uri,
             error_class="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER",
-            sql_state="22003",
             next_step="Give a later time, or a version.",
         ) from error
 
@@ -298,7 +296,6 @@ def _check_mapping(latest: Snapshot, target: Snapshot) -> None:
             table=latest.table_uri,
             version=target.version,
             error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            sql_state="0AKDC",
             next_step=f"Read version {target.version}, and write its rows into the table.",
             features=("columnMapping",),
         )

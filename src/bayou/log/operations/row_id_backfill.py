@@ -136,10 +136,8 @@ def _changed_meanwhile(snapshot: Snapshot, recommit: _Recommit) -> UnsupportedFe
     state = "suspended" if recommit.gives_ids else "enabled"
     return UnsupportedFeatureError(
         f"{recommit.operation} stops: row tracking was {state} by another writer at the same time",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL",
-        sql_state="22KD0",
         next_step="Try again when the other operation is done.",
         features=("rowTracking",),
     )

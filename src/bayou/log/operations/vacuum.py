@@ -272,7 +272,6 @@ def _not_the_table_itself(error: TableNotFoundError, uri: str) -> TableNotFoundE
         "not supported.",
         table=uri,
         error_class="DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION",
-        sql_state="0AKDC",
         next_step=f"run VACUUM on {folder.table}: it is about the whole table.",
     )
 
@@ -287,7 +286,6 @@ def _check(request: VacuumRequest, table: str) -> None:
             "VACUUM was given an inventory, and is to be a LITE one, which looks at the log only.",
             table=table,
             error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
-            sql_state="KD009",
             next_step="Leave one of them out.",
         )
     missing = [name for name in INVENTORY_COLUMNS if name not in request.inventory.column_names]
@@ -296,7 +294,6 @@ def _check(request: VacuumRequest, table: str) -> None:
             f"The inventory has no column {', '.join(missing)}.",
             table=table,
             error_class="DELTA_INVALID_INVENTORY_SCHEMA",
-            sql_state="42000",
             next_step="Give the columns path (a string), length (a long), isDir (a boolean) and modificationTime "
             "(a long, in milliseconds since 1970).",
             columns=tuple(missing),
@@ -320,7 +317,6 @@ def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int
             table=log.table_uri,
             version=missing,
             error_class="DELTA_CANNOT_VACUUM_LITE",
-            sql_state="55000",
             next_step="Run a full VACUUM once; LITE works from then on.",
         )
     return versions

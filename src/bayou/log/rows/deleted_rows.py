@@ -338,11 +338,9 @@ def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]
     if known is None:
         raise InvalidCommitError(
             f"the file {live.path} cannot have a deletion vector: its statistics do not say how many rows it has",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             file=live.path,
             error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
-            sql_state="2D521",
             next_step="Read the number of rows from the file's footer.",
         )
     return known
@@ -353,11 +351,9 @@ def _check_rows(file: MarkedFile, snapshot: Snapshot) -> None:
     if last is not None and last >= file.num_records:
         raise InvalidCommitError(
             f"row {last} of the file {file.live.path} cannot be deleted: the file has {file.num_records} rows",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             file=file.live.path,
             error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",
-            sql_state="XXKDS",
             next_step="Compare the file's statistics (numRecords) with its footer.",
         )
 

@@ -209,7 +209,6 @@ def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
             table=table,
             version=version,
             error_class="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS",
-            sql_state="22000",
             next_step="Add the file with statistics (numRecords).",
         )
     return count

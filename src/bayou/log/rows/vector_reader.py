@@ -115,8 +115,7 @@ def _unreadable(snapshot: Snapshot, uri: str, error: Exception) -> DeletionVecto
     message = f"The deletion vector file cannot be read: {getattr(error, 'strerror', None) or type(error).__name__}."
     return DeletionVectorError(
         message,
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         file=uri,
         error_class="DELTA_DELETION_VECTOR_FILE_NOT_FOUND",
         next_step="restore the file, or restore the table to a version that does not need it.",

@@ -243,7 +243,6 @@ def missing_in_commit_timestamp(table: str, version: int, path: str) -> CorruptL
         version=version,
         file=path,
         error_class="DELTA_MISSING_COMMIT_TIMESTAMP",
-        sql_state="KD004",
         next_step="Read by version, or disable delta.enableInCommitTimestamps.",
     )
 

@@ -106,7 +106,6 @@ class LogReader:
                 "a version and a timestamp were both given",
                 table=self._table_uri,
                 error_class="DELTA_ONEOF_IN_TIMETRAVEL",
-                sql_state="42601",
                 next_step="Give one of them.",
             )
         if timestamp is not None:

@@ -81,10 +81,8 @@ class PartitionFolder:
         if not found.num_rows:
             raise PathNotFoundError(
                 f"{self.table}/{self.folders} doesn't exist, or is not a Delta table: the table has no files of this partition.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_PATH_DOES_NOT_EXIST",
-                sql_state="42K03",
                 next_step="read the table, and say in a condition which rows are wanted.",
             )
         state = FileState.initial(None).with_adds(found, snapshot.table_uri)
@@ -96,10 +94,8 @@ class PartitionFolder:
         if not all(name and equals for name, equals, _ in pairs):
             raise InvalidOptionError(
                 f"A partition path fragment should be the form like `part1=foo/part2=bar`. The partition path: {self.folders}",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_INVALID_PARTITION_PATH",
-                sql_state="22KD1",
                 option="path",
                 next_step="check the path; a table is read by its own.",
             )
@@ -109,10 +105,8 @@ class PartitionFolder:
             shown = ", ".join(f"`{name}`" for name in others)
             raise InvalidOptionError(
                 f"Non-partitioning column(s) [{shown}] are specified where only partitioning columns are expected: {self.folders}.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_NON_PARTITION_COLUMN_SPECIFIED",
-                sql_state="42P10",
                 option="path",
                 next_step=f"the partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             )

@@ -240,14 +240,7 @@ class Snapshot:
             if error.table is not None:
                 raise
             raise type(error)(
-                error.message,
-                next_step=error.next_step,
-                table=self.table_uri,
-                version=self.version,
-                file=error.file,
-                error_class=error.error_class,
-                sql_state=error.sql_state,
-                **error.facts,
+                error.message, next_step=error.next_step, at=self, file=error.file, error_class=error.error_class, **error.facts
             ) from error
 
     def _columns(self, names: Sequence[str]) -> Mapping[str, pa.ChunkedArray]:

@@ -125,7 +125,6 @@ def _metadata_absent(table: str) -> InvalidCommitError:
         "the table does not exist, and the transaction has not staged its metadata",
         table=table,
         error_class="DELTA_METADATA_ABSENT",
-        sql_state="XXKDS",
         next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
     )
 
@@ -177,7 +176,6 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
             table=table,
             file=path,
             error_class="DELTA_FAILED_READ_FILE_FOOTER",
-            sql_state="KD001",
         ) from error
 
 
@@ -216,7 +214,6 @@ def _check_held(
                 table=table,
                 file=path,
                 error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-                sql_state="XXKDS",
                 next_step="Write one file for each partition value, and give that value.",
             )
 
@@ -280,7 +277,6 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
             table=table,
             file=path,
             error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-            sql_state="XXKDS",
             next_step="Give a value, which may be None, for each partition column.",
         )
     found = {}
@@ -295,7 +291,6 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
                 table=table,
                 file=path,
                 error_class="DELTA_PARTITION_COLUMN_CAST_FAILED",
-                sql_state="22525",
                 next_step="Give a value of the column's type, or a text that the log would hold for it.",
             ) from error
     return found

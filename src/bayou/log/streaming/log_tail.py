@@ -191,7 +191,6 @@ class LogTail(Generic[C]):
                 table=self._log.table_uri,
                 version=expected,
                 error_class="DELTA_MISSING_FILES_UNEXPECTED_VERSION",
-                sql_state="42K03",
                 next_step="Restart the stream with a new checkpoint location, and raise delta.logRetentionDuration; with the"
                 ' option failOnDataLoss set to "false" it goes on without the rows of these commits.',
                 earliest=version,
@@ -205,6 +204,5 @@ class LogTail(Generic[C]):
             table=self._log.table_uri,
             version=latest,
             error_class="DELTA_STREAMING_TRAILING_COMMIT_MISSING",
-            sql_state="42K03",
             next_step="Restore the missing files of the log, or restart the stream with a new checkpoint location.",
         )

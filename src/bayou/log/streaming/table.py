@@ -133,7 +133,6 @@ class StreamTable:
                 table=self._log.table_uri,
                 version=version,
                 error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
-                sql_state="42K03",
                 next_step="Delete the query's checkpoint to restart from scratch, and raise delta.logRetentionDuration.",
                 earliest=error.facts.get("earliest"),
                 latest=error.facts.get("latest"),
@@ -146,6 +145,5 @@ class StreamTable:
             table=self._log.table_uri,
             version=version,
             error_class="DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
-            sql_state="KD002",
             next_step=f"Choose a different start version; {UNSAFE_MAPPING_CONF}=true reads on, at the risk of wrong columns.",
         )

@@ -103,7 +103,6 @@ class FolderRules:
             table=self.table,
             file=file,
             error_class="DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME",
-            sql_state="KD009",
             next_step=step,
         )
 
@@ -113,7 +112,6 @@ class FolderRules:
             table=self.table,
             file=file,
             error_class="DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME",
-            sql_state="KD009",
             next_step="declare the columns as the folders name them, in their order.",
             column=wanted,
         )
@@ -124,7 +122,6 @@ class FolderRules:
             table=self.table,
             file=file,
             error_class="DELTA_FAILED_CAST_PARTITION_VALUE",
-            sql_state="22018",
             next_step="declare the column with another type, such as string; or move the file.",
             column=wanted.name,
             value=text,
@@ -221,7 +218,6 @@ class MergedSchema:
                 table=self.table,
                 file=file,
                 error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
-                sql_state="42KDA",
                 next_step="write the file again with the types of the other files, or move it out of the folder.",
             ) from error
 

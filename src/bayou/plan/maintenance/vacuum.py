@@ -61,7 +61,6 @@ def retention_of(
             f"The retention of VACUUM is {hours} hours, and cannot be less than 0.",
             table=table,
             error_class="DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE",
-            sql_state="22003",
             next_step="Give a number of hours from 0 on.",
         )
     if ignores_hours and hours != 0:
@@ -73,7 +72,6 @@ def retention_of(
             f"{default_ms / _HOUR_MS:g} hours. VACUUM could delete files that a running writer or reader still needs.",
             table=table,
             error_class="DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT",
-            sql_state="22003",
             next_step=f"Use at least {default_ms / _HOUR_MS:g} hours. If nobody uses the table, switch the check off: set "
             "spark.databricks.delta.retentionDurationCheck.enabled to false, or pass check_retention=False.",
         )

@@ -90,7 +90,6 @@ def _one_column(text: str) -> tuple[str, ...]:
         raise InvalidOptionError(
             f"{text!r} is not the path of one column",
             error_class="PARSE_SYNTAX_ERROR",
-            sql_state="42601",
             next_step="put backticks around names that are no identifiers.",
             option="clusterBy",
         )

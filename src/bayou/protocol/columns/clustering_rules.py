@@ -35,12 +35,12 @@ class ClusteringRules:
     """The rules for clustering columns, and the table that errors name.
 
     Attributes:
-        table: the table's URI.
+        table_uri: the table's URI.
         version: its version.
         limit: how many columns there may be.
     """
 
-    table: str | None = None
+    table_uri: str | None = None
     version: int | None = None
     limit: int = _DEFAULT_LIMIT
 
@@ -64,7 +64,7 @@ class ClusteringRules:
         """
         if partition_columns:
             message = "Clustering and partitioning cannot both be specified."
-            raise self._refusal(message, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", "42613", next_step="leave one of them out.")
+            raise self._refusal(message, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", next_step="leave one of them out.")
 
     def checked(self, columns: ClusteringColumns, metadata: Metadata) -> ClusteringColumns:
         """The columns in the schema's spelling.
@@ -79,14 +79,14 @@ class ClusteringRules:
         self.refuse_beside(metadata.partition_columns)
         if len(columns) > self.limit:
             message = f"CLUSTER BY supports up to {self.limit} clustering columns, but the table has {len(columns)}."
-            raise self._refusal(message, "DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", "54000", columns=names_of(columns))
+            raise self._refusal(message, "DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", columns=names_of(columns))
         schema = parse_schema(metadata.schema_string)
         found = [self._found(path, schema) for path in columns]
         paths = tuple(tuple(field.name for field in fields) for fields in found)
         twice = sorted({path for path in paths if paths.count(path) > 1})
         if twice:
             message = f"Found duplicate column(s) in CLUSTER BY: {', '.join(names_of(tuple(twice)))}."
-            raise self._refusal(message, "DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", "42711", columns=names_of(tuple(twice)))
+            raise self._refusal(message, "DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", columns=names_of(tuple(twice)))
         self._check_types(paths, [fields[-1] for fields in found])
         physical = tuple(tuple(field.physical_name for field in fields) for fields in found)
         self._check_statistics(physical, metadata, schema)
@@ -108,7 +108,7 @@ class ClusteringRules:
             return None
         if metadata.partition_columns:
             error_class = "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED"
-            raise self._refusal("ALTER TABLE CLUSTER BY cannot be applied to a partitioned table.", error_class, "42000")
+            raise self._refusal("ALTER TABLE CLUSTER BY cannot be applied to a partitioned table.", error_class)
         domain = clustering_domain(self.checked(columns, metadata), parse_schema(metadata.schema_string))
         return None if physical_columns({domain.domain: domain}) == current else domain
 
@@ -130,10 +130,8 @@ class ClusteringRules:
         step = "leave clusterBy out, or overwrite the table with overwriteSchema."
         raise SchemaMismatchError(
             f"{what} the existing table's: provided: {provided}; existing: {existing}.",
-            table=self.table,
-            version=self.version,
+            at=self,
             error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_CLUSTERING" if described else "DELTA_CLUSTERING_COLUMNS_MISMATCH",
-            sql_state="42KD7" if described else "42P10",
             next_step="leave clusterBy out, or describe the columns as they are." if described else step,
             problems=(f"clustering columns {provided or '(none)'} instead of {existing or '(none)'}",),
         )
@@ -147,7 +145,7 @@ class ClusteringRules:
         if metadata.partition_columns and CLUSTERING in writer_features(protocol):
             error_class = "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE"
             message = "Replacing a clustered Delta table with a partitioned table is not allowed."
-            raise self._refusal(message, error_class, "42000", next_step="write the partitioned table to another place.")
+            raise self._refusal(message, error_class, next_step="write the partitioned table to another place.")
 
     def check_statistics_kept(self, physical: ClusteringColumns, before: Metadata, after: Metadata) -> None:
         """Refuse a change after which new files have no statistics of a clustering column.
@@ -168,7 +166,7 @@ class ClusteringRules:
         if found is None:
             name = names_of((path,))[0]
             message = f"Couldn't find column {name} in {list(schema.names)}."
-            raise self._refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", columns=[name])
+            raise self._refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", columns=[name])
         return found
 
     def _check_types(self, paths: ClusteringColumns, fields: list[StructField]) -> None:
@@ -177,7 +175,7 @@ class ClusteringRules:
             shown = ", ".join(f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused)
             message = f"CLUSTER BY is not supported because the following column(s): {shown} don't support data skipping."
             names = names_of(tuple(path for path, _ in refused))
-            raise self._refusal(message, "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", "0A000", columns=names)
+            raise self._refusal(message, "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", columns=names)
 
     def _check_statistics(self, physical: ClusteringColumns, metadata: Metadata, schema: StructType) -> None:
         lacking = _without_statistics(physical, metadata, schema)
@@ -187,24 +185,13 @@ class ClusteringRules:
                 f"Clustering requires clustering columns to have stats. Couldn't find clustering column(s) '{', '.join(names)}' "
                 "in the stats schema.",
                 "DELTA_CLUSTERING_COLUMN_MISSING_STATS",
-                "22000",
                 next_step="name the columns in delta.dataSkippingStatsColumns, or move them to the front.",
                 columns=names,
             )
 
-    def _refusal(
-        self, message: str, error_class: str, sql_state: str, *, next_step: str = "", columns: Sequence[str] = ()
-    ) -> InvalidSchemaError:
+    def _refusal(self, message: str, error_class: str, *, next_step: str = "", columns: Sequence[str] = ()) -> InvalidSchemaError:
         facts: dict[str, Any] = {"columns": tuple(columns)} if columns else {}
-        return InvalidSchemaError(
-            message,
-            table=self.table,
-            version=self.version,
-            error_class=error_class,
-            sql_state=sql_state,
-            next_step=next_step,
-            **facts,
-        )
+        return InvalidSchemaError(message, at=self, error_class=error_class, next_step=next_step, **facts)
 
 
 def _is_skippable(field: StructField) -> bool:

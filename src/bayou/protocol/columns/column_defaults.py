@@ -56,7 +56,7 @@ def refuse_added_default(field: StructField, rules: TableRules) -> None:
         message = f"The column {field.name!r} has a default, which the rows that are there would not get."
         error_class = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED"
         step = "add the column without a default, then set it with ALTER COLUMN SET DEFAULT."
-        raise rules.refusal(message, error_class, "0AKDC", next_step=step, column=field.name)
+        raise rules.refusal(message, error_class, next_step=step, column=field.name)
 
 
 def check_allowed(
@@ -75,7 +75,6 @@ def check_allowed(
             table=table,
             version=version,
             error_class="WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
-            sql_state="0AKDE",
             next_step=f"set the table property 'delta.feature.{FEATURE}' to 'supported', then try again.",
             features=(FEATURE,),
         )
@@ -109,14 +108,14 @@ def with_default(schema: StructType, path: Path, expression: str | None, rules: 
 def _check_takes_default(field: StructField, rules: TableRules) -> None:
     if is_identity(field):
         message = f"The column {field.name!r} is an identity column: it gets a number, and no default."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", "429BQ", column=field.name)
+        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", column=field.name)
     if GENERATION_EXPRESSION in field.metadata:
         message = f"The column {field.name!r} is a generated column: it is computed, and gets no default."
-        raise rules.refusal(message, "GENERATED_COLUMN_WITH_DEFAULT_VALUE", "42623", column=field.name)
+        raise rules.refusal(message, "GENERATED_COLUMN_WITH_DEFAULT_VALUE", column=field.name)
 
 
 def _only_columns(path: Path, rules: TableRules) -> Exception:
     message = f"{dotted(path)!r} is no column of the table, and only those have defaults."
     step = "leave its default out."
     error_class = "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"
-    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))
+    return rules.refusal(message, error_class, next_step=step, column=dotted(path))

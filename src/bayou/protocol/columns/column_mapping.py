@@ -196,7 +196,6 @@ def _check_same_columns(schema: StructType, known: StructType, table: str | None
             table=table,
             version=version,
             error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE",
-            sql_state="0AKDC",
             next_step="Change the mode first, and the schema in another commit.",
         )
 

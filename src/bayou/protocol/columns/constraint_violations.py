@@ -35,14 +35,13 @@ def violation(
         num_violations: how many rows break it, where that is known.
     """
     shown = [dict(row) for row in islice(rows, MAX_ROWS)]
-    message, error_class, sql_state = _described(constraint, shown)
+    message, error_class = _described(constraint, shown)
     return ConstraintViolationError(
         message + _total(num_violations),
         table=table,
         version=version,
         next_step="Correct or leave out the rows that break it, and write again; nothing was committed.",
         error_class=error_class,
-        sql_state=sql_state,
         constraint=constraint.name,
         expression=constraint.expression,
         column=constraint.column,
@@ -67,7 +66,6 @@ def new_constraint_violation(
         version=version,
         next_step="Correct or delete these rows first.",
         error_class="DELTA_NEW_CHECK_CONSTRAINT_VIOLATION" if is_check else "DELTA_NEW_NOT_NULL_VIOLATION",
-        sql_state="23512",
         constraint=constraint.name,
         expression=constraint.expression,
         column=constraint.column,
@@ -76,17 +74,17 @@ def new_constraint_violation(
     )
 
 
-def _described(constraint: Constraint, rows: list[dict[str, Any]]) -> tuple[str, str, str]:
+def _described(constraint: Constraint, rows: list[dict[str, Any]]) -> tuple[str, str]:
     if constraint.kind is ConstraintKind.NOT_NULL:
         message = f"NOT NULL constraint violated for column: {_name(constraint)}."
-        return message, "DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502"
+        return message, "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
     if constraint.kind is ConstraintKind.CHAR_VARCHAR:
         value = _shown(next(iter(rows[0].values()), None)) if rows else "?"
         message = f'Value "{value}" exceeds char/varchar type length limitation. Failed check: {constraint.expression}.'
-        return message, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT", "22001"
+        return message, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
     values = "\nand a row with:".join(map(_lines, rows))
     message = f"CHECK constraint {constraint.name} {constraint.expression} violated by row with values:{values}"
-    return message, "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", "23001"
+    return message, "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 
 
 def _name(constraint: Constraint) -> str:

@@ -98,9 +98,7 @@ def add_constraint(configuration: Mapping[str, str], name: str, expression: str,
     if key is not None:
         message = f"Constraint '{name}' already exists: {configuration[key]}."
         step = "drop the old constraint first, or choose another name."
-        raise _refused(
-            message, "DELTA_CONSTRAINT_ALREADY_EXISTS", "42710", table, step, constraint=name, expression=configuration[key]
-        )
+        raise _refused(message, "DELTA_CONSTRAINT_ALREADY_EXISTS", table, step, constraint=name, expression=configuration[key])
     return {**configuration, constraint_key(name): expression}
 
 
@@ -112,7 +110,7 @@ def refuse_reserved_name(name: str, *, table: str) -> None:
     """
     if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
         message = f"Cannot use {name!r} as the name of a CHECK constraint. This name is reserved."
-        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", "42939", table, "choose another name.", constraint=name)
+        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", table, "choose another name.", constraint=name)
 
 
 def drop_constraint(
@@ -128,7 +126,7 @@ def drop_constraint(
         known = sorted(each.name for each in _check_constraints(configuration))
         message = f"Cannot drop nonexistent constraint {name} from table {table}; it has {known}."
         step = "name one of these, or use IF EXISTS."
-        raise _refused(message, "DELTA_CONSTRAINT_DOES_NOT_EXIST", "42704", table, step, constraint=name)
+        raise _refused(message, "DELTA_CONSTRAINT_DOES_NOT_EXIST", table, step, constraint=name)
     return {each: value for each, value in configuration.items() if each != key}, key is not None
 
 
@@ -144,7 +142,7 @@ def refuse_nested_not_null(schema: StructType, *, table: str) -> None:
             path = column_sql(found)
             message = f"Column {path} is NOT NULL inside an array or a map, where no constraint is enforced."
             step = "declare it nullable."
-            raise _refused(message, "DELTA_NESTED_NOT_NULL_CONSTRAINT", "0AKDC", table, step, column=found)
+            raise _refused(message, "DELTA_NESTED_NOT_NULL_CONSTRAINT", table, step, column=found)
 
 
 def _check_constraints(configuration: Mapping[str, str]) -> Iterator[Constraint]:
@@ -197,14 +195,14 @@ def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) ->
 def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool) -> Constraint:
     if not is_in_struct:
         message = f"Column {column_sql(path)} has an invariant inside an array or a map, which cannot be enforced."
-        raise _unenforceable(message, "DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT", "0AKDC")
+        raise _unenforceable(message, "DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT")
     try:
         expression = json.loads(field.metadata[INVARIANTS])["expression"]["expression"]
     except (KeyError, TypeError, ValueError, RecursionError):
         expression = None
     if not isinstance(expression, str):
         message = f"The invariant of column {column_sql(path)} is not understood: {field.metadata[INVARIANTS]!r:.200}"
-        raise _unenforceable(message, "DELTA_UNRECOGNIZED_INVARIANT", "56038")
+        raise _unenforceable(message, "DELTA_UNRECOGNIZED_INVARIANT")
     return Constraint(f"EXPRESSION({expression})", ConstraintKind.INVARIANT, path, expression)
 
 
@@ -224,15 +222,11 @@ def _generated(schema: StructType, provided: Iterable[str]) -> Iterator[Constrai
             yield Constraint(GENERATED_COLUMN_NAME, ConstraintKind.GENERATED, path, expression)
 
 
-def _refused(message: str, error_class: str, sql_state: str, table: str, next_step: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, error_class=error_class, sql_state=sql_state, next_step=next_step, **facts)
+def _refused(message: str, error_class: str, table: str, next_step: str, **facts: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(message, table=table, error_class=error_class, next_step=next_step, **facts)
 
 
-def _unenforceable(message: str, error_class: str, sql_state: str) -> UnsupportedFeatureError:
+def _unenforceable(message: str, error_class: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        message,
-        error_class=error_class,
-        sql_state=sql_state,
-        next_step="Write with the engine that declared it.",
-        features=("invariants",),
+        message, error_class=error_class, next_step="Write with the engine that declared it.", features=("invariants",)
     )

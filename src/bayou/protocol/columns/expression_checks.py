@@ -35,9 +35,9 @@ def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, t
         InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
     """
     for name in unknown_functions(names, kind):
-        error_class, sql_state = _class(name.lower(), kind)
+        error_class = _class(name.lower(), kind)
         message = f"Found {name} in the {kind.value} {owner!r}. {name} cannot be used in a {kind.value}: {refusal(name, kind)}."
-        raise _invalid(message, error_class, sql_state, table, owner=owner, function=name)
+        raise _invalid(message, error_class, table, owner=owner, function=name)
 
 
 def check_constraint_references(schema: StructType, references: Iterable[Sequence[str]], *, name: str, table: str) -> None:
@@ -53,7 +53,7 @@ def check_constraint_references(schema: StructType, references: Iterable[Sequenc
         if not has_column(schema, path):
             message = f"Found {column_sql(path)} in CHECK constraint {name!r}. A check constraint cannot use a non-existent column."
             error_class = "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"
-            raise _invalid(message, error_class, "42621", table, owner=name, reference=tuple(path))
+            raise _invalid(message, error_class, table, owner=name, reference=tuple(path))
 
 
 def check_is_boolean(name: str, expression: str, expression_type: DataType, *, table: str) -> None:
@@ -64,7 +64,7 @@ def check_is_boolean(name: str, expression: str, expression_type: DataType, *, t
     """
     if expression_type != "boolean":
         message = f"CHECK constraint '{name}' ({expression}) should be a boolean expression."
-        raise _invalid(message, "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", "42621", table, owner=name)
+        raise _invalid(message, "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", table, owner=name)
 
 
 def has_column(schema: StructType, path: Sequence[str]) -> bool:
@@ -78,17 +78,15 @@ def has_column(schema: StructType, path: Sequence[str]) -> bool:
     return bool(path)
 
 
-def _class(name: str, kind: ExpressionKind) -> tuple[str, str]:
+def _class(name: str, kind: ExpressionKind) -> str:
     category = _CATEGORIES.get(REFUSED.get(name, ""))
     if kind is ExpressionKind.COLUMN_DEFAULT:
-        return f"INVALID_DEFAULT_VALUE.{'NOT_CONSTANT' if category else 'UNRESOLVED_EXPRESSION'}", "42623"
+        return f"INVALID_DEFAULT_VALUE.{'NOT_CONSTANT' if category else 'UNRESOLVED_EXPRESSION'}"
     if category is None and name not in REFUSED and name not in COLUMN_DEFAULT_FUNCTIONS:
         category = "UDF"
     place = _SUFFIXES[kind]
-    return f"DELTA_{category}_IN_{place}" if category else f"DELTA_UNSUPPORTED_EXPRESSION_{place}", "42621"
+    return f"DELTA_{category}_IN_{place}" if category else f"DELTA_UNSUPPORTED_EXPRESSION_{place}"
 
 
-def _invalid(message: str, error_class: str, sql_state: str, table: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(
-        message, table=table, error_class=error_class, sql_state=sql_state, next_step="change the expression.", **facts
-    )
+def _invalid(message: str, error_class: str, table: str, **facts: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(message, table=table, error_class=error_class, next_step="change the expression.", **facts)

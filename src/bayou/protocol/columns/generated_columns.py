@@ -86,9 +86,7 @@ def check_references(schema: StructType, references: Mapping[str, Iterable[Seque
             if problem:
                 message = f"The generated column {name!r} uses {column_sql(path)}, which {problem}."
                 message += " A generated column cannot use a non-existent column or another generated column."
-                raise _invalid(
-                    message, "DELTA_INVALID_GENERATED_COLUMN_REFERENCES", "42621", table, column=name, reference=tuple(path)
-                )
+                raise _invalid(message, "DELTA_INVALID_GENERATED_COLUMN_REFERENCES", table, column=name, reference=tuple(path))
 
 
 def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str) -> None:
@@ -101,12 +99,12 @@ def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str
     """
     if column.type == "variant":
         message = f"variant cannot be the result of a generated column, as {column.name!r} would have it."
-        raise _invalid(message, "DELTA_UNSUPPORTED_DATA_TYPE_IN_GENERATED_COLUMN", "42621", table, column=column.name)
+        raise _invalid(message, "DELTA_UNSUPPORTED_DATA_TYPE_IN_GENERATED_COLUMN", table, column=column.name)
     if _without_nullability(column.type) != _without_nullability(expression_type):
         message = (
             f"The expression type of the generated column {column.name} is {expression_type}, but the column type is {column.type}."
         )
-        raise _invalid(message, "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", "42K09", table, column=column.name)
+        raise _invalid(message, "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", table, column=column.name)
 
 
 def _problem(schema: StructType, generated: set[str], path: Sequence[str]) -> str | None:
@@ -130,5 +128,5 @@ def _plain_fields(fields: Iterable[StructField]) -> Iterator[StructField]:
         yield StructField(field.name, _without_nullability(field.type))
 
 
-def _invalid(message: str, error_class: str, sql_state: str, table: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, error_class=error_class, sql_state=sql_state, next_step=_NEXT, **facts)
+def _invalid(message: str, error_class: str, table: str, **facts: Any) -> InvalidSchemaError:
+    return InvalidSchemaError(message, table=table, error_class=error_class, next_step=_NEXT, **facts)

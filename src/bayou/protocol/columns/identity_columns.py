@@ -78,7 +78,6 @@ class IdentityColumn:
             f"Identity column {self.name!r} has no values left: {value} is no BIGINT.",
             next_step="declare the column anew with another start or a smaller step.",
             error_class="ARITHMETIC_OVERFLOW",
-            sql_state="22003",
             column=self.name,
         )
 
@@ -119,7 +118,6 @@ def identity_column(field: StructField) -> IdentityColumn:
         f"Inconsistent IDENTITY metadata for column {field.name!r}: {found}.",
         next_step="Check the schemaString of the table's last metaData action.",
         error_class="DELTA_IDENTITY_COLUMN_INCONSISTENT_METADATA",
-        sql_state="42000",
         column=field.name,
     )
 
@@ -140,7 +138,6 @@ def identity_metadata(start: int = 1, step: int = 1, *, allow_explicit_insert: b
             "IDENTITY column step cannot be 0.",
             next_step="give a step of 1, -1 or more.",
             error_class="DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP",
-            sql_state="42611",
         )
     column = IdentityColumn("new", "new", start, step)
     return {START: column.checked(start), STEP: column.checked(step), ALLOW_EXPLICIT_INSERT: allow_explicit_insert}

@@ -68,17 +68,17 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
         column = identity_column(field)
         if field.type != "long":
             message = f"DataType {field.type} is not supported for IDENTITY columns, as {field.name!r} has it."
-            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", "428H2", table, column.name)
+            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", table, column.name)
         if generation_expression(field) is not None:
             message = f"IDENTITY column {field.name!r} cannot be specified with a generated column expression."
-            raise _invalid(message, "WITH_GENERATED_EXPRESSION", "42613", table, column.name)
+            raise _invalid(message, "WITH_GENERATED_EXPRESSION", table, column.name)
         if field.name.lower() in {name.lower() for name in partition_columns}:
             message = f"PARTITIONED BY IDENTITY column {field.name} is not supported."
-            raise _invalid(message, "PARTITION_NOT_SUPPORTED", "42601", table, column.name)
+            raise _invalid(message, "PARTITION_NOT_SUPPORTED", table, column.name)
     for field in schema.fields:
         if _has_identity_inside(field.type):
             message = f"Column {field.name!r} has an IDENTITY column inside; only top-level columns can be one."
-            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", "428H2", table, field.name)
+            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", table, field.name)
 
 
 def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
@@ -96,7 +96,6 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
                 version=version,
                 next_step="leave the column out of the rows.",
                 error_class=EXPLICIT_INSERT,
-                sql_state="42808",
                 column=column.name,
             )
 
@@ -111,7 +110,7 @@ def refuse_update(schema: StructType, assigned: Iterable[str], *, table: str) ->
     for column in identity_columns(schema):
         if column.name.lower() in names:
             message = f"UPDATE on IDENTITY column {column.name} is not supported."
-            raise _invalid(message, "UPDATE_NOT_SUPPORTED", "42808", table, column.name)
+            raise _invalid(message, "UPDATE_NOT_SUPPORTED", table, column.name)
 
 
 def refuse_alter(schema: StructType, name: str, *, table: str) -> None:
@@ -123,7 +122,7 @@ def refuse_alter(schema: StructType, name: str, *, table: str) -> None:
     field = schema.field(name)
     if field is not None and is_identity(field):
         message = f"ALTER TABLE ALTER COLUMN is not supported for IDENTITY columns, such as {field.name!r}."
-        raise _invalid(message, "ALTER_COLUMN_NOT_SUPPORTED", "429BQ", table, field.name)
+        raise _invalid(message, "ALTER_COLUMN_NOT_SUPPORTED", table, field.name)
 
 
 def refuse_replace_columns(schema: StructType, *, table: str) -> None:
@@ -134,7 +133,7 @@ def refuse_replace_columns(schema: StructType, *, table: str) -> None:
     """
     for column in identity_columns(schema):
         message = "ALTER TABLE REPLACE COLUMNS is not supported for table with IDENTITY columns."
-        raise _invalid(message, "REPLACE_COLUMN_NOT_SUPPORTED", "429BQ", table, column.name)
+        raise _invalid(message, "REPLACE_COLUMN_NOT_SUPPORTED", table, column.name)
 
 
 def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColumn:
@@ -146,7 +145,7 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
     field = schema.field(name)
     if field is None or not is_identity(field):
         message = f"ALTER TABLE ALTER COLUMN SYNC IDENTITY cannot be called on non IDENTITY columns, as {name!r} is."
-        raise _invalid(message, "ALTER_NON_IDENTITY_COLUMN", "429BQ", table, name)
+        raise _invalid(message, "ALTER_NON_IDENTITY_COLUMN", table, name)
     return identity_column(field)
 
 
@@ -165,13 +164,12 @@ def _has_identity_inside(kind: DataType) -> bool:
     return False
 
 
-def _invalid(message: str, error_class: str, sql_state: str, table: str | None, column: str) -> InvalidSchemaError:
+def _invalid(message: str, error_class: str, table: str | None, column: str) -> InvalidSchemaError:
     facts: dict[str, Any] = {"column": column}
     return InvalidSchemaError(
         message,
         table=table,
         next_step="leave the identity column as it is, or define the table anew.",
         error_class=f"DELTA_IDENTITY_COLUMNS_{error_class}",
-        sql_state=sql_state,
         **facts,
     )

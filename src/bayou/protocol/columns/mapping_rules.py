@@ -61,7 +61,6 @@ def mode_change(
         table=table,
         version=version,
         error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-        sql_state="0AKDC",
         next_step=step,
         option=properties.COLUMN_MAPPING_MODE.key,
     )
@@ -81,7 +80,7 @@ def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table
         identifier, name = field.field_id, field.metadata.get(PHYSICAL_NAME)
         if identifier is None or not isinstance(name, str):
             lacks = "id" if identifier is None else "physical name"
-            raise _broken(f"the column {shown_path(path)} has no {lacks}", None, None, table, version)
+            raise _broken(f"the column {shown_path(path)} has no {lacks}", None, table, version)
         twin = ids.setdefault(identifier, path)
         if twin is not path:
             raise _twice(f"the id {identifier}", twin, path, table, version)
@@ -105,7 +104,6 @@ def check_plain_names(schema: StructType, *, table: str | None, version: int | N
             table=table,
             version=version,
             error_class="DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
-            sql_state="42K05",
             next_step="Rename the columns first.",
             columns=odd,
         )
@@ -130,24 +128,20 @@ def shown_path(path: Path) -> str:
 def _check_highest(configuration: Mapping[str, str], highest: int, table: str | None, version: int | None) -> None:
     key = properties.MAX_COLUMN_ID.key
     if all(each.lower() != key.lower() for each in configuration):
-        raise _broken(f"{key} is not set", "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", "42703", table, version)
+        raise _broken(f"{key} is not set", "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", table, version)
     noted = properties.MAX_COLUMN_ID.read(configuration)
     if noted < highest:
         message = f"{key} is {noted}, and a column has the id {highest}"
-        raise _broken(message, "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY", "42703", table, version)
+        raise _broken(message, "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY", table, version)
 
 
 def _twice(what: str, first: Path, second: Path, table: str | None, version: int | None) -> InvalidSchemaError:
     message = f"the columns {shown_path(first)} and {shown_path(second)} share {what}"
-    return _broken(message, "DELTA_DUPLICATE_COLUMNS_FOUND", "42711", table, version)
+    return _broken(message, "DELTA_DUPLICATE_COLUMNS_FOUND", table, version)
 
 
-def _broken(
-    message: str, error_class: str | None, sql_state: str | None, table: str | None, version: int | None
-) -> InvalidSchemaError:
-    return InvalidSchemaError(
-        f"the column mapping is broken: {message}", table=table, version=version, error_class=error_class, sql_state=sql_state
-    )
+def _broken(message: str, error_class: str | None, table: str | None, version: int | None) -> InvalidSchemaError:
+    return InvalidSchemaError(f"the column mapping is broken: {message}", table=table, version=version, error_class=error_class)
 
 
 def _physical_fields(kind: DataType, path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:

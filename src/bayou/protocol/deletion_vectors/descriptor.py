@@ -159,7 +159,6 @@ class DeletionVectorDescriptor:
             message,
             table=table_uri,
             error_class="DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI",
-            sql_state="22KD1",
             next_step="Read the table with the engine that wrote the vector, or restore it to a version without this vector.",
             descriptor=self,
         )

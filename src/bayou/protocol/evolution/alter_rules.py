@@ -61,7 +61,7 @@ def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str
     """
     check_names(
         schema,
-        rules.table,
+        rules.table_uri,
         version=rules.version,
         column_mapping=rules.column_mapping,
         change_data_feed=rules.change_data_feed,
@@ -87,11 +87,11 @@ def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableR
     partitions = [name for name in rules.partition_columns if any(is_under((name,), path) for path in paths)]
     if partitions:
         message = f"Dropping partition columns ({', '.join(partitions)}) is not allowed."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", "0AKDC", columns=tuple(partitions))
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", columns=tuple(partitions))
     clustering = [dotted(column) for column in rules.clustering_columns if any(is_under(column, path) for path in paths)]
     if clustering:
         message = f"Dropping clustering columns ({', '.join(clustering)}) is not allowed."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", "0AKDC", columns=tuple(clustering))
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", columns=tuple(clustering))
     if rules.partition_columns and len(rest.fields) == len(rules.partition_columns):
         message = "Only partition columns would be left, and the files would be empty."
-        raise rules.refusal(message, "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", "428FT", columns=rules.partition_columns)
+        raise rules.refusal(message, "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", columns=rules.partition_columns)

@@ -63,7 +63,6 @@ def refuse_dependents(
                 table=table,
                 next_step="drop what refers to the column first.",
                 error_class=_CLASSES[what, changes_type],
-                sql_state="42K09",
                 column=tuple(column),
                 dependents=found,
             )

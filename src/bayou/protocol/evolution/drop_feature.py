@@ -149,7 +149,6 @@ def drop_feature_plan(
         raise refuse.option(
             f"the history of a table need not be truncated to drop {feature}, which no reader looks at",
             "HISTORY_TRUNCATION_NOT_ALLOWED",
-            "42000",
             "Leave TRUNCATE HISTORY out.",
         )
     if feature == _PROTECTION and not truncate_history:
@@ -158,7 +157,6 @@ def drop_feature_plan(
             table=table,
             version=version,
             error_class="DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
-            sql_state="55000",
             next_step=f"Run ALTER TABLE ... DROP FEATURE {_PROTECTION} TRUNCATE HISTORY.",
         )
     _check_metadata(metadata, feature, refuse)
@@ -217,25 +215,17 @@ def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | N
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    table: str | None
+    table_uri: str | None
     version: int | None
 
-    def feature(self, message: str, kind: str, sql_state: str, next_step: str, *names: str) -> UnsupportedFeatureError:
+    def feature(self, message: str, kind: str, next_step: str, *names: str) -> UnsupportedFeatureError:
         return UnsupportedFeatureError(
-            message,
-            table=self.table,
-            version=self.version,
-            error_class=f"DELTA_FEATURE_DROP_{kind}",
-            sql_state=sql_state,
-            next_step=next_step,
-            features=names,
+            message, at=self, error_class=f"DELTA_FEATURE_DROP_{kind}", next_step=next_step, features=names
         )
 
-    def option(self, message: str, kind: str, sql_state: str, next_step: str) -> InvalidOptionError:
+    def option(self, message: str, kind: str, next_step: str) -> InvalidOptionError:
         error_class = f"DELTA_FEATURE_DROP_{kind}"
-        return InvalidOptionError(
-            message, table=self.table, version=self.version, error_class=error_class, sql_state=sql_state, next_step=next_step
-        )
+        return InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step)
 
 
 def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
@@ -243,25 +233,25 @@ def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
     lower = name.lower()
     if lower in {key.lower() for key in properties.PROPERTIES}:
         step = f"Unset it with ALTER TABLE ... UNSET TBLPROPERTIES ('{name}'), and drop the feature by its own name."
-        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", "42000", step)
+        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", step)
     feature = next((known for known in FEATURES if known.lower() == lower), None)
     if feature is None:
         step = "Drop it with an engine that knows it."
-        raise refuse.feature(f"the table feature {name} is not known", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC", step, name)
+        raise refuse.feature(f"the table feature {name} is not known", "UNSUPPORTED_CLIENT_FEATURE", step, name)
     supported = supported_features(protocol)
     if feature not in supported:
         step = f"The table has: {', '.join(sorted(supported)) or 'none'}."
-        raise refuse.option(f"the table does not have the feature {feature}", "FEATURE_NOT_PRESENT", "55000", step)
+        raise refuse.option(f"the table does not have the feature {feature}", "FEATURE_NOT_PRESENT", step)
     if not FEATURES[feature].removable:
         why = f"no table can lose the feature {feature}"
-        raise refuse.feature(why, "NONREMOVABLE_FEATURE", "0AKDC", "Copy the rows into a table without it.", feature)
+        raise refuse.feature(why, "NONREMOVABLE_FEATURE", "Copy the rows into a table without it.", feature)
     if feature not in _UNDOING:
         step = "Drop it with an engine that does."
-        raise refuse.feature(f"bayou cannot undo the feature {feature}", "UNSUPPORTED_CLIENT_FEATURE", "0AKDC", step, feature)
+        raise refuse.feature(f"bayou cannot undo the feature {feature}", "UNSUPPORTED_CLIENT_FEATURE", step, feature)
     dependent = tuple(sorted(each for each in supported if each != feature and feature in with_requirements([each])))
     if dependent:
         why = f"the feature {feature} cannot be dropped: {', '.join(dependent)} depends on it"
-        raise refuse.feature(why, "DEPENDENT_FEATURE", "55000", f"Drop {', '.join(dependent)} first.", *dependent)
+        raise refuse.feature(why, "DEPENDENT_FEATURE", f"Drop {', '.join(dependent)} first.", *dependent)
     return feature
 
 
@@ -271,14 +261,12 @@ def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
     if feature == "checkConstraints" and constraints:
         raise InvalidOptionError(
             f"the CHECK constraints have to be dropped before their table feature: {', '.join(constraints)}",
-            table=refuse.table,
-            version=refuse.version,
+            at=refuse,
             error_class="DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",
-            sql_state="0AKDE",
             next_step="Run ALTER TABLE ... DROP CONSTRAINT for each of them.",
         )
     if feature == "columnMapping":
-        check_plain_names(parse_schema(metadata.schema_string), table=refuse.table, version=refuse.version)
+        check_plain_names(parse_schema(metadata.schema_string), table=refuse.table_uri, version=refuse.version)
 
 
 def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:
@@ -301,4 +289,4 @@ def _waiting(why: str, kind: str, metadata: Metadata, refuse: _Refusal) -> Delta
     retention = properties.DROP_FEATURE_RETENTION_MS
     text = metadata.configuration.get(retention.key, "24 hours")
     step = f"Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {text} ({retention.key})."
-    return refuse.option(why, kind, "22KD0", step)
+    return refuse.option(why, kind, step)

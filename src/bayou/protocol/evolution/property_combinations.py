@@ -58,7 +58,6 @@ def _check_row_tracking(configuration: Mapping[str, str], table: str | None, ver
             version,
             f"{enabled.key} and {suspended.key} cannot both be true",
             "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
-            "55000",
             "Set one of them to false.",
         )
 
@@ -70,7 +69,6 @@ def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | N
             version,
             "symlink manifests and deletion vectors exclude each other: readers of manifests know no deletion vectors",
             "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
-            "0A000",
             f"Set {properties.SYMLINK_MANIFEST.key} or {properties.ENABLE_DELETION_VECTORS.key} to false.",
         )
 
@@ -83,7 +81,6 @@ def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | N
             version,
             "symlink manifests and column mapping exclude each other: readers of manifests know no physical names",
             "DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
-            "0AKDC",
             f"Set {properties.SYMLINK_MANIFEST.key} to false.",
         )
 
@@ -93,12 +90,9 @@ def _excluded(
     version: int | None,
     message: str,
     error_class: str | None = None,
-    sql_state: str | None = None,
     next_step: str = "",
 ) -> InvalidOptionError:
-    return InvalidOptionError(
-        message, table=table, version=version, error_class=error_class, sql_state=sql_state, next_step=next_step
-    )
+    return InvalidOptionError(message, table=table, version=version, error_class=error_class, next_step=next_step)
 
 
 _COMBINATIONS: Final = (

@@ -36,11 +36,10 @@ _BY_WRITERS_ONLY: Final = frozenset(
 )
 _COMMENT: Final = "comment"
 _RESERVED: Final = {
-    "location": ("DELTA_CANNOT_CHANGE_LOCATION", "42601", "where a table lies is no property of it"),
-    "provider": ("DELTA_CANNOT_CHANGE_PROVIDER", "42939", "'provider' is a reserved table property, and cannot be altered"),
+    "location": ("DELTA_CANNOT_CHANGE_LOCATION", "where a table lies is no property of it"),
+    "provider": ("DELTA_CANNOT_CHANGE_PROVIDER", "'provider' is a reserved table property, and cannot be altered"),
     "clusteringcolumns": (
         "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-        "42939",
         "the Delta table configuration clusteringColumns cannot be specified by the user; CLUSTER BY sets the columns",
     ),
 }
@@ -175,7 +174,7 @@ def _is_about_protocol(key: str) -> bool:
 class _Subject:
     """The table that errors are about."""
 
-    table: str | None
+    table_uri: str | None
     version: int | None
 
     def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
@@ -192,17 +191,16 @@ class _Subject:
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
-                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table))
+                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
             self.refuse(
                 f"{key} would be a CHECK constraint, which is no property to set",
                 "DELTA_ADD_CONSTRAINTS",
-                "0A000",
                 "Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints.",
             )
         if key in _BY_WRITERS_ONLY:
             why = f"the Delta table configuration {key} cannot be specified by the user: writers keep it"
-            self.refuse(why, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "42939")
+            self.refuse(why, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY")
         if key in properties.PROPERTIES:
             self.check_value(key, value)
             return ENUM_SPELLINGS.get(key, {}).get(value.lower(), value)
@@ -215,60 +213,48 @@ class _Subject:
             CHECKS[key](value)
         except InvalidValueError as error:
             message = f"the property {key} cannot be {value!r}: {key} {error.needs}"
-            self.refuse(message, error.error_class, error.sql_state, error.next_step, option=key)
+            self.refuse(message, error.error_class, error.next_step, option=key)
 
     def feature(self, name: str, status: str, *, creating: bool) -> str:
         """A feature's canonical name."""
         if status.lower() not in _STATUSES:
             why = f'expecting the status for table feature {name} to be "supported", but got "{status}"'
-            self.refuse(why, "DELTA_UNSUPPORTED_FEATURE_STATUS", "0AKDE", f"Set {properties.FEATURE_PREFIX}{name} to supported.")
+            self.refuse(why, "DELTA_UNSUPPORTED_FEATURE_STATUS", f"Set {properties.FEATURE_PREFIX}{name} to supported.")
         if name == "clustering":
             verb = "CREATE" if creating else "ALTER"
             self.refuse(
                 "the table feature clustering cannot be set as a property: it needs columns",
                 f"DELTA_{verb}_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
-                "42000",
                 "Use CLUSTER BY.",
             )
         if name not in _CANONICAL_FEATURES:
             raise UnsupportedFeatureError(
                 f"the table feature {name} is not known",
-                table=self.table,
-                version=self.version,
+                at=self,
                 error_class="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
-                sql_state="56038",
                 next_step=_suggestion(name, _CANONICAL_FEATURES) or "Check the feature's name.",
                 features=(name,),
             )
         return _CANONICAL_FEATURES[name]
 
     def refuse_reserved(self, key: str) -> NoReturn:
-        error_class, sql_state, why = _RESERVED[key.lower()]
-        self.refuse(why, error_class, sql_state)
+        error_class, why = _RESERVED[key.lower()]
+        self.refuse(why, error_class)
 
     def refuse_unknown(self, key: str) -> NoReturn:
         keep = f"set {_ALLOW_ARBITRARY} to true to keep it as it is"
         hint = _suggestion(key.lower(), _CANONICAL_KEYS)
         step = f"{hint} Or {keep}." if hint else f"Leave it out, or {keep}."
-        self.refuse(f"Unknown configuration was specified: {key}", "DELTA_UNKNOWN_CONFIGURATION", "F0000", step, option=key)
+        self.refuse(f"Unknown configuration was specified: {key}", "DELTA_UNKNOWN_CONFIGURATION", step, option=key)
 
     def refuse(
         self,
         message: str,
         error_class: str | None = None,
-        sql_state: str | None = None,
         next_step: str = "",
         option: str | None = None,
     ) -> NoReturn:
-        raise InvalidOptionError(
-            message,
-            table=self.table,
-            version=self.version,
-            error_class=error_class,
-            sql_state=sql_state,
-            next_step=next_step,
-            option=option,
-        )
+        raise InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step, option=option)
 
 
 def _suggestion(name: str, known: Mapping[str, str]) -> str:

@@ -37,15 +37,13 @@ class InvalidValueError(ValueError):
     Attributes:
         needs: what the property needs, as a sentence's end.
         error_class: the error class, where delta-spark has one.
-        sql_state: the SQLSTATE that goes with it.
         next_step: what the user can do.
     """
 
-    def __init__(self, needs: str, error_class: str | None = None, sql_state: str | None = None, next_step: str = "") -> None:
+    def __init__(self, needs: str, error_class: str | None = None, next_step: str = "") -> None:
         super().__init__(needs)
         self.needs = needs
         self.error_class = error_class
-        self.sql_state = sql_state
         self.next_step = next_step
 
 
@@ -62,7 +60,7 @@ def _boolean(text: str) -> None:
 def _auto_compact(text: str) -> None:
     if text.lower() not in {"true", "false"}:
         needs = "needs to be true or false."
-        raise InvalidValueError(needs, "DELTA_INVALID_AUTO_COMPACT_TYPE", "22023", "Allowed values are: (true,false).")
+        raise InvalidValueError(needs, "DELTA_INVALID_AUTO_COMPACT_TYPE", "Allowed values are: (true,false).")
 
 
 def _integer(needs: str, low: int, high: int | None = None, bits: int = _INT_BITS) -> Check:
@@ -78,13 +76,13 @@ def _integer(needs: str, low: int, high: int | None = None, bits: int = _INT_BIT
 def _interval(text: str) -> None:
     if not text.strip():
         needs = "needs to be an interval, and the text is blank."
-        raise InvalidValueError(needs, "DELTA_INVALID_CALENDAR_INTERVAL_EMPTY", "2200P")
+        raise InvalidValueError(needs, "DELTA_INVALID_CALENDAR_INTERVAL_EMPTY")
     try:
         duration_ms = interval_ms(text)
     except ValueError:
         if _MONTHS.search(text):
             raise InvalidValueError(_INTERVAL_NEEDS) from None
-        raise InvalidValueError(_INTERVAL_NEEDS, "DELTA_INVALID_INTERVAL", "22006") from None
+        raise InvalidValueError(_INTERVAL_NEEDS, "DELTA_INVALID_INTERVAL") from None
     if duration_ms < 0:
         raise InvalidValueError(f"is no time before now; it {_INTERVAL_NEEDS}")
 
@@ -102,7 +100,7 @@ def _isolation_level(text: str) -> None:
         raise InvalidValueError("must be Serializable or WriteSerializable; snapshot isolation is for commits that change no rows.")
     if text.lower() not in {"serializable", "writeserializable"}:
         needs = "must be Serializable or WriteSerializable."
-        raise InvalidValueError(needs, "DELTA_INVALID_ISOLATION_LEVEL", "25000")
+        raise InvalidValueError(needs, "DELTA_INVALID_ISOLATION_LEVEL")
 
 
 def _columns(text: str) -> None:
@@ -115,7 +113,7 @@ def _columns(text: str) -> None:
     twice = sorted({".".join(path) for path in paths if paths.count(path) > 1})
     if twice:
         needs = f"names these columns twice: {', '.join(twice)}."
-        raise InvalidValueError(needs, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS", "42701")
+        raise InvalidValueError(needs, "DELTA_DUPLICATE_DATA_SKIPPING_COLUMNS")
 
 
 def _formats(text: str) -> None:

@@ -73,8 +73,8 @@ def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: Table
             table has; or its struct, or the column that it goes behind, is not there.
     """
     added = StructType(tuple(column.field for column in columns))
-    check_types(added, rules.table, version=rules.version)
-    check_nested_void(added, rules.table, version=rules.version)
+    check_types(added, rules.table_uri, version=rules.version)
+    check_nested_void(added, rules.table_uri, version=rules.version)
     declared = from_stored(schema)
     for column in columns:
         _refuse_added(column.field, rules)
@@ -116,7 +116,7 @@ def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -
         struct, field = _struct_and_field(declared, path, rules, "dropped", error_class)
         if len(struct.fields) == 1:
             message = f"The column {dotted(path)!r} is the last one of its struct, and a struct needs one."
-            raise rules.refusal(message, "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", "0AKDC", column=dotted(path))
+            raise rules.refusal(message, "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", column=dotted(path))
         declared = _with_struct(declared, path, [each for each in struct.fields if each is not field], rules)
     refuse_dropped_layout(paths, declared, rules)
     return to_stored(declared)
@@ -146,7 +146,7 @@ def change_column(
     declared = from_stored(schema)
     changed_type = type_at(declared, path, rules)
     if data_type is not None:
-        check_types(StructType((StructField(path[-1], data_type),)), rules.table, version=rules.version)
+        check_types(StructType((StructField(path[-1], data_type),)), rules.table_uri, version=rules.version)
         changed_type = _changed_type(changed_type, data_type, path, rules)
     parent = type_at(declared, path[:-1], rules)
     if isinstance(parent, StructType):
@@ -197,10 +197,8 @@ def _needs_column_mapping(verb: str, error_class: str, rules: TableRules) -> Uns
     return UnsupportedFeatureError(
         f"To {verb} a column, the table needs column mapping: its files have the columns under their logical names.",
         next_step="set delta.columnMapping.mode to name.",
-        table=rules.table,
-        version=rules.version,
+        at=rules,
         error_class=error_class,
-        sql_state="0AKDC",
         features=("columnMapping",),
     )
 
@@ -212,7 +210,7 @@ def _struct_and_field(
     parent = type_at(schema, path[:-1], rules)
     if not isinstance(parent, StructType):
         message = f"{dotted(path)!r} is what an array or a map holds; it cannot be {done}."
-        raise rules.refusal(message, error_class, "0AKDC", column=dotted(path))
+        raise rules.refusal(message, error_class, column=dotted(path))
     return parent, _field(parent, path, rules)
 
 
@@ -234,14 +232,14 @@ def _refuse_added(field: StructField, rules: TableRules) -> None:
             f"The column {field.name!r} is NOT NULL, or something in it is; NOT NULL in ALTER TABLE ADD COLUMNS is not supported."
         )
         step = "add the column without it: the rows that are there have no value for it."
-        raise rules.refusal(message, "DELTA_OPERATION_NOT_ALLOWED", "0AKDC", next_step=step, column=field.name)
+        raise rules.refusal(message, "DELTA_OPERATION_NOT_ALLOWED", next_step=step, column=field.name)
     refuse_added_default(field, rules)
 
 
 def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:
     if not isinstance(parent, StructType):
         message = f"The column {column.field.name!r} cannot be added to {dotted(column.parent)!r}, which is {type_text(parent)}."
-        raise rules.refusal(message, "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", "42KD3", column=column.field.name)
+        raise rules.refusal(message, "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", column=column.field.name)
     (added,) = from_stored(StructType((column.field,))).fields
     if column.position is None:
         return StructType((*parent.fields, added))
@@ -277,15 +275,15 @@ def _changed_type(old: DataType, new: DataType, path: Path, rules: TableRules) -
         case StructType():
             step = "add, drop or change its fields one by one."
             message = f"The struct {column!r} cannot take another type as a whole."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_STRUCT_FIELD", "429BQ", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_STRUCT_FIELD", next_step=step, column=column)
         case MapType():
             step = f"change {column}.key or {column}.value."
             message = f"The map {column!r} cannot take another type as a whole."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_MAP_FIELD", "429BQ", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_MAP_FIELD", next_step=step, column=column)
         case ArrayType():
             message = f"The array {column!r} cannot take another type as a whole."
             step = f"change {column}.element."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_ARRAY_FIELD", "429BQ", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_ARRAY_FIELD", next_step=step, column=column)
         case str() if may_become(old, new, rules):
             return new
         case _:
@@ -298,7 +296,7 @@ def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: Ta
     is_identity = any(key.startswith(IDENTITY) for key in field.metadata)
     if is_identity and (new_type != field.type or (nullable is not None and nullable != field.nullable)):
         message = f"The column {dotted(path)!r} is an identity column: only its name, comment and place can change."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", "429BQ", column=dotted(path))
+        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", column=dotted(path))
 
 
 def _refuse_nameless_change(
@@ -307,7 +305,7 @@ def _refuse_nameless_change(
     """What an array or a map holds has a type, and nothing else that can change."""
     if comment is not None:
         message = f"Can't add a comment to {dotted(path)!r}: what an array or a map holds has none."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", "0AKDC", column=dotted(path))
+        raise rules.refusal(message, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", column=dotted(path))
     if nullable is not None and nullable != _holds_null(parent, path[-1]):
         raise _bad_change("what an array or a map holds keeps its nullability", path, rules)
     if position is not None:
@@ -328,4 +326,4 @@ def _bad_change(why: str, path: Path, rules: TableRules, *, widening: bool = Fal
     step = "set delta.enableTypeWidening to true for a wider type." if widening and not rules.type_widening else ""
     message = f"The column {dotted(path)!r} cannot be changed so: {why}."
     error_class = "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"
-    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))
+    return rules.refusal(message, error_class, next_step=step, column=dotted(path))

@@ -67,14 +67,13 @@ def merge_schemas(
     merged = merge.structs(table, _as_new_columns(given), ())
     if merge.conflicts:
         first = merge.conflicts[0]
-        cause = SchemaMismatchError(first.reason, error_class=first.error_class, sql_state=first.sql_state, column=first.column)
+        cause = SchemaMismatchError(first.reason, error_class=first.error_class, column=first.column)
         raise SchemaMismatchError(
             f"{_merge_failure(given, first)}: {'; '.join(each.text for each in merge.conflicts)}.",
             next_step=_CAST_HINT,
             table=table_uri,
             version=version,
             error_class="DELTA_FAILED_TO_MERGE_FIELDS",
-            sql_state="22005",
             problems=tuple(each.text for each in merge.conflicts),
             columns=tuple(each.column for each in merge.conflicts),
         ) from cause
@@ -121,27 +120,27 @@ def check_write(
     merge.structs(table, given, ())
     mismatch = _Mismatch()
     if merge.conflicts:
-        mismatch.add("DELTA_FAILED_TO_MERGE_FIELDS", "22005", _merge_failure(given, merge.conflicts[0]), hint=_CAST_HINT)
+        mismatch.add("DELTA_FAILED_TO_MERGE_FIELDS", _merge_failure(given, merge.conflicts[0]), hint=_CAST_HINT)
     differences = tuple(_differences(table, given, ()))
     if differences:
         identity = f" (Table ID: {table_id})" if table_id else ""
         sentence = f"A schema mismatch detected when writing to the Delta table{identity}: {'; '.join(differences)}"
         hints = [hint for hint, helps in ((_MERGE_HINT, not merge.conflicts), (_OVERWRITE_HINT, overwrite)) if helps]
-        mismatch.add("DELTA_METADATA_MISMATCH", "42KDG", sentence, differences, " ".join(hints))
+        mismatch.add("DELTA_METADATA_MISMATCH", sentence, differences, " ".join(hints))
     strange = [name for name in partition_by or () if table.field(name) is None and given.field(name) is None]
     if strange:
         sentence = f"Partition columns {strange} are not found in the schema {list(table.names)}"
-        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", sentence, (sentence,))
+        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", sentence, (sentence,))
     if partition_by is not None and _lower(partition_by) != _lower(partition_columns):
         lists = f"Given: [{', '.join(partition_by)}] Table: [{', '.join(partition_columns)}]"
         sentence = f"Partition columns do not match the partition columns of the table. {lists}"
-        mismatch.add("DELTA_METADATA_MISMATCH", "42KDG", sentence, (sentence,), _OVERWRITE_HINT)
+        mismatch.add("DELTA_METADATA_MISMATCH", sentence, (sentence,), _OVERWRITE_HINT)
     absent = tuple(f"the partition column {name!r} is missing in the rows" for name in partition_columns if not given.field(name))
     if absent:
-        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", f"The rows are incomplete: {'; '.join(absent)}", absent)
+        mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", f"The rows are incomplete: {'; '.join(absent)}", absent)
     if not mismatch.sentences and not _has_data(given, partition_columns):
         sentence = "Data written into Delta needs to contain at least one non-partitioned column"
-        mismatch.add("DELTA_NON_PARTITION_COLUMN_ABSENT", "KD005", sentence, (sentence,))
+        mismatch.add("DELTA_NON_PARTITION_COLUMN_ABSENT", sentence, (sentence,))
     if mismatch.sentences:
         raise mismatch.error(_schemas(table, given) if differences else "", table_uri, version)
 
@@ -150,27 +149,25 @@ def check_write(
 class _Mismatch:
     """What is in the way of a write. The error class is that of the first finding."""
 
-    classes: list[tuple[str, str]] = field(default_factory=list)
+    classes: list[str] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
-    def add(self, error_class: str, sql_state: str, sentence: str, problems: Sequence[str] = (), hint: str = "") -> None:
-        self.classes.append((error_class, sql_state))
+    def add(self, error_class: str, sentence: str, problems: Sequence[str] = (), hint: str = "") -> None:
+        self.classes.append(error_class)
         self.sentences.append(sentence)
         self.problems += problems
         if hint and hint not in self.hints:
             self.hints.append(hint)
 
     def error(self, schemas: str, table: str | None, version: int | None) -> SchemaMismatchError:
-        error_class, sql_state = self.classes[0]
         return SchemaMismatchError(
             f"{'. '.join(self.sentences)}.{schemas}",
             next_step=" ".join(self.hints),
             table=table,
             version=version,
-            error_class=error_class,
-            sql_state=sql_state,
+            error_class=self.classes[0],
             problems=tuple(self.problems),
         )
 
@@ -183,7 +180,6 @@ class _Conflict:
     text: str
     reason: str
     error_class: str
-    sql_state: str
 
     @property
     def column(self) -> str:
@@ -246,9 +242,9 @@ def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Confl
     text = _type_difference(table, given, path)
     if isinstance(table, str) and isinstance(given, str) and decimal_type(table) and decimal_type(given):
         reason = f"Failed to merge decimal types with incompatible precision or scale: {text}"
-        return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE", "42806")
+        return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE")
     reason = f"Failed to merge incompatible data types {type_text(table)} and {type_text(given)}: {text}"
-    return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DATATYPE", "42K09")
+    return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DATATYPE")
 
 
 def _differences(table: DataType, given: DataType, path: tuple[str, ...]) -> Iterator[str]:

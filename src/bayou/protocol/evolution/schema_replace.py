@@ -34,10 +34,10 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
     """
     if any(key.startswith(IDENTITY) for field in schema.fields for key in field.metadata):
         message = "REPLACE COLUMNS is not supported for a table with an identity column."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", "429BQ")
+        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED")
     given = from_stored(columns)
     check_new_names(given, rules, "REPLACING_COLUMNS", schema)
-    check_types(given, rules.table, version=rules.version)
+    check_types(given, rules.table_uri, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
     gone = [(name,) for name in schema.names if replaced.field(name) is None]
     refuse_dropped_layout(gone, replaced, rules)
@@ -52,7 +52,7 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
         where = f" in {dotted(path)!r}" if path else ""
         message = f"The columns {removed} would go and {names} come{where}, which could be a rename as well."
         step = "make these changes one by one, with ADD, DROP and RENAME COLUMN."
-        raise rules.refusal(message, "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE", "429BQ", next_step=step, columns=(*removed, *names))
+        raise rules.refusal(message, "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE", next_step=step, columns=(*removed, *names))
     if removed and not rules.column_mapping:
         raise _bad_replacement(f"dropping column(s) {removed}, which needs column mapping", path, rules)
     required = next((each for each in added if has_not_null(each)), None)
@@ -95,4 +95,4 @@ def _replaced_type(old: DataType, new: DataType, path: tuple[str, ...], rules: T
 def _bad_replacement(why: str, path: Path, rules: TableRules) -> InvalidSchemaError:
     where = f" of {dotted(path)!r}" if path else ""
     message = f"Unsupported ALTER TABLE REPLACE COLUMNS operation. Reason: {why}{where}."
-    return rules.refusal(message, "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", "0AKDC", column=dotted(path))
+    return rules.refusal(message, "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", column=dotted(path))

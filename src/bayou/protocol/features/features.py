@@ -305,7 +305,6 @@ def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, ta
             table=table,
             version=error.version,
             error_class="DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION",
-            sql_state="0AKDC",
             next_step="Use what the catalog offers for it.",
             features=features,
         ) from error

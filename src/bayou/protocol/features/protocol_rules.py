@@ -148,7 +148,6 @@ def check_no_downgrade(before: Protocol, after: Protocol, *, table: str | None, 
             table=table,
             version=version,
             error_class="DELTA_INVALID_PROTOCOL_DOWNGRADE",
-            sql_state="KD004",
             next_step="Drop features with ALTER TABLE ... DROP FEATURE.",
             features=lost,
         )
@@ -174,7 +173,6 @@ def check_features_match_metadata(
             table=table,
             version=version,
             error_class="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
-            sql_state="KD004",
             next_step="Add the features with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.<name>' = 'supported'), "
             "or unset what uses them.",
             features=lacking,
@@ -191,7 +189,6 @@ def _check_automatic(lacking: Iterable[str], supported: frozenset[str], table: s
             table=table,
             version=version,
             error_class="DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
-            sql_state="42000",
             next_step=f"Run ALTER TABLE ... SET TBLPROPERTIES ({assignments}) first: older clients cannot read such tables.",
             features=by_hand,
         )

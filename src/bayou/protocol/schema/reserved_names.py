@@ -50,7 +50,6 @@ def check_internal_names(
             table=table,
             version=version,
             error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-            sql_state="42000",
             columns=tuple(internal),
         )
 
@@ -90,7 +89,6 @@ def check_feed_names(
         table=table,
         version=version,
         error_class="DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS" if enables_feed else "RESERVED_CDC_COLUMNS_ON_WRITE",
-        sql_state="42711" if enables_feed else "42939",
         columns=tuple(each.name for each in reserved),
     )
 
@@ -118,7 +116,6 @@ def check_leftover_names(schema: StructType, known: StructType, table: str | Non
                 table=table,
                 version=version,
                 error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-                sql_state="42000",
                 columns=(column.name,),
             )
 
@@ -168,7 +165,6 @@ def check_no_own_names(schema: StructType, what: str, table: str, version: int |
             table=table,
             version=version,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             next_step="drop the column, and add it again under another name, with the engine that wrote it.",
             features=(f"columns whose names begin with {_OWN_PREFIX}",),
         )

@@ -59,11 +59,11 @@ def check_schema(
             why, and `columns` names the columns.
     """
     if not schema.fields and not may_be_empty:
-        raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA", "428GU")
+        raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA")
     odd = [name for name in partition_columns if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if odd and not column_mapping:
         message = f"Found partition columns having invalid character(s) among {FORBIDDEN_CHARACTERS!r}: {', '.join(map(repr, odd))}"
-        raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_NAME", "42996", odd, next_step=_RENAME)
+        raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_NAME", odd, next_step=_RENAME)
     check_names(
         schema,
         table,
@@ -103,7 +103,7 @@ def check_names(
     if twins:
         message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
         error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
-        raise _invalid(message, table, version, error_class, "42711", twins)
+        raise _invalid(message, table, version, error_class, twins)
     check_internal_names(schema, table, version=version, known=known)
     if change_data_feed:
         check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
@@ -111,7 +111,7 @@ def check_names(
     if bad and not column_mapping:
         found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"
         message = f"{found}: {', '.join(map(repr, bad))}"
-        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", bad, next_step=_RENAME)
+        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", bad, next_step=_RENAME)
 
 
 def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -127,7 +127,7 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
         listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
         message = f"Found columns using unsupported data types: {listed}"
         step = "cast the columns; a text keeps the value of every type."
-        raise _invalid(message, table, version, "DELTA_UNSUPPORTED_DATA_TYPES", "0AKDC", unsupported, next_step=step)
+        raise _invalid(message, table, version, "DELTA_UNSUPPORTED_DATA_TYPES", unsupported, next_step=step)
 
 
 def check_void(schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None) -> None:
@@ -142,7 +142,7 @@ def check_void(schema: StructType, partition_columns: Sequence[str], table: str 
     if stored and all(_is_void(field.type) for field in stored):
         message = "all columns that files would hold have VOID type"
         error_class = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS"
-        raise _invalid(message, table, version, error_class, "428GU", [field.name for field in stored])
+        raise _invalid(message, table, version, error_class, [field.name for field in stored])
 
 
 def check_nested_void(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -156,11 +156,11 @@ def check_nested_void(schema: StructType, table: str | None, *, version: int | N
         if isinstance(kind, ArrayType | MapType) and any(_is_void(inner) for _, inner in walk(kind)):
             message = f"the column {column!r} has void inside an array or a map"
             error_class = "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"
-            raise _invalid(message, table, version, error_class, "22005", [column], next_step="cast the elements.")
+            raise _invalid(message, table, version, error_class, [column], next_step="cast the elements.")
         if path and isinstance(kind, StructType) and all(_is_void(field.type) for field in kind.fields):
             subclass = "STRUCT_ALL_VOID_FIELDS" if kind.fields else "STRUCT_NO_FIELDS"
             message = f"the column {column!r} is a struct {'where all fields have VOID type' if kind.fields else 'with no fields'}"
-            raise _invalid(message, table, version, f"DELTA_CANNOT_WRITE_EMPTY_SCHEMA.{subclass}", "428GU", [column])
+            raise _invalid(message, table, version, f"DELTA_CANNOT_WRITE_EMPTY_SCHEMA.{subclass}", [column])
 
 
 def check_nested_not_null(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -176,7 +176,7 @@ def check_nested_not_null(schema: StructType, table: str | None, *, version: int
         required = [".".join((*inner, field.name)) for inner, kind in structs for field in kind.fields if not field.nullable]
         if required:
             message = f"the field {required[0]!r} is NOT NULL inside an array or a map, where no writer checks it"
-            raise _invalid(message, table, version, "DELTA_NESTED_NOT_NULL_CONSTRAINT", "0AKDC", required)
+            raise _invalid(message, table, version, "DELTA_NESTED_NOT_NULL_CONSTRAINT", required)
 
 
 def check_partition_columns(
@@ -191,18 +191,18 @@ def check_partition_columns(
         field = schema.field(name)
         if field is None:
             message = f"the partition column {name!r} is not among the columns {list(schema.names)}"
-            raise _invalid(message, table, version, "DELTA_PARTITION_COLUMN_NOT_FOUND", "42703", [name])
+            raise _invalid(message, table, version, "DELTA_PARTITION_COLUMN_NOT_FOUND", [name])
         if not isinstance(field.type, str) or field.type in VOID_TYPES or field.type == "variant":
             message = f"the column {name!r} cannot be a partition column: values of its type have no single text"
-            raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_TYPE", "42996", [name])
+            raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_TYPE", [name])
     if len({name.lower() for name in partition_columns}) < len(partition_columns):
         message = f"a partition column is named twice in {list(partition_columns)}"
         error_class = "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"
-        raise _invalid(message, table, version, error_class, "42711", partition_columns)
+        raise _invalid(message, table, version, error_class, partition_columns)
     if partition_columns and len(partition_columns) == len(schema.fields):
         message = "not every column can be a partition column: the files would be empty"
         error_class = "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION"
-        raise _invalid(message, table, version, error_class, "428FT", partition_columns)
+        raise _invalid(message, table, version, error_class, partition_columns)
 
 
 def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
@@ -225,7 +225,6 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
         table=table,
         version=version,
         error_class="DELTA_EMPTY_DATA",
-        sql_state="428GU",
         columns=rows.names,
     )
 
@@ -300,7 +299,6 @@ def _invalid(
     table: str | None,
     version: int | None,
     error_class: str,
-    sql_state: str,
     columns: Iterable[str] = (),
     *,
     next_step: str = "",
@@ -311,6 +309,5 @@ def _invalid(
         table=table,
         version=version,
         error_class=error_class,
-        sql_state=sql_state,
         columns=tuple(columns),
     )

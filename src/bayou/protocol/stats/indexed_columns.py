@@ -55,7 +55,7 @@ def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
     message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
     step = f"leave it out of {STATS_COLUMNS}: its values are in the log, and files are skipped by them."
     error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"
-    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(path))
+    return rules.refusal(message, error_class, next_step=step, column=dotted(path))
 
 
 def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> InvalidSchemaError:
@@ -64,4 +64,4 @@ def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRul
     others = f"name the other fields of {dotted(named)} one by one."
     step = others if len(leaf) > len(named) else f"leave it out of {STATS_COLUMNS}."
     error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE"
-    return rules.refusal(message, error_class, "0AKDC", next_step=step, column=dotted(leaf))
+    return rules.refusal(message, error_class, next_step=step, column=dotted(leaf))

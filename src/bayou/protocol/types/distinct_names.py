@@ -34,7 +34,6 @@ def check_distinct(schema: StructType, table: str, version: int | None = None) -
             table=table,
             version=version,
             error_class="DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
-            sql_state="42711",
             next_step="Rename or drop all but one of each with the engine that made the table, and write to it then.",
             columns=tuple(twins),
         )

@@ -24,7 +24,7 @@ class TableRules:
     """What the changes that a table's schema may see depend on.
 
     Attributes:
-        table: the table's path or URI, for errors.
+        table_uri: the table's path or URI, for errors.
         version: its version, for errors.
         column_mapping: whether files have physical names, so that logical ones can change and go.
         type_widening: whether the table enables type widening.
@@ -33,7 +33,7 @@ class TableRules:
         clustering_columns: the logical paths of its clustering columns.
     """
 
-    table: str | None = None
+    table_uri: str | None = None
     version: int | None = None
     column_mapping: bool = False
     type_widening: bool = False
@@ -41,17 +41,9 @@ class TableRules:
     partition_columns: tuple[str, ...] = ()
     clustering_columns: tuple[tuple[str, ...], ...] = ()
 
-    def refusal(self, message: str, error_class: str, sql_state: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
+    def refusal(self, message: str, error_class: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
         """An error about a change of the table's schema, to be raised."""
-        return InvalidSchemaError(
-            message,
-            next_step=next_step,
-            table=self.table,
-            version=self.version,
-            error_class=error_class,
-            sql_state=sql_state,
-            **facts,
-        )
+        return InvalidSchemaError(message, next_step=next_step, at=self, error_class=error_class, **facts)
 
 
 def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:
@@ -109,7 +101,7 @@ def column_not_found(path: Path, schema: StructType, rules: TableRules) -> Inval
     """The error for a column that a struct does not have, to be raised."""
     message = f"There is no column {dotted(path)!r}; the columns beside it are {list(schema.names)}."
     step = "name one of these columns."
-    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", "42703", next_step=step, column=dotted(path))
+    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", next_step=step, column=dotted(path))
 
 
 def dotted(path: Path) -> str:
@@ -152,12 +144,12 @@ def _child(kind: DataType, name: str, walked: Path, rules: TableRules) -> DataTy
         case ArrayType():
             message = f"The column {column!r} is an array: its elements are {column}.element, not {column}.{name}."
             step = f"name {column} or {column}.element."
-            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", "KD003", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", next_step=step, column=column)
         case MapType():
             message = f"The column {column!r} is a map: what it holds is {column}.key and {column}.value, not {column}.{name}."
             step = f"name {column}, {column}.key or {column}.value."
-            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", "KD003", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", next_step=step, column=column)
         case _:
             message = f"The column {column!r} is {type_text(kind)}: there is no {name!r} in it."
             step = f"name {column} itself."
-            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", "42704", next_step=step, column=column)
+            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", next_step=step, column=column)

@@ -259,7 +259,6 @@ def path_of(column: ColumnPath) -> tuple[str, ...]:
         raise InvalidOptionError(
             f"{column!r} is not the path of one column",
             error_class="PARSE_SYNTAX_ERROR",
-            sql_state="42601",
             next_step="put backticks around names that are no identifiers, or give the names as a list.",
         )
     return paths[0]

@@ -139,7 +139,6 @@ def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
                 table=target.uri,
                 version=target.log.known_version,
                 error_class="DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
-                sql_state="22KD0",
                 next_step="Find out why, and drop the feature again.",
                 features=(plan.feature,),
             ) from error
@@ -183,10 +182,8 @@ def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Sn
     if found:
         raise UnsupportedFeatureError(
             f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
-            sql_state="40000",
             next_step="Drop it again.",
             features=(plan.feature,),
         )

@@ -62,7 +62,7 @@ def table_rules(snapshot: Snapshot) -> TableRules:
     """What the changes that a table's schema may see depend on."""
     configuration = snapshot.metadata.configuration
     return TableRules(
-        table=snapshot.table_uri,
+        table_uri=snapshot.table_uri,
         version=snapshot.version,
         column_mapping=mapping_mode(configuration) != "none",
         type_widening=properties.ENABLE_TYPE_WIDENING.read(configuration),
@@ -156,4 +156,4 @@ def _check_names_are_there(schema: StructType, rules: TableRules) -> None:
             step = "give the column a name."
             where = f" in {shown_path(path[:-1])}" if path[:-1] else ""
             message = f"a column{where} has an empty name"
-            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", next_step=step, columns=("",))
+            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", next_step=step, columns=("",))

@@ -134,10 +134,8 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
     if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
         raise InvalidOptionError(
             "Unable to upgrade only the reader protocol version to use table features.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
-            sql_state="KD004",
             next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
             option=properties.MIN_WRITER_VERSION.key,
         )
@@ -180,19 +178,15 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
         if key in _BY_WRITERS_ONLY:
             raise InvalidOptionError(
                 f"the Delta table configuration {key} cannot be specified by the user: writers keep it",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-                sql_state="42939",
                 option=key,
             )
         if not if_exists and compared_key(key) not in known:
             raise InvalidOptionError(
                 f"Attempted to unset non-existent property '{key}' in table {snapshot.table_uri}",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_UNSET_NON_EXISTENT_PROPERTY",
-                sql_state="42616",
                 next_step="check the key, or use ifExists.",
                 option=key,
             )

@@ -37,8 +37,7 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
     if target.settings.get(_ENABLED, "true").lower() == "false":
         raise UnsupportedFeatureError(
             f"row ids cannot be given to the files of an existing table: {_ENABLED} is false",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="set it to true.",
             features=("rowTracking",),
         )

@@ -42,7 +42,6 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
             "Cannot change the location of a path based table.",
             table=name.path,
             error_class="DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER",
-            sql_state="42613",
             option="location",
             next_step="read and write the other path; only a name in the catalog can stand for another folder.",
         )
@@ -59,9 +58,7 @@ def _there(application: Application, uri: str) -> Snapshot:
     except TableNotFoundError:
         message = f"{uri} is not a Delta table, so that no name can stand for it."
         step = "write the table first."
-        raise TableNotFoundError(
-            message, table=uri, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01", next_step=step
-        ) from None
+        raise TableNotFoundError(message, table=uri, error_class="DELTA_MISSING_DELTA_TABLE", next_step=step) from None
 
 
 def _check_same(here: Snapshot, there: Snapshot) -> None:
@@ -72,10 +69,8 @@ def _check_same(here: Snapshot, there: Snapshot) -> None:
     raise InvalidSchemaError(
         "The schema of the new Delta location is different than the current table schema.\n"
         f"original schema: {_described(here)}\ndestination schema: {_described(there)}",
-        table=there.table_uri,
-        version=there.version,
+        at=there,
         error_class="DELTA_SET_LOCATION_SCHEMA_MISMATCH",
-        sql_state="42KD7",
         next_step=f"if this is intended, drop the name and create it there, or set {_BYPASS}=true.",
     )
 

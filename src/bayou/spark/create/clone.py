@@ -86,7 +86,6 @@ def _exists(target: str, place: Place) -> TableExistsError:
         f"Cannot create table or view {target} because it already exists.",
         table=place.uri,
         error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-        sql_state="42P07",
         next_step="Choose another name, or replace the table with replace=True.",
     )
 
@@ -102,7 +101,6 @@ def _place(catalog: Catalog, target: str, location: str | None) -> Place:
             f"The clone's path is given twice: by its name {target}, and as LOCATION {location}.",
             table=target,
             error_class="DELTA_CLONE_AMBIGUOUS_TARGET",
-            sql_state="42613",
             option="location",
             next_step="Leave LOCATION out, or give the clone a name.",
         )
@@ -116,7 +114,6 @@ def _relative(path: str) -> InvalidOptionError:
         f"The target location for CLONE needs to be an absolute path or table name, and {path!r} is a relative path.",
         table=path,
         error_class="DELTA_INVALID_CLONE_PATH",
-        sql_state="22KD1",
         option="target",
         next_step=f"Use an absolute path instead of {path}.",
     )

@@ -87,7 +87,6 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
             f"The table or view {_shown(definition, place)} cannot be found, and so cannot be replaced: it does not exist.",
             table=place.uri,
             error_class="TABLE_OR_VIEW_NOT_FOUND",
-            sql_state="42P01",
             next_step="use createOrReplace.",
         )
     if snapshot is None:
@@ -179,7 +178,6 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
                 f"A function without a name, as in {column.expression!r}, cannot be used in a generated column.",
                 table=table,
                 error_class="DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
-                sql_state="42621",
                 next_step="compute the value where the rows are written.",
                 column=column.name,
                 expression=column.expression,
@@ -203,7 +201,6 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
             table=table,
             version=snapshot.version,
             error_class="DELTA_CREATE_TABLE_SCHEME_MISMATCH",
-            sql_state="42KD7",
             next_step="leave the columns out, or describe them as they are.",
         )
     if (described.fields or definition.partition_by) and definition.partition_by != snapshot.partition_columns:
@@ -213,7 +210,6 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
             table=table,
             version=snapshot.version,
             error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
-            sql_state="42KD7",
         )
     if definition.cluster_by is not None:
         rules = ClusteringRules(table, snapshot.version)
@@ -225,7 +221,6 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
             table=table,
             version=snapshot.version,
             error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY",
-            sql_state="42KD7",
             option="property",
         )
 
@@ -249,7 +244,6 @@ def _exists(definition: TableDefinition, place: Place, snapshot: Snapshot | None
         table=place.uri,
         version=None if snapshot is None else snapshot.version,
         error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-        sql_state="42P07",
         next_step="use createIfNotExists, or createOrReplace.",
     )
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.relations.catalog import Catalog, TableName
 
 _TWO_PLACES: Final = {
-    False: ("DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH", "0AKDC"),
-    True: ("DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE", "42613"),
+    False: "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
+    True: "DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE",
 }
-"""The error class and the state for a path as the name and another one as the location: given to a builder, or in SQL."""
+"""The error class for a path as the name and another one as the location: given to a builder, or in SQL."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,6 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
             raise InvalidOptionError(
                 "Table name or location has to be specified.",
                 error_class="DELTA_CREATE_TABLE_MISSING_TABLE_NAME_OR_LOCATION",
-                sql_state="42601",
                 option="tableName",
             )
         return Place(qualify(definition.location).uri, None, is_registered=False, managed=False)
@@ -73,8 +72,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
             raise InvalidOptionError(
                 f"Creating path-based Delta table with a different location isn't supported. Identifier: {uri}, Location: {given}.",
                 table=uri,
-                error_class=_TWO_PLACES[definition.in_sql][0],
-                sql_state=_TWO_PLACES[definition.in_sql][1],
+                error_class=_TWO_PLACES[definition.in_sql],
                 option="location",
                 next_step="leave the location out.",
             )
@@ -84,7 +82,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
         return Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
     if entry.is_view or entry.provider != "delta":
         message = f"{definition.name} is not a Delta table. Please drop this table first if you would like to recreate it."
-        raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE", sql_state="0AKDD")
+        raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE")
     return Place(qualify(entry.location).uri, name, is_registered=True, managed=entry.managed)
 
 
@@ -100,7 +98,6 @@ def refuse_other_place(place: Place, definition: TableDefinition) -> None:
             f"The location of the existing table {definition.name} is {place.uri}, and not the specified location {given}.",
             table=place.uri,
             error_class="DELTA_TABLE_LOCATION_MISMATCH",
-            sql_state="42613",
             option="location",
             next_step="leave the location out, or drop the table first.",
         )

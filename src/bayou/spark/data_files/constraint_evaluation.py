@@ -175,7 +175,6 @@ def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version
         table=table,
         version=version,
         error_class="DELTA_REPLACE_WHERE_MISMATCH",
-        sql_state="44000",
         next_step="leave these rows out, or widen the condition.",
         constraint=constraint.name,
         expression=constraint.expression,

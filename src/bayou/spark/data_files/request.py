@@ -233,21 +233,17 @@ def _replaces_partitions(request: WriteRequest, settings: Mapping[str, str]) -> 
         message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode, which the session's settings ask for."
         error_class = "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE"
         step = "set the option partitionOverwriteMode to static for this write."
-        raise _refused(request, "overwriteSchema", message, error_class, "42613", step)
+        raise _refused(request, "overwriteSchema", message, error_class, step)
     dynamic = overwrites and (dynamic if request.dynamic_partitions is None else request.dynamic_partitions)
     if request.keeps_null_partitions and not dynamic:
         message = "The option 'useNullIntolerantEqualityWithDPO' is for overwrites of partitions, and this write is none."
         step = "set partitionOverwriteMode to dynamic and the mode to overwrite, or leave it out."
-        raise _refused(request, "useNullIntolerantEqualityWithDPO", message, "DELTA_ILLEGAL_OPTION", "42616", step)
+        raise _refused(request, "useNullIntolerantEqualityWithDPO", message, "DELTA_ILLEGAL_OPTION", step)
     return dynamic
 
 
-def _refused(
-    request: WriteRequest, option: str, message: str, error_class: str, sql_state: str, next_step: str
-) -> InvalidOptionError:
-    return InvalidOptionError(
-        message, table=request.path, error_class=error_class, sql_state=sql_state, option=option, next_step=next_step
-    )
+def _refused(request: WriteRequest, option: str, message: str, error_class: str, next_step: str) -> InvalidOptionError:
+    return InvalidOptionError(message, table=request.path, error_class=error_class, option=option, next_step=next_step)
 
 
 def _cluster_by(options: Mapping[str, Any]) -> ClusteringColumns | None:
@@ -303,10 +299,10 @@ class _Options:
     def refuse_combinations(self, replace_where: str | None, *, overwrite_schema: bool, dynamic: bool | None) -> None:
         if replace_where is not None and dynamic:
             message = "A 'replaceWhere' expression and 'partitionOverwriteMode'='dynamic' cannot both be set."
-            raise self._excluded(message, "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE", "42613", "replaceWhere")
+            raise self._excluded(message, "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE", "replaceWhere")
         if overwrite_schema and dynamic:
             message = "'overwriteSchema' cannot be used in dynamic partition overwrite mode."
-            raise self._excluded(message, "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE", "42613", "overwriteSchema")
+            raise self._excluded(message, "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE", "overwriteSchema")
 
     def refuse_beside_replace_on(self) -> None:
         """Refuses options beside `replaceOn` or `replaceUsing` that say something else about what is replaced."""
@@ -317,17 +313,12 @@ class _Options:
         if asked and (others or len(asked) > 1):
             first, second = [*others, *asked][:2]
             message = f"The options '{first}' and '{second}' cannot both be set."
-            raise self._excluded(message, _BESIDE_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"), "42613", first)
+            raise self._excluded(message, _BESIDE_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS"), first)
 
     def _illegal(self, name: str, text: str, why: str) -> InvalidOptionError:
         return illegal_option(name, text, why, self.path)
 
-    def _excluded(self, message: str, error_class: str, sql_state: str, option: str) -> InvalidOptionError:
+    def _excluded(self, message: str, error_class: str, option: str) -> InvalidOptionError:
         return InvalidOptionError(
-            message,
-            table=self.path,
-            error_class=error_class,
-            sql_state=sql_state,
-            option=option,
-            next_step="leave one of the two out.",
+            message, table=self.path, error_class=error_class, option=option, next_step="leave one of the two out."
         )

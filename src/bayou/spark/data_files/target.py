@@ -325,7 +325,6 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
                 table=table,
                 version=target.version,
                 error_class="DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
-                sql_state="23502",
                 next_step="write values for it.",
                 problems=(f"column {name!r} is missing",),
             )
@@ -342,7 +341,6 @@ def _refuse_no_columns(target: WriteTarget) -> None:
             table=target.log.table_uri,
             version=target.version,
             error_class="DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS",
-            sql_state="428GU",
             next_step="add columns to it, or write rows that have columns with the option mergeSchema.",
         )
 

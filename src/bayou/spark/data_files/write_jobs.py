@@ -172,7 +172,6 @@ def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[s
             table=target.log.table_uri,
             version=target.version,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=("Parquet encryption",),
             next_step="write without parquet.encryption.footer.key, parquet.encryption.column.keys and "
             "parquet.encryption.uniform.key, into a store that encrypts by itself.",

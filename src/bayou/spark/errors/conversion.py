@@ -123,7 +123,7 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
 
         def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
             """As programs make PySpark's exceptions to raise them in tests: with nothing, a text, or what the JVM would tell."""
-            self.error_class = self.sql_state = None  # nothing has happened that would be of the class
+            self.error_class = None  # nothing has happened that would be of the class
             cls.__init__(self, message or "", **facts)
             self.__dict__.update(_of_pyspark(self))
 

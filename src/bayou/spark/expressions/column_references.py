@@ -127,9 +127,7 @@ def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: 
     except InvalidSchemaError as rule:
         raise SchemaMismatchError(
             rule.message,
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class=rule.error_class,
-            sql_state=rule.sql_state,
             next_step="cast the rows to the column's type, or drop what refers to the column first.",
         ) from None

@@ -88,7 +88,7 @@ def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot)
 def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:
     what, nothing = f"the default of column {field.name!r}", StructType()
     found = parsed(jvm, java_session(spark), expression)
-    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table), version=rules.version)
+    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table_uri), version=rules.version)
     wanted = sql_type(field.type)
     # One row that is known before the query runs, so that no job runs for it.
     row = spark.sql("select 1 as one")
@@ -117,4 +117,4 @@ def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str,
 def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:
     message = f"The default {expression!r} of column {field.name!r} is not possible: {why}."
     error_class, step = f"INVALID_DEFAULT_VALUE.{kind}", "give a constant of the column's type, such as 0 or current_timestamp()."
-    return rules.refusal(message, error_class, "42623", next_step=step, column=field.name, expression=expression)
+    return rules.refusal(message, error_class, next_step=step, column=field.name, expression=expression)

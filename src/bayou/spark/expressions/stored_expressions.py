@@ -44,7 +44,6 @@ def check_stored(
             table=table,
             version=version,
             error_class=_ERROR_CLASSES[kind],
-            sql_state="42621",
             next_step="remove it from the table, or store one that only uses built-in functions of a row's values.",
             expression=expression.text,
         )

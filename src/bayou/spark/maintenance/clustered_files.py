@@ -131,10 +131,8 @@ def order_of(
     if is_full and not columns:
         raise UnsupportedFeatureError(
             "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
-            sql_state="42601",
             features=("OPTIMIZE FULL without clustering columns",),
             next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
         )
@@ -153,20 +151,16 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
     if where:
         raise UnsupportedFeatureError(
             f"OPTIMIZE of a table with clustering takes no partition predicates. Please remove the predicates: {', '.join(where)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
-            sql_state="0A000",
             features=("clustering",),
             next_step="leave the condition out, or choose files with whereFiles.",
         )
     if z_order:
         raise UnsupportedFeatureError(
             f"OPTIMIZE of a table with clustering takes no ZORDER BY. Please remove ZORDER BY ({', '.join(z_order)}).",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-            sql_state="42613",
             features=("clustering",),
             next_step="use executeCompaction, which clusters by the table's clustering columns.",
         )

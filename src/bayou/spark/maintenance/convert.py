@@ -139,7 +139,6 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
             f"Converting a view to a Delta table is not supported: {identifier} is a view.",
             table=identifier,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             option="identifier",
             next_step="convert the table that the view reads.",
         )
@@ -159,7 +158,6 @@ def _at_path(identifier: str, provider: str, table: str) -> _Source:
             f"The table or view {identifier} cannot be found.",
             table=identifier,
             error_class="TABLE_OR_VIEW_NOT_FOUND",
-            sql_state="42P01",
             next_step=f"check the name; a path is given as {_PARQUET}.`/a/path`.",
         )
     if not provider:
@@ -167,7 +165,6 @@ def _at_path(identifier: str, provider: str, table: str) -> _Source:
             f"CONVERT only takes Parquet files, and {table} is a path without a format.",
             table=table,
             error_class="DELTA_MISSING_PROVIDER_FOR_CONVERT",
-            sql_state="0AKDC",
             option="identifier",
             next_step=f"give {_PARQUET}.{quoted_name(table)} if the files are Parquet.",
         )
@@ -181,7 +178,6 @@ def _no_parquet(identifier: str, provider: str) -> InvalidOptionError:
         f"CONVERT only takes Parquet files. The format of {identifier} is {provider or 'unknown'}.",
         table=identifier,
         error_class="DELTA_CONVERT_NON_PARQUET_TABLE",
-        sql_state="0AKDC",
         option="identifier",
         next_step='read the table, and write it with df.write.format("delta").',
     )
@@ -214,7 +210,6 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
             f"The catalog has the partition columns {type_text(known)}, and {type_text(declared)} were given.",
             table=table.uri,
             error_class="DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER",
-            sql_state="KD009",
             next_step="leave partitionSchema out: the catalog knows the columns.",
         )
     has_partitions = settings.get(_CATALOG_PARTITIONS, "true").lower() != "false"
@@ -261,7 +256,6 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
             f"The catalog has no partition of the partitioned table {entry.full_name}.",
             table=table.uri,
             error_class="DELTA_CONVERSION_NO_PARTITION_FOUND",
-            sql_state="42KD6",
             option="identifier",
             next_step=f"run MSCK REPAIR TABLE {entry.full_name}, which finds them; or convert the path.",
         )
@@ -291,7 +285,6 @@ def _other_properties(table: SessionTable, given: Mapping[str, str], before: Map
         f"The catalog has the properties {dict(given)} for the table, and its log has {dict(before)}.",
         table=table.uri,
         error_class="DELTA_CONVERT_METASTORE_METADATA_MISMATCH",
-        sql_state="42K03",
         option="properties",
         next_step=f"set the same properties on both; or set {_METADATA_CHECK}=false to add the catalog's to the log.",
     )
@@ -322,7 +315,6 @@ class _SessionFooters:
             table=self.table.uri,
             file=file.path,
             error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
-            sql_state="42KDA",
             next_step="write the file again with types that Spark reads, or move it out of the folder.",
         )
 

@@ -75,10 +75,8 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
         if not fields:
             raise InvalidSchemaError(
                 f"Couldn't find column {name_of(path)} in {list(schema.names)}, by which the rows are to be put in order.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
-                sql_state="42703",
                 columns=(name_of(path),),
                 next_step="name the clustering columns again with DeltaTable.clusterBy.",
             )
@@ -88,10 +86,8 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
             shown = f"{name_of(path)} : {type_text(fields[-1].type).upper()}"
             raise UnsupportedFeatureError(
                 f"Rows cannot be put in order by the column {shown}, whose type has no order.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
-                sql_state="42K09",
                 features=(f"order of {type_text(fields[-1].type)}",),
                 next_step="leave the column out.",
             )
@@ -137,11 +133,11 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
         name = name_of(path)
         if name.lower() in partitions:
             message = f"{name} is a partition column. Z-Ordering can only be performed on data columns."
-            raise _refused(message, "DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10", snapshot, name)
+            raise _refused(message, "DELTA_ZORDERING_ON_PARTITION_COLUMN", snapshot, name)
         fields = fields_on(path, snapshot.schema)
         if not fields or path[0].lower() in partitions:
             message = f"Z-Ordering column {name} does not exist in data schema."
-            raise _refused(message, "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703", snapshot, name)
+            raise _refused(message, "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", snapshot, name)
         found.append(tuple(field.name for field in fields))
         lower = tuple(part.lower() for part in path)
         if not any(leaf[: len(lower)] == lower for leaf in indexed):
@@ -149,10 +145,8 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     if without and settings.get(_CHECK, "true").lower() != "false":
         raise InvalidSchemaError(
             f"Z-Ordering on [{', '.join(without)}] would be ineffective: files have no statistics of these columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS",
-            sql_state="KD00D",
             columns=tuple(without),
             next_step=f"name the columns in delta.dataSkippingStatsColumns, or set {_CHECK} to false.",
         )
@@ -170,23 +164,19 @@ def _parsed(text: str, snapshot: Snapshot) -> tuple[str, ...]:
         message = f"{text!r} is not the path of one column."
         raise InvalidOptionError(
             message,
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="PARSE_SYNTAX_ERROR",
-            sql_state="42601",
             option="zOrderBy",
             next_step="put backticks around names that are no identifiers.",
         )
     return paths[0]
 
 
-def _refused(message: str, error_class: str, sql_state: str, snapshot: Snapshot, column: str) -> InvalidOptionError:
+def _refused(message: str, error_class: str, snapshot: Snapshot, column: str) -> InvalidOptionError:
     return InvalidOptionError(
         message,
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=error_class,
-        sql_state=sql_state,
         option="zOrderBy",
         column=column,
         next_step="leave the column out." if "PARTITION" in error_class else "use a column of the table.",

@@ -282,10 +282,8 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
         raise InvalidOptionError(
             f"Predicate references non-partition column '{others[0]}'. Only the partition columns may be referenced: "
             f"[{', '.join(snapshot.partition_columns)}]",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            sql_state="42P10",
             option="where",
             column=others[0],
             next_step="choose files by other columns with whereFiles.",

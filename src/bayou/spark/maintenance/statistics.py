@@ -167,11 +167,9 @@ def _with_rows(
     if rows != file.num_live:
         raise InvalidCommitError(
             f"the file has {file.num_live} rows by its footer and its deletion vector, and a scan finds {rows}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             file=file.add.path,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step="look for a program that replaced the file.",
         )
     found: dict[ColumnPath, LeafStatistics] = {}

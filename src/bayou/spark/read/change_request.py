@@ -43,7 +43,6 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
             "Cannot time travel change data feed queries.",
             table=path,
             error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-            sql_state="0AKDC",
             next_step="name the versions by startingVersion and endingVersion alone.",
         )
     return ChangeBounds(
@@ -92,7 +91,6 @@ def _is_true(given: Mapping[str, Any], name: str, path: str) -> bool:
             table=path,
             option=name,
             error_class="DELTA_ILLEGAL_OPTION",
-            sql_state="42616",
         )
     return text == "true"
 
@@ -108,7 +106,6 @@ def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
             table=path,
             option=name,
             error_class="DELTA_VERSION_INVALID",
-            sql_state="42815",
             next_step="give a number from 0 on.",
         )
     return int(text)

@@ -153,10 +153,8 @@ def _check_ids(after: Snapshot, before: Snapshot | None) -> None:
 def _unsupported(snapshot: Snapshot, why: str, next_step: str = _TRACKED) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
         f"Net changes need the rows of the table to be known again, and {why}.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=["net changes"],
         next_step=f"{next_step}, or read the changes without net=True.",
     )

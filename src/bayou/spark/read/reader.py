@@ -47,10 +47,8 @@ def check_has_columns(snapshot: Snapshot) -> None:
     if not snapshot.schema.fields:
         raise InvalidSchemaError(
             f"You are trying to read a Delta table {snapshot.table_uri} that does not have any columns.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_READ_TABLE_WITHOUT_COLUMNS",
-            sql_state="428GU",
             next_step="add columns to it, or write rows with the option mergeSchema.",
         )
 

@@ -70,15 +70,11 @@ class TableRequest:
                 "The path names a version, and an option names another one.",
                 table=path,
                 error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                sql_state="42613",
                 next_step="name the version once.",
             )
         if all(value is not None for value in by_option):
             raise InvalidOptionError(
-                "versionAsOf and timestampAsOf exclude each other.",
-                table=path,
-                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
-                sql_state="42601",
+                "versionAsOf and timestampAsOf exclude each other.", table=path, error_class="DELTA_ONEOF_IN_TIMETRAVEL"
             )
         if by_option[0] is not None:
             version = _version(by_option[0], path)
@@ -110,10 +106,7 @@ def _version(text: Any, path: str) -> int:
         return int(str(text))
     except ValueError:
         raise InvalidOptionError(
-            f"versionAsOf is a number from 0 on, not {text!r}.",
-            table=path,
-            error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
-            sql_state="42604",
+            f"versionAsOf is a number from 0 on, not {text!r}.", table=path, error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"
         ) from None
 
 

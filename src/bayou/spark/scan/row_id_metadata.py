@@ -50,8 +50,7 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     if ids is None:
         raise SchemaChangedError(
             "The table does not track its rows any more, and this DataFrame asks for their ids.",
-            table=scan.snapshot.table_uri,
-            version=scan.snapshot.version,
+            at=scan.snapshot,
             next_step="make the DataFrame again from the table.",
         )
     positions = scan.positions

@@ -65,8 +65,7 @@ class RowIdColumns:
         if not row_id or not version:
             raise CorruptLogError(
                 "the table keeps row ids, and does not say in which columns of its files",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 next_step="Set delta.enableRowTracking to false and to true again.",
             )
         return cls(row_id, version)

@@ -285,10 +285,8 @@ class Scan:
             raise UnsupportedFeatureError(
                 f"The column {shown!r} cannot be read: it is {taken.name!r} in the files, and under that name bayou reads "
                 "something else beside the table's columns, whose values would come in its place.",
-                table=self.snapshot.table_uri,
-                version=self.snapshot.version,
+                at=self.snapshot,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 next_step="drop the column, and add it again under another name, with the engine that wrote it.",
                 features=(f"columns that are called {taken.name}",),
             )

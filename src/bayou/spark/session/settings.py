@@ -53,7 +53,6 @@ def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptio
         f"Invalid value '{text}' for option '{name}', {needs}.",
         table=table,
         error_class="DELTA_ILLEGAL_OPTION",
-        sql_state="42616",
         option=name,
         value=text,
         needs=needs,
@@ -75,7 +74,6 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
             f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
             table=table,
             error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
-            sql_state="42616",
             option="txnVersion",
             next_step="give both, with a higher version for each run.",
         )

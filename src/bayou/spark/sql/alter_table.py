@@ -89,7 +89,6 @@ def run(target: SessionTable, text: str) -> None:
             f"ALTER TABLE with {', '.join(sorted(kinds))} is not supported by this version of bayou.",
             table=target.uri,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=sorted(kinds),
         )
     _METHODS[kinds](target, changes)

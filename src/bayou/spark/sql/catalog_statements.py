@@ -155,7 +155,6 @@ def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]
                 f"Operation not allowed: {what} is not supported for Delta tables.",
                 table=table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=[transform],
                 operation=what,
                 next_step="partition by columns; a generated column can hold the value of an expression.",

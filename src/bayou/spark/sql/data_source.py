@@ -84,7 +84,6 @@ class Provider:
                 message,
                 table=path,
                 error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
-                sql_state="42K07",
                 next_step="leave the schema out: a Delta table knows its own.",
             )
 

@@ -33,7 +33,6 @@ def rely_refused(table: str) -> UnsupportedFeatureError:
         "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
         table=table,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=["checkConstraints"],
         next_step="leave the words behind the condition out.",
     )
@@ -87,7 +86,6 @@ def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[Decl
                 f"Delta tables have no {each.kind} constraints: nothing would enforce the constraint {each.name!r}.",
                 table=table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=[each.kind],
                 next_step="leave the constraint out. CHECK and NOT NULL are enforced, and a MERGE can keep a key unique.",
             )

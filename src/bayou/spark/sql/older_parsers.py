@@ -72,7 +72,6 @@ class OlderParsers:
                 f"Cannot specify both CLUSTER BY and {word}.",
                 table=creation.table.text,
                 error_class=f"SPECIFY_CLUSTER_BY_WITH_{what}_IS_NOT_ALLOWED",
-                sql_state="42908",
                 next_step=f"Leave {word} out to cluster the table.",
             )
         return parsed_nodes.rewrapped(jvm, plan, parsed_nodes.with_clustering(jvm, create, creation.columns))

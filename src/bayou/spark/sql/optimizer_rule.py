@@ -206,11 +206,7 @@ class RuleBody:
             name = plan.getClass().getSimpleName().removesuffix("Command")
             shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
             raise UnsupportedFeatureError(
-                f"{shown} is not supported on Delta tables.",
-                error_class=error_class,
-                sql_state="0A000" if error_class.startswith("NOT_SUPPORTED") else "0AKDC",
-                features=[shown],
-                next_step=advice,
+                f"{shown} is not supported on Delta tables.", error_class=error_class, features=[shown], next_step=advice
             )
         return plan
 
@@ -223,7 +219,6 @@ def _refuse_lost_partitions(command: JavaObject) -> None:
             f"The session's catalog is not bayou's, and Spark does not pass the partition columns ({', '.join(columns)}) on.",
             table=table_in(command),
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=["partitioned tables by name without bayou's catalog"],
             next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
             "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
@@ -244,9 +239,4 @@ def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
     problems = list(incompatible(wanted, snapshot.schema))
     if problems:
         message = f"The table's schema changed after this DataFrame was made: {'; '.join(problems)}."
-        raise SchemaChangedError(
-            message,
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            next_step="make the DataFrame again from the table.",
-        )
+        raise SchemaChangedError(message, at=snapshot, next_step="make the DataFrame again from the table.")

@@ -211,7 +211,6 @@ def refused_on_path(statement: str, path: str) -> UnsupportedFeatureError:
         f"{shown} is not supported for a Delta table that is named by its path: the catalog has no entry for it.",
         table=redact_uri(path),
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=[f"{shown} on a path"],
         next_step=step,
     )

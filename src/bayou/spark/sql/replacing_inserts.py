@@ -50,7 +50,6 @@ def write_of(application: Application, insert: JavaObject, found: ReplacingInser
             "Subqueries are not supported in the condition of REPLACE ON.",
             table=column_sql(found.table),
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
-            sql_state="0AKDC",
             features=["subquery"],
             next_step="compute it in the query of the INSERT.",
         )
@@ -88,7 +87,6 @@ def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
             f"REPLACE USING cannot name the column {doubtful[0]!r}: its name has a comma, a backtick or a blank at an end.",
             table=column_sql(table),
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=["REPLACE USING"],
             next_step="use REPLACE ON with a condition.",
         )
@@ -135,7 +133,6 @@ def _refuse_other_names(rows: DataFrame, wanted: Sequence[str], table: str) -> N
         f"REPLACE ON matches columns by name, and the query has {', '.join(rows.columns)} for {', '.join(wanted)}.",
         table=table,
         error_class="DELTA_INSERT_COLUMN_MISMATCH",
-        sql_state="42802",
         next_step="give the query's columns the names of the table's columns, or write BY NAME.",
         problems=("the names of the columns are not those of the table",),
     )

@@ -115,7 +115,6 @@ class SessionCatalog:
                 "The clause CHANGES needs a table of Spark's newer data sources, which a Delta table is not.",
                 table=text,
                 error_class="DELTA_CHANGELOG_REQUIRES_V2_TABLE",
-                sql_state="0AKDE",
                 features=["CHANGES"],
                 next_step="use the function table_changes: SELECT * FROM table_changes('table', start, end).",
             )
@@ -124,7 +123,6 @@ class SessionCatalog:
                 "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
                 table=text,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=["replacing a Delta table by another source"],
                 next_step="drop the table first, or write with the format delta. Where that is the format, leave it out of "
                 "spark.sql.sources.useV1SourceList.",
@@ -166,7 +164,6 @@ class SessionCatalog:
                 "The name of the table names a version, and the query names another one.",
                 table=text,
                 error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                sql_state="42613",
                 next_step="name the version once.",
             )
 
@@ -178,7 +175,7 @@ class SessionCatalog:
         entry = catalog.entry(name)
         if entry is None:
             message = f"{text} is not a Delta table."
-            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE")
         return entry.location
 
     def _snapshot(self, spark: SparkSession, text: str) -> Snapshot:
@@ -199,7 +196,6 @@ class SessionCatalog:
                 "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
                 table=statement.name,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=["replaceOn with insertInto"],
                 next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
             )
@@ -238,7 +234,6 @@ class SessionCatalog:
                 f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
                 table=statement.name,
                 error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-                sql_state="42802",
                 next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
             )
         if by_name:
@@ -312,7 +307,6 @@ def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> Non
                 table=name,
                 version=snapshot.version,
                 error_class="DELTA_INSERT_COLUMN_MISMATCH",
-                sql_state="42802",
                 next_step="name the column, or give it a default.",
                 problems=(f"column {field.name!r} is missing",),
             )
@@ -327,7 +321,6 @@ def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by
             f"inserted data has {short.found} column(s).",
             table=name,
             error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-            sql_state="42802",
             next_step="give every field of the struct a value, or write the rows by name with save or saveAsTable.",
             problems=(f"struct {path!r} has {short.found} of {short.wanted} fields",),
         )
@@ -355,7 +348,6 @@ def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
         f"The usage of {option} is not allowed when replacing a Delta table.",
         table=request.path,
         error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
-        sql_state="42613" if by_match else "42601",
         option=option,
         next_step="leave it out, or overwrite the table instead of replacing it.",
     )

@@ -48,7 +48,7 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
         return command
     jvm = application.jvm
     if not snapshot.partition_columns:
-        raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE", "42809")
+        raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE")
     given = command.spec()
     keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
     columns, table = _partitions(snapshot, {str(key): str(given.get().apply(key)) for key in keys})
@@ -67,7 +67,7 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
     unknown = [name for name in wanted if name.lower() not in fields]
     if unknown:
         message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
-        raise _refused(snapshot, message, "COLUMN", "42P10")
+        raise _refused(snapshot, message, "COLUMN")
     columns = StructType(tuple(field for field in fields.values() if field is not None))
     typed = typed_partitions(snapshot.schema, snapshot.partition_texts())
     table = pa.table({field.name: typed[(field.physical_name,)] for field in columns.fields})
@@ -83,13 +83,11 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
     return columns, table.sort_by([(name, "ascending") for name in columns.names])
 
 
-def _refused(snapshot: Snapshot, message: str, what: str, state: str) -> InvalidOptionError:
+def _refused(snapshot: Snapshot, message: str, what: str) -> InvalidOptionError:
     return InvalidOptionError(
         message,
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=f"DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_{what}",
-        sql_state=state,
         next_step=f"the table is partitioned by {list(snapshot.partition_columns) or 'nothing'}.",
     )
 

@@ -47,7 +47,6 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             f"Data source delta does not support {output_mode} output mode.",
             table=table,
             error_class="DELTA_UNSUPPORTED_OUTPUT_MODE",
-            sql_state="0AKDC",
             features=[f"output mode {output_mode.lower()}"],
             next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
         )
@@ -59,7 +58,6 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             "'overwriteSchema' needs the output mode complete: an append keeps the rows that are there.",
             table=table,
             error_class="DELTA_ILLEGAL_USAGE",
-            sql_state="42601",
             option="overwriteSchema",
             next_step="use mergeSchema to add columns, or the output mode complete.",
         )
@@ -112,7 +110,6 @@ class _Sink:
                 table=self.request.path,
                 version=None if snapshot is None else snapshot.version,
                 error_class="DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
-                sql_state="42P18",
                 next_step="cast them to a type.",
             )
         name = f"delta.`{redact_uri(self.request.path)}`"

@@ -52,7 +52,6 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
             f"The schema that was given is not the table's: {'; '.join(problems)}.",
             table=options.get("path"),
             error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
-            sql_state="42K07",
             next_step="leave the schema out: a Delta table knows its own.",
         )
     return schema_to_json(schema)
@@ -101,6 +100,5 @@ def _refuse_time_travel(path: str) -> None:
             "Cannot time travel streams: the path names a version of the table.",
             table=found.path,
             error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-            sql_state="0AKDC",
             next_step="use the option startingVersion or startingTimestamp.",
         )

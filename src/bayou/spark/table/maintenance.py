@@ -153,7 +153,7 @@ class TableMaintenance(TableHandle):
     def _check_mode(self, mode: str) -> None:
         if str(mode).lower() != _MANIFEST_MODE:
             message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
-            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED", sql_state="0AKDC")
+            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED")
 
     @raised_as_pyspark
     def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802

@@ -20,7 +20,6 @@ def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> U
         f"{command} is not in this version of bayou yet. Nothing was changed.",
         table=table,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         next_step=next_step
         or "run it with another engine, such as delta-spark or delta-rs: the table stays an ordinary Delta table.",
         features=[command],

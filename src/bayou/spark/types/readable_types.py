@@ -47,11 +47,9 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
         raise UnsupportedFeatureError(
             "Unable to operate on this table because an unsupported type change was applied. "
             f"Field {column} was changed from {old} to {new}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             features=["typeWidening"],
             error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
-            sql_state="0AKDC",
             next_step="read a version before the change, or use what changed the type.",
         )
     for field in _unknown(application, snapshot.schema) if is_read else ():
@@ -76,11 +74,9 @@ def _refuse(application: Application, snapshot: Snapshot, field: StructField) ->
     what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
     raise UnsupportedFeatureError(
         f"Spark {spark} does not know {what}, which the column {field.name!r} has.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         features=[_FEATURE_OF.get(kind, kind) for kind in found] or ["collations"],
         error_class="DELTA_UNSUPPORTED_DATA_TYPES",
-        sql_state="0AKDC",
         next_step=f"read the table on Spark {first} or later." if first else "read the table with the engine that wrote it.",
     )
 

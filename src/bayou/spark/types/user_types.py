@@ -89,7 +89,6 @@ def plain_columns(schema: StructType, table: str) -> StructType:
                 f"The column {shown_path(path)!r} has {found[0]} in its metadata, which an existing table cannot take.",
                 table=table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 next_step="define generated and identity columns when the table is created.",
                 column=shown_path(path),
             )

@@ -177,7 +177,6 @@ def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
         "There is no table whose rows could be replaced.",
         table=log.table_uri,
         error_class="DELTA_PATH_DOES_NOT_EXIST",
-        sql_state="42K03",
         next_step="write without replaceOn and replaceUsing, which makes the table.",
     )
 
@@ -231,7 +230,6 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
         table=target.log.table_uri,
         version=target.version,
         error_class="DELTA_DATA_CHANGE_FALSE",
-        sql_state="0AKDE",
         option="dataChange",
         next_step="leave dataChange out.",
     )

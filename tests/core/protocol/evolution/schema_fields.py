@@ -10,8 +10,8 @@ from bayou.protocol.evolution.schema_changes import Position
 from bayou.protocol.types.paths import TableRules
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
-PLAIN = TableRules(table="/t", version=3)
-MAPPED = TableRules(table="/t", version=3, column_mapping=True)
+PLAIN = TableRules(table_uri="/t", version=3)
+MAPPED = TableRules(table_uri="/t", version=3, column_mapping=True)
 FIRST = Position()
 
 

@@ -14,7 +14,7 @@ from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.paths import TableRules, type_at
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
 
-WIDENED = TableRules(table="/t", version=3, type_widening=True)
+WIDENED = TableRules(table_uri="/t", version=3, type_widening=True)
 
 
 def test_a_comment_is_set_beside_other_metadata_and_at_every_depth():

@@ -11,9 +11,9 @@ from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.paths import TableRules
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
-PLAIN = TableRules(table="/t", version=3)
-MAPPED = TableRules(table="/t", version=3, column_mapping=True, partition_columns=("p",), clustering_columns=(("c", "x"),))
-WIDENED = TableRules(table="/t", version=3, type_widening=True)
+PLAIN = TableRules(table_uri="/t", version=3)
+MAPPED = TableRules(table_uri="/t", version=3, column_mapping=True, partition_columns=("p",), clustering_columns=(("c", "x"),))
+WIDENED = TableRules(table_uri="/t", version=3, type_widening=True)
 
 
 def struct(**columns):

@@ -42,7 +42,7 @@ def test_no_error_class_is_two_exceptions():
     ],
 )
 def test_the_error_class_says_which_exception_of_pyspark_it_is(cls, error_class, caught):
-    made = as_pyspark(cls("what", table="/t", version=3, error_class=error_class, sql_state="42000"))
+    made = as_pyspark(cls("what", table="/t", version=3, error_class=error_class))
     assert isinstance(made, cls)
     assert [each for each in KINDS if isinstance(made, each)] == [caught]
     assert (made.getErrorClass(), made.table, made.version) == (error_class, "/t", 3)

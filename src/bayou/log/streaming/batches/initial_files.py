@@ -124,8 +124,7 @@ def least_values(snapshot: Snapshot, column: str, count: int) -> pa.Array | pa.C
     if physical is None:
         raise InvalidOptionError(
             f"the event time is {column!r}, and the table has no such column",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="Name a column of the table in withWatermark.",
             option="withEventTimeOrder",
         )

@@ -65,7 +65,6 @@ def _changed(commit: StreamCommit, table: str) -> StreamingSourceError:
         version=commit.version,
         file=commit.removed,
         error_class="DELTA_SOURCE_TABLE_IGNORE_CHANGES",
-        sql_state="0A000",
         next_step="Set the option 'skipChangeCommits' to 'true' to leave such commits out, with the rows that they add or change;"
         " or 'ignoreChanges' to 'true' to read all rows of the files that they add, so that unchanged rows come again; or read"
         " the changes themselves with 'readChangeFeed' and a fresh checkpoint directory, where the table records them.",
@@ -83,7 +82,6 @@ def _deleted(commit: StreamCommit, table: str) -> StreamingSourceError:
         version=commit.version,
         file=commit.removed,
         error_class="DELTA_SOURCE_IGNORE_DELETE",
-        sql_state="0A000",
         next_step="Set the option 'ignoreDeletes' to 'true' to pass over commits that only remove files: the rows that they delete"
         " stay where the stream has written them.",
         operation=operation_of(commit.info),

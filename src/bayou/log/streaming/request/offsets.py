@@ -148,7 +148,6 @@ def other_table(new_id: str, old_id: str, table: str) -> StreamingSourceError:
         f" (id = '{old_id}') according to its checkpoint. The code names another table, or the table was deleted and re-created",
         table=table,
         error_class="DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-        sql_state="55019",
         next_step="Name the former table, or delete the query's checkpoint to restart from scratch.",
         new_id=new_id,
         old_id=old_id,

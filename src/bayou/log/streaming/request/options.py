@@ -191,7 +191,6 @@ class _Given:
                 f"Please recheck your syntax for '{name}': {text!r} is no regular expression",
                 table=self._table,
                 error_class="DELTA_REGEX_OPT_SYNTAX_ERROR",
-                sql_state="2201B",
                 next_step="Give a regular expression that finds a part of the paths to leave out.",
                 option=name,
             )
@@ -204,7 +203,6 @@ class _Given:
                     "Cannot time travel views, subqueries, streams or change data feed queries",
                     table=self._table,
                     error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-                    sql_state="0AKDC",
                     next_step=f"Leave out {name}; startingVersion or startingTimestamp say where a stream begins.",
                     option=name,
                 )
@@ -215,7 +213,6 @@ class _Given:
                 "Please either provide 'startingVersion' or 'startingTimestamp'",
                 table=self._table,
                 error_class="DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET",
-                sql_state="42613",
                 next_step="Leave out one of them.",
             )
         if found.schema_location is not None and not found.fail_on_data_loss:

@@ -141,7 +141,6 @@ class SchemaCheck:
             table=self._snapshot.table_uri,
             version=version,
             error_class=f"DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE{'_USE_SCHEMA_LOG' if with_log else ''}",
-            sql_state="42KD4",
             next_step=f"{way} the query from scratch using a new checkpoint directory; {UNSAFE_MAPPING_CONF}=true lets the change"
             " pass, and the values of renamed and dropped columns may be lost.",
             retryable=False,

@@ -92,7 +92,6 @@ def check_leave(
         table=table,
         version=version,
         error_class="DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
-        sql_state="KD002",
         next_step="See whether the table that the stream writes has to change in the same way first. Then give the reader the"
         f" option {told} to let this change pass, or {always} for all; or set {conf}.",
         operation=name,

@@ -156,7 +156,6 @@ class SchemaTracking:
                 table=self._log.table_uri,
                 version=last,
                 error_class="DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
-                sql_state="22000",
                 next_step="Start the query from scratch with a new checkpoint directory.",
             )
         return newest, protocol
@@ -170,7 +169,6 @@ class SchemaTracking:
                 table=self._log.table_uri,
                 version=version,
                 error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
-                sql_state="42K03",
                 next_step="Start the query with a new checkpoint, and raise delta.logRetentionDuration.",
                 earliest=None,
                 latest=None,
@@ -185,7 +183,6 @@ class SchemaTracking:
             table=self._log.table_uri,
             version=entry.version,
             error_class="DELTA_STREAMING_METADATA_EVOLUTION",
-            sql_state="22000",
             next_step="Please restart the stream to continue processing using the updated metadata.",
             retryable=True,
             operation=None,
@@ -253,7 +250,6 @@ def _check_under_checkpoint(location: str, source_path: str) -> None:
         raise InvalidOptionError(
             f"Schema location '{location}' must be placed under checkpoint location '{checkpoint}'",
             error_class="DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT",
-            sql_state="22000",
             next_step=f"Give a folder in the checkpoint; {OUTSIDE_CHECKPOINT_CONF}=true allows any.",
             option="schemaTrackingLocation",
         )
@@ -266,7 +262,6 @@ def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> N
             f" id: {snapshot.metadata.id}. The schema log at '{location}' might have been reused",
             table=snapshot.table_uri,
             error_class="DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID",
-            sql_state="22000",
             next_step="Pick a new schema location.",
         )
 

@@ -209,7 +209,6 @@ def conflict(location: str, table: str) -> InvalidOptionError:
         f"Detected conflicting schema location '{location}' while streaming from table or table located at '{table}': another"
         " stream may be reusing the same schema location, which is not allowed",
         error_class="DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT",
-        sql_state="22000",
         next_step="Give one of the streams another schemaTrackingLocation, or a streamingSourceTrackingId.",
         option="schemaTrackingLocation",
     )
@@ -217,10 +216,7 @@ def conflict(location: str, table: str) -> InvalidOptionError:
 
 def _broken(what: str, message: str) -> StreamingSourceError:
     return StreamingSourceError(
-        f"{message}: it may have been corrupted",
-        error_class=f"DELTA_STREAMING_SCHEMA_LOG_{what}_FAILED",
-        sql_state="22000",
-        next_step=_NEW_LOCATION,
+        f"{message}: it may have been corrupted", error_class=f"DELTA_STREAMING_SCHEMA_LOG_{what}_FAILED", next_step=_NEW_LOCATION
     )
 
 

@@ -120,10 +120,8 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
     if not nodes.is_boolean(found):
         raise SchemaMismatchError(
             f"The condition {found.sql()} of the {operation} is of type {found.dataType().sql()} and not a boolean.",
-            table=None if snapshot is None else snapshot.table_uri,
-            version=None if snapshot is None else snapshot.version,
+            at=snapshot,
             error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-            sql_state="42K09",
             problems=("not a boolean",),
         )
 
@@ -137,10 +135,8 @@ def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | N
     if nodes.has_subquery(found):
         raise UnsupportedFeatureError(
             f"Subqueries are not supported in the {operation} (condition = {found.sql()}).",
-            table=None if snapshot is None else snapshot.table_uri,
-            version=None if snapshot is None else snapshot.version,
+            at=snapshot,
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
-            sql_state="0AKDC",
             features=["subquery"],
             next_step="collect the subquery's values first, or use MERGE.",
         )

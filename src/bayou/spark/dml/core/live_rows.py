@@ -92,10 +92,8 @@ def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int,
     if written != removed:
         raise InvalidCommitError(
             f"The write states that it changes no data (dataChange is false), and it replaces {removed} rows by {written}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "
             "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles leave rows out.",
         )

@@ -318,7 +318,6 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
     if problems:
         raise SchemaChangedError(
             f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="run the statement again.",
         )

@@ -72,10 +72,8 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
         next_step = "set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first."
     return InvalidCommitError(
         f"The two passes of this {operation} saw different rows: {why}. {what} gives something else each time.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_NUM_RECORDS_MISMATCH",
-        sql_state="XXKDS",
         next_step=next_step,
     )
 
@@ -94,11 +92,9 @@ def _error_of_statistics(change: Change, told: str, wrong: list[tuple[str, int, 
     more = f"; and {len(wrong) - _SAMPLE} more files" if len(wrong) > _SAMPLE else ""
     return InvalidCommitError(
         f"{told}. These statistics are wrong: {shown}{more}.",
-        table=change.snapshot.table_uri,
-        version=change.snapshot.version,
+        at=change.snapshot,
         file=wrong[0][0],
         error_class="DELTA_NUM_RECORDS_MISMATCH",
-        sql_state="XXKDS",
         next_step="look for the writer of these files, which writes wrong numRecords; an overwrite of the table with its own rows "
         "makes the statistics anew.",
     )

@@ -101,8 +101,7 @@ def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iter
         raise SchemaChangedError(
             f"The statement names {', '.join(names)} of a DataFrame that the table gave before its schema changed. The table's"
             " column of this name is another one by now, or has another type, or there is none.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             next_step="take the column from a new toDF().",
         ) from error
 
@@ -134,10 +133,8 @@ def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
     if any(map(is_file_metadata, given.fields)):
         raise UnsupportedFeatureError(
             "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_CANNOT_RESOLVE_COLUMN",
-            sql_state="42703",
             features=["_metadata in conditions and values"],
             next_step="read the rows first, and name them by their columns.",
         )

@@ -149,10 +149,8 @@ def check_source(merge: Merge) -> None:
     if what is not None:
         raise ChangedSourceError(
             f"The passes of this MERGE may have seen different rows: somebody changed its source meanwhile, {what}.",
-            table=merge.change.snapshot.table_uri,
-            version=merge.change.snapshot.version,
+            at=merge.change.snapshot,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            sql_state="XXKDS",
             next_step=f"repeat the MERGE; unless {MATERIALIZE} is none, it reads the source once where that happens.",
         )
 

@@ -167,10 +167,8 @@ def _error(merge: Merge) -> MultipleMatchesError:
     return MultipleMatchesError(
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
         f"possibly conflicting ways. {_told(num_rows, num_keys, found)}",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-        sql_state="21506",
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
         "key: merge(..., keep='latest', by=column).",
         keys=found,

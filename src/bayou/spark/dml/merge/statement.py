@@ -162,10 +162,8 @@ def _refuse_evolution(target: Target, snapshot: Snapshot, statement: JavaObject,
 def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
         f"{told}, and the statement's text cannot be resolved by itself.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
-        sql_state="0AKDC",
         features=[feature],
         next_step="name the table instead of a view that renames or hides columns, give the two tables aliases and no "
         "parameters, or use DeltaTable.merge.",

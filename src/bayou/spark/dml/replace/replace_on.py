@@ -104,10 +104,8 @@ def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Sn
         raise InvalidOptionError(
             f"INSERT REPLACE USING has misaligned columns: {', '.join(map(quoted_name, wrong))}. "
             "The columns of replaceUsing must be at the same place in the table and in the rows.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
-            sql_state="42802",
             option="replaceUsing",
             next_step="select the columns in the table's order, or save the rows by name: df.write.save(path).",
         )
@@ -116,10 +114,8 @@ def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Sn
 def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
     return InvalidOptionError(
         f"The column {name!r} of replaceUsing must be one of the table and of the rows.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
-        sql_state="42703",
         option="replaceUsing",
     )
 
@@ -128,10 +124,8 @@ def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionErr
     return InvalidOptionError(
         "Columns of replaceOn are ambiguous: the table and the rows have them both. "
         f"Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION",
-        sql_state="42702",
         option="replaceOn",
         next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
     )
@@ -140,10 +134,8 @@ def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionErr
 def _unknown(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
     return InvalidOptionError(
         f"Columns of replaceOn cannot be resolved. Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
-        sql_state="42703",
         option="replaceOn",
         next_step="name columns of the table and of the rows; aliases are those of df.alias and targetAlias.",
     )

@@ -50,10 +50,8 @@ def rows_of_condition(
         raise InvalidOptionError(
             "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
             error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
-            sql_state="42613",
             option=REPLACE_WHERE,
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
         )
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
     return ReplacedRows.of(change, rule, data_change=request.data_change)
@@ -68,10 +66,8 @@ def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
     except (ParseException, ValueError) as error:
         raise InvalidOptionError(
             f"Cannot recognize the predicate '{text}': {reason_of(error)}",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
-            sql_state="42601",
             option=REPLACE_WHERE,
             next_step="give a SQL condition over the table's columns.",
         ) from None

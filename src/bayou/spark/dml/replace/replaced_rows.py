@@ -101,10 +101,8 @@ class ReplacedRows:
             raise InvalidCommitError(
                 "The new rows may have been others when the rows were looked for that they replace: somebody changed meanwhile "
                 f"what they are read from, {what}.",
-                table=self.change.snapshot.table_uri,
-                version=self.change.snapshot.version,
+                at=self.change.snapshot,
                 error_class="DELTA_NUM_RECORDS_MISMATCH",
-                sql_state="XXKDS",
                 next_step="repeat the write, with rows of files or of a table that nobody writes again.",
             )
         if self.carried.rows is None:

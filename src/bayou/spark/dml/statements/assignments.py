@@ -79,10 +79,8 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
         if field is not None and is_identity(field):
             raise InvalidSchemaError(
                 f"UPDATE on IDENTITY column {field.name!r} is not supported.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
-                sql_state="42808",
                 next_step="leave the column out.",
             )
     return found
@@ -109,10 +107,8 @@ def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
     """The error of an assignment to what is neither a column nor a field of a struct."""
     return UnsupportedFeatureError(
         f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-        sql_state="0A000",
         features=["nested fields in arrays and maps"],
         next_step="set the whole array or map.",
     )
@@ -130,10 +126,8 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
     named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in conflict)
     raise SchemaMismatchError(
         f"There is a conflict from these SET columns: [{named}].",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_CONFLICT_SET_COLUMN",
-        sql_state="42701",
         next_step="set each column once, as a whole or by its fields.",
         problems=(named,),
     )
@@ -243,10 +237,8 @@ class NewValues:
             return
         raise SchemaMismatchError(
             f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',
-            table=self._snapshot.table_uri,
-            version=self._snapshot.version,
+            at=self._snapshot,
             error_class="CANNOT_UP_CAST_DATATYPE",
-            sql_state="42846",
             next_step="cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
             problems=(column_sql(path),),
         )
@@ -257,10 +249,8 @@ class NewValues:
             raise SchemaMismatchError(
                 f"The value for {column_sql(path)} has the fields {', '.join(given.names)}, and the column has "
                 f"{', '.join(wanted.names)}. All nested columns must match.",
-                table=self._snapshot.table_uri,
-                version=self._snapshot.version,
+                at=self._snapshot,
                 error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
-                sql_state="42846",
                 next_step="give all fields of the struct, or set its fields one by one.",
                 problems=(column_sql(path),),
             )

@@ -40,7 +40,6 @@ class ChangedTable:
             raise UnsupportedFeatureError(
                 f"{operation} changes the rows of a table, and not those of a query.",
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=[f"{operation} on a query"],
                 next_step="name the table.",
             )
@@ -51,7 +50,6 @@ class ChangedTable:
                 table=found["path"],
                 version=found["version"],
                 error_class="DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
-                sql_state="KD002",
                 features=[f"{operation} on an older version"],
                 next_step="name the table without a version.",
             )
@@ -73,7 +71,6 @@ class ChangedTable:
                 "The change data feed of a table can only be read.",
                 table=found["path"],
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=["readChangeFeed"],
                 next_step=f"{operation} on the table itself.",
             )
@@ -83,7 +80,6 @@ class ChangedTable:
                 "table, and can only be read.",
                 table=found["path"],
                 error_class="DELTA_UNEXPECTED_PARTIAL_SCAN",
-                sql_state="KD00A",
                 features=[f"{operation} on the folder of a partition"],
                 next_step="name the table, and say in a condition which partitions are meant.",
             )

@@ -52,10 +52,8 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
         if given is None:
             raise UnsupportedFeatureError(
                 f"The new value of {key.sql()} is a struct that cannot be taken from the statement's text.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
-                sql_state="0AKDC",
                 features=["structs with parameters"],
                 next_step="set the fields one by one, or use DeltaTable.update.",
             )

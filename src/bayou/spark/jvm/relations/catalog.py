@@ -158,7 +158,7 @@ class Catalog:
         entry = self.entry(name)
         if entry is None or entry.is_view or entry.provider != "delta":
             message = f"{text} is not a Delta table."
-            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01")
+            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE")
         return entry
 
     def is_delta(self, text: str) -> bool:

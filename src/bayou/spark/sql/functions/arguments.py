@@ -47,7 +47,6 @@ class Argument:
         raise InvalidOptionError(
             f"The argument {self.text} ({name}) of {function} is not a constant.",
             error_class="DELTA_CDC_NON_CONSTANT_ARGUMENT" if is_of_delta else "NON_FOLDABLE_ARGUMENT",
-            sql_state="42K0H" if is_of_delta else "42K08",
             option=function,
             next_step="give a literal, a constant expression such as current_timestamp() - INTERVAL 1 DAY, or a session variable.",
         )
@@ -81,7 +80,6 @@ class Argument:
         return InvalidOptionError(
             f"Unsupported expression type({self.type}) for {name}. The supported types are [{','.join(supported)}].",
             error_class="DELTA_UNSUPPORTED_EXPRESSION",
-            sql_state="0A000",
             option=name,
             next_step="give a value of one of these types.",
         )

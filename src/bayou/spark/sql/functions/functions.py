@@ -80,7 +80,6 @@ class TableFunctions:
                 f"`{redact_uri(path)}` is not a Delta table.",
                 table=redact_uri(path),
                 error_class="DELTA_MISSING_DELTA_TABLE",
-                sql_state="42P01",
                 next_step="check the path.",
             ) from error
 
@@ -93,7 +92,6 @@ def _check_count(function: str, given: Sequence[Argument]) -> None:
     raise InvalidOptionError(
         f"{failure}, {function} requires at least {least} arguments and at most {most} arguments.",
         error_class="INCORRECT_NUMBER_OF_ARGUMENTS",
-        sql_state="42605",
         option=function,
         next_step="docs/sql.md lists the functions with their arguments.",
     )
@@ -110,7 +108,6 @@ def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
         raise InvalidOptionError(
             "CDC read start/end parameters cannot be null. Please provide a valid version or timestamp.",
             error_class="DELTA_CDC_READ_NULL_RANGE_BOUNDARY",
-            sql_state="22004",
             option=side,
             next_step="leave the end out to read all changes since the start." if side == "ending" else "give a start.",
         )

@@ -39,7 +39,6 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
             f"{text} is not the name of a table in the session's catalog.",
             table=text,
             error_class="DELTA_MISSING_DELTA_TABLE",
-            sql_state="42P01",
             next_step="name a Delta table of spark_catalog, with backticks around names that are not plain.",
         )
     if len(parts) == 1 and database:

@@ -71,7 +71,7 @@ class Clone:
         if_absent = reader.take("IF", "NOT", "EXISTS")
         if if_absent and replaces:
             clauses = "Mutually exclusive clauses: REPLACE and IF NOT EXISTS"
-            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES", "KD009")
+            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES")
         target = reader.named_table()
         kind = reader.take_one("SHALLOW", "DEEP")
         if not reader.take("CLONE"):
@@ -127,14 +127,12 @@ class Clone:
                 f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
                 table=target,
                 error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
-                sql_state="42P01",
             )
         if suffix and self.moment is not None:
             raise InvalidOptionError(
                 "The source names a version, and the statement names another one.",
                 table=self.source.text,
                 error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                sql_state="42613",
                 next_step="name the version once.",
             )
         wanted = suffix if self.moment is None else wanted_moment(context, *self.moment)
@@ -194,7 +192,6 @@ def _refuse_view(context: Context, target: str) -> None:
             table=name.text,
             operation="CLONE",
             error_class="DELTA_ONLY_OPERATION",
-            sql_state="0AKDD",
             option="target",
             next_step="Give the clone another name, or drop the view first.",
         )
@@ -205,7 +202,6 @@ def _unsupported(name: str, provider: str) -> UnsupportedFeatureError:
         f"Unsupported clone source '{name}', whose format is {provider}. bayou clones only Delta tables.",
         table=name,
         error_class="DELTA_CLONE_UNSUPPORTED_SOURCE",
-        sql_state="0AKDC",
         features=[f"CLONE of the format {provider}"],
         next_step="Copy the rows: CREATE TABLE ... USING delta AS SELECT * FROM the source.",
     )
@@ -218,7 +214,7 @@ def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:
     while True:
         key = reader.string_or(reader.name)
         if key in dict(found):
-            raise reader.error(f"Found duplicate keys {key.text}", "DUPLICATE_KEY", "23505")
+            raise reader.error(f"Found duplicate keys {key.text}", "DUPLICATE_KEY")
         if not reader.take("="):
             reader.take("==")
         found.append((key, reader.value()))

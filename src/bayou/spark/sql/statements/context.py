@@ -191,7 +191,6 @@ class Context:
                 f"The table or view {name.text} cannot be found: spark.sql.runSQLOnFiles is off, so that no name is a path.",
                 table=name.text,
                 error_class="TABLE_OR_VIEW_NOT_FOUND",
-                sql_state="42P01",
                 next_step="set spark.sql.runSQLOnFiles to true, or use a name of the catalog.",
             )
 
@@ -226,7 +225,6 @@ class Context:
                 f"The table or view {name.text} cannot be found.",
                 table=name.text,
                 error_class="TABLE_OR_VIEW_NOT_FOUND",
-                sql_state="42P01",
                 next_step="check the name and the current database.",
             )
         if entry.is_view:
@@ -235,7 +233,6 @@ class Context:
                 table=name.text,
                 operation=operation,
                 error_class="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
-                sql_state="42809",
                 next_step="name the table that the view reads.",
             )
         return entry
@@ -250,7 +247,6 @@ class Context:
                 table=redact_uri(uri),
                 operation=operation,
                 error_class="DELTA_MISSING_DELTA_TABLE",
-                sql_state="42P01",
                 next_step="check the path.",
             ) from error
         return StatementTable._at(self.spark, path, {})  # noqa: SLF001
@@ -264,6 +260,5 @@ def not_delta(table: str, operation: str) -> TableNotFoundError:
         table=shown,
         operation=operation,
         error_class="DELTA_TABLE_ONLY_OPERATION",
-        sql_state="0AKDD",
         next_step="name a Delta table, or make this one a Delta table by CONVERT TO DELTA.",
     )

@@ -83,7 +83,6 @@ class DescribeHistory:
                 table=name.text,
                 operation="DESCRIBE HISTORY",
                 error_class="DELTA_ONLY_OPERATION",
-                sql_state="0AKDD",
             )
         return entry.location
 
@@ -139,8 +138,8 @@ class DescribeDetail:
         except TableNotFoundError as error:
             if self.table.path is None:  # delta.`/a/path`
                 message = f"{path} is not a Delta table."
-                raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE", sql_state="42P01") from error
+                raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE") from error
             if isinstance(error, PathNotFoundError):
                 message = f"File path {path} does not exist."
-                raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND", sql_state="42K03") from error
+                raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND") from error
         return detail_of_folder(path)

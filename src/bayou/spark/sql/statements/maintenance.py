@@ -58,7 +58,7 @@ class Vacuum:
 
         def once(clause: str, name: str, value: object) -> None:
             if name in given:
-                raise reader.error(f"Found duplicate clauses: {clause}", "DUPLICATE_CLAUSES", "42614")
+                raise reader.error(f"Found duplicate clauses: {clause}", "DUPLICATE_CLAUSES")
             given[name] = value
 
         while not reader.is_at_end:
@@ -75,7 +75,7 @@ class Vacuum:
                 raise reader.error()
         if given.get("kind") == "LITE" and "inventory" in given:
             clauses = "Mutually exclusive clauses: LITE and USING INVENTORY"
-            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES", "KD009")
+            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES")
         return cls(table, **given)  # type: ignore[arg-type]
 
     def run(self, context: Context) -> DataFrame:

@@ -62,9 +62,7 @@ class ClusteredCreation:
             start = reader.position
             if reader.next_is("CLUSTER", "BY", "("):
                 if columns:
-                    raise reader.error(
-                        "Found duplicate clauses: CLUSTER BY. Please, remove one of them", "DUPLICATE_CLAUSES", "42614"
-                    )
+                    raise reader.error("Found duplicate clauses: CLUSTER BY. Please, remove one of them", "DUPLICATE_CLAUSES")
                 reader.expect("CLUSTER", "BY")
                 columns, place = reader.names(), (start, reader.end_of_read)
             elif reader.take("USING"):

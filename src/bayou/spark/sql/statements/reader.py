@@ -264,7 +264,7 @@ class Reader:
         if not self.is_at_end:
             raise self.error()
 
-    def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR", sql_state: str = "42601") -> SqlSyntaxError:
+    def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
         """The error for what comes next.
 
         Args:
@@ -284,7 +284,6 @@ class Reader:
             what or f"Syntax error at or near {found}",
             f"{expected}{hint}",
             error_class=error_class,
-            sql_state=sql_state,
         )
 
     def _plain_value(self) -> str:
@@ -306,9 +305,7 @@ class Reader:
         self._wanted.clear()
 
 
-def error_at(
-    text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR", sql_state: str = "42601"
-) -> SqlSyntaxError:
+def error_at(text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
     """The error of a statement that is wrong at a place.
 
     Args:
@@ -324,7 +321,6 @@ def error_at(
         f"{what} (line {line}, pos {column}).{more}\n\n== SQL ==\n{found}\n{'-' * column}^^^",
         next_step="Correct the statement; docs/sql.md has its clauses.",
         error_class=error_class,
-        sql_state=sql_state,
         line=line,
         position=column,
         statement=redact_text(shown),

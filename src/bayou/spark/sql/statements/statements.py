@@ -150,7 +150,7 @@ class StatementCommands:
             found = None if context is None else parameter_literal(jvm, context, each.name, number)
             if found is None:
                 what = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
-                raise error_at(text, each.start, what, error_class="UNBOUND_SQL_PARAMETER", sql_state="42P02")
+                raise error_at(text, each.start, what, error_class="UNBOUND_SQL_PARAMETER")
             values.append(found)
             number += each.name is None
         filled = FilledText.of(text, parameters, values)

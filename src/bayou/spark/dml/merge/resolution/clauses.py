@@ -84,7 +84,6 @@ def check_clauses(clauses: Sequence[Clause], table: str) -> None:
             "There must be at least one WHEN clause in a MERGE statement.",
             table=table,
             error_class="DELTA_MERGE_MISSING_WHEN",
-            sql_state="42601",
             option="WHEN",
             next_step="say what happens to rows that match, or that do not.",
         )
@@ -96,7 +95,6 @@ def check_clauses(clauses: Sequence[Clause], table: str) -> None:
                 "the condition.",
                 table=table,
                 error_class=f"DELTA_NON_LAST_{kind.value}_CLAUSE_OMIT_CONDITION",
-                sql_state="42601",
                 option="WHEN",
                 next_step="give the earlier clauses conditions, or leave out those behind the one without.",
             )

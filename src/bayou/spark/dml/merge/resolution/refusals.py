@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:
     """A condition, if it is one; a plain NULL as a boolean."""
     if nodes.has_subquery(found):
-        raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY", "0AKDC")
+        raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY")
     if not nodes.is_deterministic(found):
         what = "Non-deterministic functions"
-        raise unsupported(snapshot, what, name, found, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC")
+        raise unsupported(snapshot, what, name, found, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED")
     if not nodes.is_boolean(found):
         is_search = name == "search"
         raise SchemaMismatchError(
             f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-            sql_state="42K0E" if is_search else "42K09",
             problems=("not a boolean",),
         )
     return nodes.as_boolean(jvm, found)
@@ -59,7 +57,7 @@ def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Ja
     except catalyst.NotAnExpressionError as error:
         found = nodes.expression(jvm, spark, value)
         if error.is_aggregate and name is not None and not nodes.has_subquery(found):
-            raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED", "42903") from None
+            raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED") from None
         row_changes.refuse_unusual(jvm, spark, plan, [value])
 
 
@@ -79,7 +77,6 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
                 table=uri,
                 version=version,
                 error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                sql_state="0AKDC",
                 features=["nested fields in INSERT"],
                 next_step="give the whole struct.",
             )
@@ -91,7 +88,6 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
             table=uri,
             version=version,
             error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
-            sql_state="42701",
             next_step="give each column once.",
         )
     refuse_explicit_values(snapshot.schema, names, table=uri, version=version)
@@ -109,25 +105,19 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
     """
     return SchemaMismatchError(
         f"{message} given columns {', '.join(names)}.",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
-        sql_state="42601",
         next_step=next_step,
         problems=(message,),
     )
 
 
-def unsupported(
-    snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str, sql_state: str
-) -> UnsupportedFeatureError:
+def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str) -> UnsupportedFeatureError:
     """The error of what no condition of a MERGE takes."""
     return UnsupportedFeatureError(
         f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
-        table=snapshot.table_uri,
-        version=snapshot.version,
+        at=snapshot,
         error_class=error_class,
-        sql_state=sql_state,
         features=[what],
         next_step="compute it in the source first.",
     )

@@ -249,10 +249,8 @@ class Resolver:
         if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
             raise SchemaMismatchError(
                 f"{nodes.text_of(found)} names columns that are the table's and the source's: they may be either.",
-                table=self._snapshot.table_uri,
-                version=self._snapshot.version,
+                at=self._snapshot,
                 error_class="AMBIGUOUS_REFERENCE",
-                sql_state="42704",
                 next_step="give the table and the source aliases, and put these before the columns.",
                 problems=(nodes.text_of(found),),
             )

@@ -50,8 +50,7 @@ def latest_rows(
         elif not only_of(application, part, target):
             raise InvalidOptionError(
                 f"keep='latest' needs a condition of equalities between the table and the source, and there is {part.sql()}.",
-                table=snapshot.table_uri,
-                version=snapshot.version,
+                at=snapshot,
                 option="keep",
                 next_step="move the other conditions into the clauses, or leave one row for each key in the source.",
             )
@@ -67,8 +66,7 @@ def _check_order(application: Application, given: DataFrame, order: Column, snap
     if nodes.is_ordered_or_named(nodes.expression(application.jvm, given.sparkSession, order)):
         raise InvalidOptionError(
             "The column of keep='latest' has a direction or a name of its own, and the greatest value is always the latest.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             option="by",
             next_step="give the column alone, by='ts'; for the least value the negated column.",
         )

@@ -132,10 +132,8 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
         raise UnsupportedFeatureError(
             f"The source of the MERGE has the column {own[0]!r}, and bayou takes columns whose names begin with "
             f"{INTERNAL_PREFIXES[1]} for those that it puts beside the source's.",
-            table=snapshot.table_uri,
-            version=snapshot.version,
+            at=snapshot,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            sql_state="0AKDC",
             features=[f"columns whose names begin with {INTERNAL_PREFIXES[1]}"],
             next_step="give the column another name in the source.",
         )
