@@ -157,13 +157,13 @@ def spark(plain_spark: SparkSession) -> SparkSession:
 @pytest.fixture(autouse=True)
 def _session_as_before(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fails a test that leaves a setting on the session that all tests share. Their order is random: others would fail."""
-    if "spark" not in request.fixturenames:
+    if "plain_spark" not in request.fixturenames:
         yield
         return
     from bayou.spark.jvm.core.session import settings_of
     from bayou.spark.session.session_transaction import LAST_VERSION  # which each commit sets, as those of delta-spark
 
-    session = request.getfixturevalue("spark")
+    session = request.getfixturevalue("plain_spark")
     before = settings_of(session)
     yield
     changed = {name for name, _ in before.items() ^ settings_of(session).items()} - {LAST_VERSION}
