@@ -16,8 +16,7 @@ import bayou
 from bayou.errors import ConstraintViolationError
 from bayou.spark.dml.core import commit
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.console_bar import ConsoleBar
-from bayou.spark.jvm.core.job_tasks import JobTasks, Tasks
+from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks, Tasks
 from bayou.spark.session import progress
 from bayou.spark.session.progress import SETTING, Display
 from bayou.spark.write import writer

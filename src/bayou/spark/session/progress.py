@@ -18,8 +18,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bayou.spark.jvm.core.console_bar import ConsoleBar
-from bayou.spark.jvm.core.job_tasks import JobTasks
+from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -55,7 +55,7 @@ class Provider:
             case "sink":
                 partitions, mode = objects
                 return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
-        raise message.unknown("the data source")
+        raise message.unknown()
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, scala_options, schema, origin = objects

@@ -104,7 +104,7 @@ class RuleBody:
                 return ConstraintStatements(self._application).of_node(objects[0])
             case "command":
                 return self._command(objects[0])
-        raise message.unknown("the rules")
+        raise message.unknown()
 
     def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
         """The rows of a function that reads the log."""

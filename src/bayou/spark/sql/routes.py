@@ -80,7 +80,7 @@ ROUTES: Final = (
     Route("names with a version or a path, SHOW TBLPROPERTIES, and what is refused for names", Entry.CATALOG,
           ("travel", "entry", "exists", "properties", "changelog", "replaced"), "sql.session_catalog"),
     Route("SELECT, INSERT by path, DataFrame readers and writers, streams", Entry.SOURCE,
-          ("read", "write", "stream schema", "source"), "sql.data_source"),
+          ("read", "write", "stream schema", "source", "sink"), "sql.data_source"),
     Route("table_changes, table_changes_by_path, table_history, table_detail, table_files; (DESCRIBE HISTORY ...)", Entry.FUNCTION,
           ("table_changes", "table_changes_by_path", "table_history", "table_detail", "table_files"), "sql.functions.functions"),
 )  # fmt: skip

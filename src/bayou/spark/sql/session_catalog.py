@@ -136,7 +136,7 @@ class SessionCatalog:
             return is_table(path)
         if what == "entry":
             return catalog.new_entry(name, qualify(path).uri, managed=False)
-        raise message.unknown("the catalog")
+        raise message.unknown()
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
         """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""

@@ -83,7 +83,7 @@ class StreamReader:
             "metrics": self._metrics,
         }
         if message.word not in answers:
-            raise message.unknown("the source of a stream")
+            raise message.unknown()
         with self._lock:
             if not self._is_checked and message.word in ("latest", "batch", "resume"):
                 self._check(self._offset(first) or (None if message.word == "latest" else self._offset(second)))

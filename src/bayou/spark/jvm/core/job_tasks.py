@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far the jobs are that one thread has started, by a tag on them; the job group stays the user's."""
+"""The progress of the jobs that one thread started, and Spark's own bar. A tag finds the jobs; the job group stays the user's."""
 
 from __future__ import annotations
 
@@ -85,3 +85,23 @@ class JobTasks:
                 return found
             self._finished[job] = found
         return self._finished[job]
+
+
+class ConsoleBar:
+    """Spark's own progress bar (`spark.ui.showConsoleProgress`), of an application that has one."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+
+    def clear(self) -> None:
+        """Erases the bar. Spark draws it again after half a second at the earliest, if stages are running then.
+
+        Spark does the same after each job. Called more often than that, it keeps the bar away, and it changes no setting.
+
+        Source: `finishAll` and `firstDelayMSec` of Spark's class `ConsoleProgressBar`, the same from Spark 3.5 to 4.3.
+        """
+        self._bar.finishAll()
+
+    @cached_property
+    def _bar(self) -> JavaObject:
+        return self._context._jsc.sc().progressBar().get()  # noqa: SLF001  (the bridge)

@@ -46,13 +46,9 @@ class Message:
         """The arguments as a dictionary, for messages whose arguments are keys and values in turn."""
         return dict(zip(self.texts[::2], self.texts[1::2], strict=True))
 
-    def unknown(self, receiver: str) -> SessionError:
-        """Return the error for a word that a receiver does not know.
-
-        Args:
-            receiver: who got the message, such as `the catalog`.
-        """
-        return SessionError(f"An adapter asked {receiver} for {self.word!r}, which is unknown.", next_step=_NEXT_STEP)
+    def unknown(self) -> SessionError:
+        """Return the error for a word that the receiver does not know."""
+        return SessionError(f"An adapter asked for {self.word!r}, which is unknown.", next_step=_NEXT_STEP)
 
 
 _NEXT_STEP = "Restart the session, so that its adapters are those of the installed version of bayou."
