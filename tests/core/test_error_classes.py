@@ -16,7 +16,8 @@ import pytest
 from tests.support.sources import FILES, nodes_of
 
 from bayou import errors
-from bayou.error_states import STATES
+from bayou.errors.catalogue import rows
+from bayou.errors.states import STATES
 
 OF_DELTA = {
     name: state for state, names in json.loads(Path(__file__).with_name("error_states.json").read_text()).items() for name in names
@@ -54,11 +55,11 @@ KNOWN = OF_DELTA | OF_SPARK | OF_NOBODY
 
 
 def texts():
-    """Each text of the sources; an f-string is a pattern for its placeholders."""
+    """Each text of the sources, and of a key of the catalogue its class; an f-string is a pattern for its placeholders."""
     for file in FILES:
         for node in nodes_of(file):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield f"{file.name}:{node.lineno}", node.value
+                yield f"{file.name}:{node.lineno}", node.value.partition("/")[0]
             elif isinstance(node, ast.JoinedStr):
                 yield f"{file.name}:{node.lineno}", pattern(node)
 
@@ -68,7 +69,7 @@ def pattern(node):
 
 
 def classes_named():
-    """The error classes in arguments and class attributes named `error_class`; a class that is put together is a pattern."""
+    """The error classes of the catalogue, and of arguments and attributes named `error_class`; one put together is a pattern."""
     for file in FILES:
         for node in nodes_of(file):
             is_argument = isinstance(node, ast.keyword) and node.arg == "error_class"
@@ -79,6 +80,7 @@ def classes_named():
                     yield f"{file.name}:{each.lineno}", pattern(each)
                 elif isinstance(each, ast.Constant) and each.value is not None:
                     yield f"{file.name}:{each.lineno}", each.value
+    yield from ((row.key, row.error_class) for row in rows().values() if row.error_class is not None)
 
 
 def test_the_states_are_those_of_spark_and_delta():

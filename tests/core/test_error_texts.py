@@ -13,7 +13,7 @@ from tests.support.cases import in_one_test
 from tests.support.sources import FILES, SOURCE, nodes_in, nodes_of
 
 from bayou import errors
-from bayou.error_texts import LONGEST_TEXT, redact_text, sample, shortened
+from bayou.errors.texts import LONGEST_TEXT, redact_text, sample, shortened
 from bayou.log.events import HookFailedEvent
 from bayou.protocol.types.paths import TableRules
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from bayou.errors import StorageError
+from bayou.errors import StorageError, failed
 from bayou.storage.durable_files import make_folders, publish
 from bayou.storage.trees import delete_many
 
@@ -80,15 +80,11 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
         except (FileNotFoundError, StorageError):
             raise
         except OSError as error:
-            raise StorageError(f"the file cannot be copied: {error}", file=one.target_path) from error
+            raise failed("copy-failed", file=one.target_path, reason=str(error)) from error
         if not is_new:
             while one.target_path in made:
                 made.remove(one.target_path)
-            raise StorageError(
-                "another program made a file of this name in the target's folder meanwhile",
-                file=one.target_path,
-                next_step="Look whether another copy of the table is being made there, and run the operation again after it.",
-            )
+            raise failed("copy-target-exists", file=one.target_path)
 
     try:
         with ThreadPoolExecutor(_THREADS) as pool:

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from bayou.errors import StorageError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.actions.file_names import LOG_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_folders_above, temporary_file
 from bayou.storage.store import FileStatus
@@ -21,10 +21,10 @@ from bayou.storage.trees import Deletions, Folder, LocalTree
 _SYNC_THREADS: Final = 8
 
 _NEXT_STEPS: Final = {
-    errno.ENOSPC: "Free space on that disk, and run it again.",
-    errno.EDQUOT: "Free space within the quota, and run it again.",
-    errno.EROFS: "That disk is mounted read-only: keep the table elsewhere, or mount it for writing.",
-    errno.ENOTSUP: "Keep the table on a file system with hard links: without them, two writers cannot be kept apart.",
+    errno.ENOSPC: "Free space on that disk, and run the operation again.",
+    errno.EDQUOT: "Free space within the quota, and run the operation again.",
+    errno.EROFS: "Mount that disk for writing, because it is mounted read-only, or keep the table elsewhere.",
+    errno.ENOTSUP: "Keep the table on a file system with hard links, which keep two writers apart.",
 }
 
 
@@ -114,7 +114,7 @@ class LocalStore:
             return
         for path in files:
             if path.startswith("/") or ".." in path.split("/"):
-                raise StorageError("only files under the table can be synced", table=self._root, file=path)
+                raise failed("sync-outside-table", table=self._root, file=path)
         _each(self._sync_file, files)
         _each(self._sync_folder, _folders(files))
         if not os.path.exists(self._at(LOG_FOLDER)):  # noqa: PTH110  (a text is all there is)
@@ -162,16 +162,10 @@ class LocalStore:
         except (OSError, ValueError) as error:
             raise self._failed(path, error) from error
 
-    def _failed(self, path: str, error: Exception) -> StorageError:
+    def _failed(self, path: str, error: Exception) -> DeltaError:
         code = error.errno if isinstance(error, OSError) else None
-        failed = StorageError(
-            f"the local file system failed: {error}",
-            table=self._root,
-            file=path,
-            next_step=_NEXT_STEPS.get(code or 0, "Check the permissions and the space of that folder."),
-        )
-        failed.errno = code
-        return failed
+        step = _NEXT_STEPS.get(code or 0)
+        return failed("local-file-system", table=self._root, file=path, reason=str(error), next_step=step, errno=code)
 
 
 def _status(prefix: str, entry: os.DirEntry[str]) -> FileStatus | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from bayou.errors import StorageError
+from bayou.errors import DeltaError, failed
 from bayou.storage.registry import registered_name
 
 _PREFIXES: Final = ("spark.delta.logStore.", "delta.logStore.")
@@ -63,12 +63,7 @@ def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = 
     by_scheme = {name.removesuffix(_IMPL).lower(): value for name, value in settings.items() if name.endswith(_IMPL)}
     for_all = settings.get(_CLASS)
     if for_all is not None and by_scheme:
-        raise StorageError(
-            "a log store for all schemes and log stores for single schemes are both set: "
-            + ", ".join(f"spark.delta.logStore.{name}" for name in sorted(settings)),
-            error_class="DELTA_INVALID_LOGSTORE_CONF",
-            next_step="Set only one of the two kinds.",
-        )
+        raise failed("DELTA_INVALID_LOGSTORE_CONF", settings=[f"{_PREFIXES[0]}{name}" for name in sorted(settings)])
     wanted = None if scheme is None else scheme.lower()
     if for_all is not None:
         return _for_all(for_all, wanted)
@@ -84,11 +79,8 @@ def _settings(conf: Mapping[str, str]) -> dict[str, str]:
             if not key.startswith(prefix) or not (name == _CLASS or name.endswith(_IMPL)):
                 continue
             if settings.setdefault(name, value.strip()) != value.strip():
-                raise StorageError(
-                    f"spark.{_PREFIXES[1]}{name} = {settings[name]} and {key} = {value} contradict each other",
-                    error_class="DELTA_INCONSISTENT_LOGSTORE_CONFS",
-                    next_step="Set one of them, or both to the same value.",
-                )
+                setting, known = f"{_PREFIXES[0]}{name}", settings[name]
+                raise failed("DELTA_INCONSISTENT_LOGSTORE_CONFS", setting=setting, value=known, other=key, other_value=value)
     return settings
 
 
@@ -126,7 +118,7 @@ def _simple_name(class_name: str) -> str:
     return name if package == "io.delta.storage" or is_scala else ""
 
 
-def _refused(class_name: str, scheme: str | None) -> StorageError:
+def _refused(class_name: str, scheme: str | None) -> DeltaError:
     known = _simple_name(class_name)
     if known in _REFUSED:
         why = _REFUSED[known]
@@ -134,11 +126,6 @@ def _refused(class_name: str, scheme: str | None) -> StorageError:
         why = f"it is for {', '.join(sorted(_HONORED[known]))}"
     else:
         why = "bayou loads no class of the JVM for this, and cannot know which writers it keeps apart"
-    key = _CLASS if scheme is None else f"{scheme}{_IMPL}"
-    return StorageError(
-        f"the log store {class_name} is not honored{'' if scheme is None else f' for the scheme {scheme!r}'}: {why}",
-        error_class="DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION",
-        next_step=f"Unset spark.delta.logStore.{key}, or write with delta-spark only."
-        if scheme is None
-        else f"Bring a store that works beside it, bayou.storage.register({scheme!r}, factory), or write with delta-spark only.",
-    )
+    if scheme is None:
+        return failed("DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION", log_store=class_name, reason=why)
+    return failed("DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION/scheme", log_store=class_name, scheme=scheme, reason=why)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bayou.errors import StorageError
-from bayou.storage.paths import QualifiedPath, redact_uri
+from bayou.errors import DeltaError, failed
+from bayou.storage.paths import QualifiedPath
 from bayou.storage.registry import make_store
 from bayou.storage.store import LogStore
 
@@ -40,18 +40,10 @@ def open_store(place: QualifiedPath, storage_options: Mapping[str, str] | None =
     return store
 
 
-def _unserved(place: QualifiedPath) -> StorageError:
+def _unserved(place: QualifiedPath) -> DeltaError:
     scheme = place.scheme
     if scheme in SCHEMES_OF_A_SESSION:
-        return StorageError(
-            f"the scheme {scheme!r} is served through a Spark session, and there is none here",
-            table=redact_uri(place.uri),
-            next_step="Call bayou.enable(spark) first, or open the table with bayou.read(spark, path).",
-        )
-    system = OBJECT_STORES.get(scheme)
-    named = f"{scheme!r} ({system}) yet" if system is not None else f"{scheme!r}"
-    return StorageError(
-        f"no log store serves the scheme {named}",
-        table=redact_uri(place.uri),
-        next_step=f"Use a local path or a file: URI, or bring a store: bayou.storage.register({scheme!r}, factory).",
-    )
+        return failed("scheme-of-a-session", table=place.uri, scheme=scheme)
+    if scheme in OBJECT_STORES:
+        return failed("unserved-object-store", table=place.uri, scheme=scheme, system=OBJECT_STORES[scheme])
+    return failed("unserved-scheme", table=place.uri, scheme=scheme)

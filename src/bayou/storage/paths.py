@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from bayou.errors import InvalidOptionError, redact_uri
+from bayou.errors import failed, redact_uri
 from bayou.protocol import arguments
 from bayou.protocol.actions.paths import local_path, with_lower_scheme
 
@@ -69,19 +69,13 @@ def path_text(path: object) -> str:
     if not isinstance(text, str):
         raise arguments.wrong("the path of a table", path, _WANTED)
     if not text:
-        raise InvalidOptionError(
-            "the path of a table is empty", option="path", next_step="Give its path; '.' is the current folder."
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/empty-path", option="path")
     try:
         is_name = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
         is_name = False
     if not is_name:
-        raise InvalidOptionError(
-            f"the path {text!r} has a character that no name of a file has: a NUL, or half of a surrogate pair",
-            option="path",
-            next_step="Leave that character out.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/impossible-path", option="path", path=text)
     return text
 
 

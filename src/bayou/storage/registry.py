@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final, TypeAlias
 
-from bayou.errors import InvalidOptionError, StorageError
+from bayou.errors import failed
 from bayou.protocol import arguments
 from bayou.storage.local import LocalStore
-from bayou.storage.paths import QualifiedPath, redact_uri
+from bayou.storage.paths import QualifiedPath
 from bayou.storage.store import LogStore
 
 StoreFactory: TypeAlias = Callable[[QualifiedPath, Mapping[str, str]], LogStore]
@@ -50,15 +50,13 @@ def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False)
     if not isinstance(factory, str):
         arguments.function(factory, "factory")
     if _SCHEME.fullmatch(name) is None:
-        raise InvalidOptionError(f"{scheme!r} is no scheme of a URI", next_step="Give two or more letters, without a colon.")
+        raise failed("DELTA_ILLEGAL_OPTION/scheme", scheme=scheme)
     if isinstance(factory, str) and _FACTORY_NAME.fullmatch(factory) is None:
-        raise InvalidOptionError(f"{factory!r} names no factory of log stores", next_step="Name it as 'package.module:Name'.")
+        raise failed("DELTA_ILLEGAL_OPTION/factory", factory=factory)
     with _lock:
         if not replace and (name in _registered or name == "file"):
-            raise InvalidOptionError(
-                f"the scheme {name!r} is served already, by {_name(_registered.get(name, _local_store))}",
-                next_step="Pass replace=True to put this factory in its place.",
-            )
+            served = _name(_registered.get(name, _local_store))
+            raise failed("DELTA_ILLEGAL_OPTION/served-scheme", scheme=name, factory=served)
         _registered[name] = factory
 
 
@@ -94,11 +92,8 @@ def make_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogS
     store: Any = _load(found, place)(place, storage_options)
     if not isinstance(store, LogStore):
         missing = [name for name in _methods() if not callable(getattr(store, name, None))]
-        raise StorageError(
-            f"{_name(found)} made a {type(store).__name__}, which is no log store: it lacks {', '.join(missing)}",
-            table=redact_uri(place.uri),
-            next_step="Implement every method of bayou.storage.LogStore.",
-        )
+        kind = type(store).__name__
+        raise failed("incomplete-log-store", table=place.uri, factory=_name(found), made=kind, missing=missing)
     return store
 
 
@@ -116,11 +111,8 @@ def _load(factory: StoreFactory | str, place: QualifiedPath) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise StorageError(
-            f"the log store {factory} for the scheme {place.scheme!r} cannot be imported: {error}",
-            table=redact_uri(place.uri),
-            next_step="Install the package that it is in, or register another one.",
-        ) from error
+        said = str(error)
+        raise failed("log-store-not-imported", table=place.uri, factory=factory, scheme=place.scheme, reason=said) from error
     return found
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from bayou.errors import StorageError
+from bayou.errors import DeltaError, StorageError, failed
 from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Deletions:
     """
 
     deleted: int
-    failed: Mapping[str, StorageError]
+    failed: Mapping[str, DeltaError]
 
 
 class FolderBuilder:
@@ -207,13 +207,13 @@ def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
     """Delete files and empty folders; see `TreeStore.delete_many`."""
     if isinstance(store, TreeStore):
         return store.delete_many(paths)
-    failed = {}
+    failures = {}
     for path in paths:
         try:
             store.delete(path)
         except StorageError as error:
-            failed[path] = error
-    return Deletions(len(paths) - len(failed), failed)
+            failures[path] = error
+    return Deletions(len(paths) - len(failures), failures)
 
 
 def list_each(folders: Sequence[str], list_one: Callable[[str], Folder], *, threads: int) -> list[Folder]:
@@ -245,12 +245,12 @@ class LocalTree:
         checksums = {folder: self._checksums(folder) for folder in folders if self._is_inside(folder)}
         size = max(-(-len(paths) // _THREADS), 1)
         parts = [paths[start : start + size] for start in range(0, len(paths), size)]
-        deleted, failed = 0, dict[str, StorageError]()
+        deleted, failures = 0, dict[str, DeltaError]()
         with ThreadPoolExecutor(len(parts), thread_name_prefix="bayou-delete") as pool:
             for found in pool.map(lambda part: self._deleted(part, checksums), parts):
                 deleted += found.deleted
-                failed |= found.failed
-        return Deletions(deleted, failed)
+                failures |= found.failed
+        return Deletions(deleted, failures)
 
     def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
         found = FolderBuilder(path, shown)
@@ -283,11 +283,11 @@ class LocalTree:
         return frozenset()
 
     def _deleted(self, paths: Iterable[str], checksums: Mapping[str, frozenset[str]]) -> Deletions:
-        deleted, failed = 0, dict[str, StorageError]()
+        deleted, failures = 0, dict[str, DeltaError]()
         for path in paths:
             folder, _, name = path.rpartition("/")
             if folder not in checksums or name in {"", ".", ".."}:
-                failed[path] = StorageError("the file lies outside the table, or behind a link", table=self._root, file=path)
+                failures[path] = failed("file-outside-table", table=self._root, file=path)
                 continue
             try:
                 self._delete(path)
@@ -298,10 +298,10 @@ class LocalTree:
                 continue
             except OSError as error:
                 if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder got a file meanwhile
-                    failed[path] = self._failed(path, error)
+                    failures[path] = self._failed(path, error)
                 continue
             deleted += 1
-        return Deletions(deleted, failed)
+        return Deletions(deleted, failures)
 
     def _delete(self, path: str) -> None:
         target = self._at(path)
@@ -322,15 +322,8 @@ class LocalTree:
     def _at(self, path: str) -> str:
         return os.path.join(self._root, path) if path else self._root  # noqa: PTH118
 
-    def _failed(self, path: str, error: OSError) -> StorageError:
-        failed = StorageError(
-            f"the local file system failed: {error}",
-            table=self._root,
-            file=path or None,
-            next_step="Check the permissions of that folder.",
-        )
-        failed.errno = error.errno
-        return failed
+    def _failed(self, path: str, error: OSError) -> DeltaError:
+        return failed("local-file-system", table=self._root, file=path or None, reason=str(error), errno=error.errno)
 
 
 def _lister(store: LogStore) -> Callable[[Sequence[str], tuple[str, ...]], list[Folder]]:
@@ -339,10 +332,7 @@ def _lister(store: LogStore) -> Callable[[Sequence[str], tuple[str, ...]], list[
     root = store.local_path("")
     if root is not None:
         return LocalTree(root).list_folders
-    raise StorageError(
-        f"the store {type(store).__name__} cannot list the folders of a table",
-        next_step="Give the store a method list_folders (see bayou.storage.TreeStore).",
-    )
+    raise failed("cannot-list-folders", store=type(store).__name__)
 
 
 def _is_unicode(name: str) -> bool:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[3]
         ("src/bayou/log/commit/attempts.py", ["tests/core/log/commit"]),
         ("src/bayou/spark/dml/merge/second_pass.py", ["tests/core/spark/dml/merge", "tests/spark/dml/merge"]),
         ("src/bayou/spark/jvm/java/host/Python.java", ["tests/core/spark/jvm", "tests/spark/jvm"]),
-        ("src/bayou/errors.py", ["tests/core"]),
+        ("src/bayou/errors/__init__.py", ["tests/core"]),
         ("tests/core/log/commit/test_outcomes.py", ["tests/core/log/commit/test_outcomes.py"]),
         ("docs/settings.md", ["tests/core/test_docs.py"]),
         ("tests/support/observing.py", ["tests"]),
@@ -29,4 +29,4 @@ def test_a_change_is_tested_where_its_folder_is_mirrored(path, suites):
 
 
 def test_a_file_is_not_named_beside_its_folder():
-    assert suites_of(["src/bayou/errors.py", "tests/core/test_layers.py"], ROOT) == ["tests/core"]
+    assert suites_of(["src/bayou/errors/__init__.py", "tests/core/test_layers.py"], ROOT) == ["tests/core"]

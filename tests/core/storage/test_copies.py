@@ -69,7 +69,7 @@ def test_what_the_disk_says_is_an_error_of_the_store_that_names_the_file(tmp_pat
     assert caught.value.file == "g"
     (tmp_path / "target" / "g").write_bytes(b"y")
     monkeypatch.undo()
-    with pytest.raises(StorageError, match="another program"):
+    with pytest.raises(StorageError, match="Another program"):
         copy_files(target, [FileCopy(source, "f", "g")])
     assert (tmp_path / "target" / "g").read_bytes() == b"y"
 

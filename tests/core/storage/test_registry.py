@@ -61,7 +61,7 @@ def test_a_scheme_is_replaced_only_when_that_is_said():
 
 
 def test_local_paths_can_be_given_to_another_store(tmp_path):
-    with pytest.raises(InvalidOptionError, match="served already"):
+    with pytest.raises(InvalidOptionError, match="already served"):
         register("file", in_memory)
     register("file", in_memory, replace=True)
     assert open_store(qualify(tmp_path)).place.local == str(tmp_path)

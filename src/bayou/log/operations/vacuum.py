@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, StorageError, TableNotFoundError
+from bayou.errors import DeltaError, InvalidOptionError, StorageError, TableNotFoundError
 from bayou.log import events
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
@@ -82,7 +82,7 @@ class VacuumResult:
     files: pa.Table
     deleted: int
     num_folders: int
-    failed: Mapping[str, StorageError]
+    failed: Mapping[str, DeltaError]
 
     @property
     def size_bytes(self) -> int:
@@ -239,7 +239,7 @@ class _Run:
 
 def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedArray) -> Deletions:
     """Delete files in batches; before each, spare what commits added since, or what a table that took the place of this one has."""
-    deleted, failed = 0, dict[str, StorageError]()
+    deleted, failed = 0, dict[str, DeltaError]()
     spared = pa.array([], pa.string())
     for start in range(0, len(paths), _BATCH):
         latest = log.update()

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from bayou.errors import StorageError
+from bayou.errors import DeltaError, failed
 from bayou.storage.object_stores.failures import Failure, Meaning
 
 T = TypeVar("T")
@@ -45,12 +45,7 @@ def check_process(table: str) -> None:
     if not _asking:
         _asking.append(os.getpid())
     elif _asking[0] != os.getpid():
-        raise StorageError(
-            "This process was forked from one that has used an object store, and lacks the threads that carry out requests.",
-            table=table,
-            next_step="Start it without a fork: multiprocessing.get_context('spawn').",
-            is_refused=True,
-        )
+        raise failed("forked-process", table=table, is_refused=True)
 
 
 class Pauses:
@@ -85,10 +80,7 @@ class Pauses:
         self._sleep(pause)
         return True
 
-    def over(self, failure: Failure, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
+    def over(self, failure: Failure, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> DeltaError:
         """The error once there are no pauses left. The arguments are those of `Failure.error`."""
-        error = failure.error(doing, table, path, may_be_done=may_be_done)
-        tried = f"after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
-        return StorageError(
-            f"{error.message.rstrip('.')}, {tried}.", table=error.table, file=path, next_step=error.next_step, **error.facts
-        )
+        tried = f", after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
+        return failure.error(doing, table, path, may_be_done=may_be_done, tried=tried)

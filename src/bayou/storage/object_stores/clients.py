@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError, MissingPackageError, redact_uri
+from bayou.errors import DeltaError, failed, redact_uri
 from bayou.storage.object_stores.attempts import attempt
 from bayou.storage.object_stores.credentials import Credentials
-from bayou.storage.object_stores.options import ObjectOptions, unknown_option
+from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
 from bayou.storage.object_stores.secrets import Secrets
 
@@ -37,11 +37,7 @@ def imported(place: ObjectPlace) -> Any:
         import obstore  # noqa: PLC0415  (an extra)
         import obstore.store  # noqa: PLC0415
     except ImportError as error:
-        raise MissingPackageError(
-            f"Tables in {NAMES[place.kind]} need the package obstore, which is not installed.",
-            next_step=f"pip install 'bayou[{place.kind}]'",
-            package="obstore",
-        ) from error
+        raise failed("obstore-missing", store=NAMES[place.kind], kind=place.kind, package="obstore") from error
     return obstore
 
 
@@ -91,7 +87,7 @@ def _client(
         return made
     for name in config:
         if f"'{name}'" in failure.text or f'"{name}"' in failure.text:
-            raise unknown_option(name, place.kind, table)
+            raise failed("DELTA_ILLEGAL_OPTION/storage-option", table=table, option=name, store=NAMES[place.kind])
     raise _wrong_value(failure.text, config, options.client, make, secrets.hide, table)
 
 
@@ -115,12 +111,7 @@ def _config(place: ObjectPlace, options: ObjectOptions, table: str) -> dict[str,
     named = next((name for name in config if "account_name" in name), None)
     has_endpoint = any(name.endswith("endpoint") for name in config)
     if place.account is not None and named is not None and config[named] != place.account and not has_endpoint:
-        raise InvalidOptionError(
-            f"The table's path names the storage account {place.account!r}, and the storage option {named} another one.",
-            table=table,
-            option=named,
-            next_step="Leave the option out, or correct the path.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/storage-account", table=table, account=place.account, option=named)
     if place.account is not None and named is None:
         config["azure_storage_account_name"] = place.account
         # obstore takes every account for one of the public cloud.
@@ -138,32 +129,18 @@ def _wrong_value(
     make: Callable[[Mapping[str, str], Mapping[str, object]], Any],
     hide: Callable[[str], str],
     table: str,
-) -> InvalidOptionError:
+) -> DeltaError:
     """The error for options that make no client. The library does not name the option: it is the one without which it makes one."""
     for missing, option in _MISSING.items():
         if missing in text:
-            return InvalidOptionError(
-                f"The storage option {option} is missing.",
-                table=table,
-                option=option,
-                next_step="Give it, or set it in the environment. docs/object_stores.md has the names and values.",
-            )
+            return failed("DELTA_ILLEGAL_OPTION/storage-option-missing", table=table, option=option)
     said = hide(_without_values(text, [*config.values(), *map(str, client.values())])).rstrip(". ")
     for name in (*client, *config):
         store = {each: value for each, value in config.items() if each != name}
         others = {each: value for each, value in client.items() if each != name}
         if attempt(lambda store=store, others=others: make(store, others), str)[1] is None:  # type: ignore[misc]
-            return InvalidOptionError(
-                f"The storage option {name} has a value that cannot be used: {said}.",
-                table=table,
-                option=name,
-                next_step="Correct the value. docs/object_stores.md has the values.",
-            )
-    return InvalidOptionError(
-        f"The storage options make no client: {said}.",
-        table=table,
-        next_step="Correct them. docs/object_stores.md has the names and values.",
-    )
+            return failed("DELTA_ILLEGAL_OPTION/storage-option-value", table=table, option=name, reason=said)
+    return failed("DELTA_ILLEGAL_OPTION/storage-options", table=table, reason=said)
 
 
 def _without_values(text: str, values: list[str]) -> str:

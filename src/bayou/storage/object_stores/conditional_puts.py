@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import StorageError, redact_uri
+from bayou.errors import StorageError, failed
 from bayou.protocol.actions.file_names import LOG_FOLDER
 
 if TYPE_CHECKING:
@@ -81,9 +81,4 @@ def check_obeys(
         with _lock:
             _answers[endpoint, bucket] = known
     if not known:
-        raise StorageError(
-            "The server does not obey conditional PUTs (If-None-Match), so that two writers would overwrite each other's commits.",
-            table=redact_uri(table),
-            next_step="Update the server. If one program only ever writes the table, set the storage option single_writer=true.",
-            is_refused=True,
-        )
+        raise failed("no-conditional-puts", table=table, is_refused=True)

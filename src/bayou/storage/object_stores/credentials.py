@@ -15,7 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from bayou.errors import InvalidOptionError, MissingPackageError
+from bayou.errors import failed
 
 Credentials: TypeAlias = Callable[[], Mapping[str, Any]]
 """Gives AWS credentials as obstore takes them: `access_key_id`, `secret_access_key`, `token` and `expires_at`."""
@@ -140,12 +140,7 @@ def _of_role(options: dict[str, str], session: Any, table: str) -> tuple[dict[st
             **keys,
         )
     except BotoCoreError as error:
-        raise InvalidOptionError(
-            f"The role cannot be assumed: {' '.join(str(error).split())[:300]}",
-            table=table,
-            option=_ROLE,
-            next_step="Give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY together, and check AWS_REGION.",
-        ) from error
+        raise failed("DELTA_ILLEGAL_OPTION/aws-role", table=table, option=_ROLE, reason=_in_a_line(error)) from error
     return options, _OfRole(role, session_name, client, keys)
 
 
@@ -154,30 +149,15 @@ def _session(profile: str | None, table: str) -> Any:
         import botocore.exceptions  # noqa: PLC0415  (not needed by most)
         import botocore.session  # noqa: PLC0415
     except ImportError as error:
-        raise MissingPackageError(
-            "Profiles and roles of AWS need the package botocore, which is not installed.",
-            table=table,
-            next_step="pip install botocore; or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-            package="botocore",
-        ) from error
+        raise failed("botocore-missing", table=table, package="botocore") from error
     session = botocore.session.Session(profile=profile)
     try:
         session.get_scoped_config()
     except botocore.exceptions.ProfileNotFound as error:
         name = os.environ.get("AWS_PROFILE") if profile is None else profile
-        raise InvalidOptionError(
-            f"There is no profile {name!r} in the AWS configuration.",
-            table=table,
-            option=PROFILE,
-            next_step="Correct AWS_PROFILE, or make the profile with `aws configure --profile`.",
-        ) from error
+        raise failed("DELTA_ILLEGAL_OPTION/aws-profile", table=table, option=PROFILE, profile=name) from error
     except botocore.exceptions.BotoCoreError as error:
-        raise InvalidOptionError(
-            f"The AWS configuration cannot be read: {' '.join(str(error).split())[:300]}",
-            table=table,
-            option=PROFILE,
-            next_step="Correct that file, or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-        ) from error
+        raise failed("DELTA_ILLEGAL_OPTION/aws-configuration", table=table, option=PROFILE, reason=_in_a_line(error)) from error
     return session
 
 
@@ -186,17 +166,17 @@ def _of_session(session: Any, profile: str | None, table: str) -> Any:
 
     try:
         found = session.get_credentials()
-        why = "has none"
+        why = ""
     except BotoCoreError as error:
-        found, why = None, f"gives none: {' '.join(str(error).split())[:300]}"
-    if found is None and not (profile is None and why == "has none"):
-        raise InvalidOptionError(
-            f"The AWS configuration was asked for the credentials of the profile {profile or 'default'!r}, and {why}.",
-            table=table,
-            option=PROFILE,
-            next_step="Run `aws configure` or `aws sso login`, or give AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
-        )
+        found, why = None, f": {_in_a_line(error)}"
+    if found is None and (profile is not None or why):
+        named = profile or "default"
+        raise failed("DELTA_ILLEGAL_OPTION/aws-credentials", table=table, option=PROFILE, profile=named, reason=why)
     return found
+
+
+def _in_a_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
 
 
 def _has_default_profile() -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import StorageError, redact_uri
+from bayou.errors import DeltaError, failed, redact_uri
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
 # The latter is the library's, of an error in the answer to a request that deletes many objects.
@@ -150,19 +150,23 @@ class Failure:
         refused = Failure(Meaning.REFUSED, self.status, self.code, self.text)
         return refused if self.meaning is Meaning.ABSENT else self
 
-    def error(self, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> StorageError:
-        """The error to raise.
+    def error(self, doing: str, table: str, path: str | None, *, may_be_done: bool = False, tried: str = "") -> DeltaError:
+        """Return the error to raise.
 
         Args:
             doing: what was to be done, as `read`.
             table: the table's URI.
             path: the object, relative to the table; None for the whole table.
             may_be_done: whether an earlier attempt had no answer.
+            tried: how often it was tried, for the end of the sentence.
         """
-        return StorageError(
-            f"The object store did not {doing}: {self.text}",
-            table=redact_uri(table),
+        return failed(
+            "request-failed",
+            table=table,
             file=path,
+            request=doing,
+            reason=self.text.rstrip("."),
+            tried=tried,
             next_step=_next_step(self),
             status=self.status,
             code=self.code,
@@ -261,8 +265,8 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
     ),
     "RequestTimeTooSkewed": "Set the clock of this machine.",
     301: _REGION_STEP,
-    404: "Check the endpoint and the bucket's name: what answers there may be no object store.",
-    405: "Check the endpoint: what answers there may be no object store.",
+    404: "Check the endpoint and the bucket's name, because that server may not be an object store.",
+    405: "Check the endpoint, because that server may not be an object store.",
     407: "Put the proxy's user and password into proxy_url, before the host.",
     401: _WRONG_STEP,
     **dict.fromkeys((403, "AccessDenied"), _PERMISSION_STEP),
@@ -276,28 +280,28 @@ _TRUST_STEP: Final = (
     "proxy_ca_certificate), or correct the endpoint."
 )
 _PROXY_STEP: Final = "Correct proxy_url, which may hold a user and a password, or list the endpoint's host in proxy_excludes."
-_TLS_STEP: Final = "Give an https endpoint: the server wants TLS at this port."
+_TLS_STEP: Final = "Give an https endpoint, because the server requires TLS at this port."
 _TEXT_STEPS: Final[Mapping[str, str]] = {
-    _WEB_PAGE: "Check the endpoint and its port: what answers there is no object store.",
+    _WEB_PAGE: "Check the endpoint and its port, because that server is not an object store.",
     _CHANGED: "Read the table again.",
-    _NOBODY: "Give credentials as storage options or in the environment; docs/object_stores.md has their names. For public data, "
-    "set AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
+    _NOBODY: "Give credentials as storage options or in the environment (docs/object_stores.md has their names), or for public "
+    "data set AWS_SKIP_SIGNATURE, GOOGLE_SKIP_SIGNATURE or AZURE_SKIP_SIGNATURE to true.",
     _ONLY_HTTPS: "Give an https endpoint, or set the storage option allow_http=true (fs.s3a.connection.ssl.enabled=false).",
     _CONNECTIONS["UnknownIssuer"]: _TRUST_STEP,
     _CONNECTIONS["NotValidForName"]: _TRUST_STEP,
     _CONNECTIONS["Expired"]: "Renew the certificate of the server.",
     _CONNECTIONS["InvalidContentType"]: "Give an http endpoint and allow_http=true (fs.s3a.connection.ssl.enabled=false), "
     "or correct the port.",
-    _CONNECTIONS["ConnectionReset"]: "Check the endpoint: a server with TLS needs https. Check the proxy and the network, too.",
+    _CONNECTIONS["ConnectionReset"]: "Check the endpoint (a server with TLS needs https), the proxy and the network.",
     _CONNECTIONS["kind: Timeout"]: "Raise timeout, read_timeout or connect_timeout, or check the endpoint and the proxy.",
     _CONNECTIONS["TunnelUnsuccessful"]: _PROXY_STEP,
     _CONNECTIONS["ProxyAuthRequired"]: _PROXY_STEP,
     "HTTP request to an HTTPS server": _TLS_STEP,  # of Go
     "HTTP request was sent to HTTPS port": _TLS_STEP,  # of nginx
-    "ETag Header missing": "Check the endpoint and its port: what answers there is no object store.",
+    "ETag Header missing": "Check the endpoint and its port, because that server is not an object store.",
     "no credentials: ": "Renew the login, or correct the profile or role that gives the credentials.",
     "incorrectly configured region": _REGION_STEP,
-    "invalid path": "Rename or delete that object: a part of its key is empty, and no file of a table is called so.",
+    "invalid path": "Rename or delete that object, because a part of its key is empty, which no file of a table can have.",
 }
 """What to do, by what the failure's text holds; this comes before the code and the status."""
 
@@ -307,5 +311,5 @@ def _next_step(failure: Failure) -> str:
     if said is not None:
         return said
     if failure.meaning is Meaning.EXPIRED:
-        return "Renew the credentials: a session token or a SAS is over."
-    return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "See what the server says."
+        return "Renew the credentials, because a session token or a SAS has expired."
+    return (failure.code and _STEPS.get(failure.code)) or _STEPS.get(failure.status) or "Check what the server says."

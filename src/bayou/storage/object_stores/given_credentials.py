@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.storage.object_stores.hadoop_settings import short_name
 from bayou.storage.object_stores.places import Kind
 
@@ -69,7 +69,7 @@ def apart_from_environment(store: Mapping[str, str], kind: Kind, table: str) -> 
         return _of_azure(store, given, found, table)
     for mine, other in (_OF_GCS, _OF_GCS[::-1]):
         if mine in given and other in found:
-            raise _preferred(found[other], given[mine], table)
+            raise failed("DELTA_ILLEGAL_OPTION/two-credentials", table=table, variable=found[other], option=given[mine])
     return dict(store), None
 
 
@@ -94,7 +94,8 @@ def _of_azure(
                 return _taken(store, [given[name] for name in mine], {value: store[given[mine[0]]]})
             stronger = next((each for each in rivals if each in {"session_token", "bearer_token", "account_key"}), None)
             if stronger is not None:
-                raise _preferred(found[stronger], given[mine[0]], table)
+                variable, option = found[stronger], given[mine[0]]
+                raise failed("DELTA_ILLEGAL_OPTION/two-credentials", table=table, variable=variable, option=option)
         if mine:
             break
     return dict(store), None
@@ -105,12 +106,3 @@ def _taken(
 ) -> tuple[dict[str, str], GivenCredentials]:
     taken = {name: store[name] for name in names}
     return {name: value for name, value in store.items() if name not in taken}, GivenCredentials(taken, values)
-
-
-def _preferred(variable: str, option: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"The variable {variable} of the environment and the storage option {option} both say who asks, and only one can hold.",
-        table=table,
-        option=option,
-        next_step=f"Unset {variable} in the program's environment, or leave the option out.",
-    )

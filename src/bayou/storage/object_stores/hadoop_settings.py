@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 from urllib.parse import quote
 
-from bayou.errors import InvalidOptionError, redact_uri
+from bayou.errors import DeltaError, failed
 from bayou.storage.object_stores.places import PUBLIC_CLOUD, ObjectPlace
 
 PREFIXES: Final[Mapping[str, str]] = {"s3": "fs.s3a.", "gcs": "fs.gs.", "azure": "fs.azure."}
@@ -452,16 +452,9 @@ def _is_true(settings: Settings, name: str) -> bool:
     return settings.get(name, "").strip().lower() == "true"
 
 
-def _unmapped(setting: str, value: str, option: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"{setting} is {value}, and bayou cannot ask for credentials that way.",
-        table=redact_uri(table),
-        option=setting,
-        next_step=f"Give the storage option {option}, or set another value.",
-    )
+def _unmapped(setting: str, value: str, option: str, table: str) -> DeltaError:
+    return failed("DELTA_ILLEGAL_OPTION/credential-provider", table=table, option=setting, provider=value, instead=option)
 
 
-def _without_counterpart(setting: str, what: str, instead: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"{setting} is set, and bayou cannot {what}.", table=redact_uri(table), option=setting, next_step=instead
-    )
+def _without_counterpart(setting: str, what: str, instead: str, table: str) -> DeltaError:
+    return failed("DELTA_ILLEGAL_OPTION/hadoop-setting", table=table, option=setting, effect=what, instead=instead)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeVar, cast
 
-from bayou.errors import DeltaError, StorageError, reason, redact_uri
+from bayou.errors import DeltaError, StorageError, failed, reason, redact_uri
 from bayou.storage.object_stores.attempts import Pauses, attempt, check_process
 from bayou.storage.object_stores.clients import Clients, imported
 from bayou.storage.object_stores.conditional_puts import check_obeys, endpoint_to_probe
@@ -160,13 +160,7 @@ class ObjectStore:
             StorageError: the store failed until the time for retries was over. The file may be there.
         """
         if len(data) > _MOST_BYTES:
-            raise StorageError(
-                f"A commit of {len(data):,} bytes cannot be put at once, and parts cannot be put without replacing a file.",
-                table=redact_uri(self._uri),
-                file=path,
-                next_step="Make several smaller commits.",
-                is_refused=True,
-            )
+            raise failed("commit-too-large", table=self._uri, file=path, size=len(data), is_refused=True)
         if self._options.single_writer:
             return self._put_alone(path, data)
         self._check_obeys()
@@ -238,12 +232,8 @@ class ObjectStore:
         try:
             return is_ours()
         except (FileNotFoundError, StorageError) as error:
-            raise StorageError(
-                f"An attempt without an answer was repeated, and whether the file is its own is not known: {reason(error)}",
-                table=redact_uri(self._uri),
-                file=path,
-                next_step=getattr(error, "next_step", ""),
-            ) from error
+            step = getattr(error, "next_step", "")
+            raise failed("request-not-known", table=self._uri, file=path, reason=reason(error), next_step=step) from error
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
@@ -276,10 +266,10 @@ class ObjectStore:
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
         """See TreeStore. One request for up to a thousand files, where the store has such a request."""
-        wanted, failed = [], dict[str, StorageError]()
+        wanted, failures = [], dict[str, DeltaError]()
         for path in paths:
             if any(part in {"", ".", ".."} for part in path.split("/")):
-                failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._uri), file=path)
+                failures[path] = failed("file-outside-table", table=self._uri, file=path)
             else:
                 wanted.append(path)
         # obstore deletes one by one where the store has no request for many, and ends at the first that fails.
@@ -288,8 +278,8 @@ class ObjectStore:
         if parts:
             with ThreadPoolExecutor(min(_THREADS, len(parts)), thread_name_prefix="bayou-delete") as pool:
                 for found in pool.map(self._deleted, parts):
-                    failed |= found
-        return Deletions(len(paths) - len(failed), failed)
+                    failures |= found
+        return Deletions(len(paths) - len(failures), failures)
 
     def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
         """See CopyingStore. The server copies within a bucket."""
@@ -330,7 +320,7 @@ class ObjectStore:
         same_place = (mine.kind, mine.bucket, mine.account) == (its.kind, its.bucket, its.account)
         return same_place and self._options == other._options
 
-    def _deleted(self, paths: Sequence[str]) -> dict[str, StorageError]:
+    def _deleted(self, paths: Sequence[str]) -> dict[str, DeltaError]:
         keys = [self._key(path) for path in paths]
         try:
             self._done("delete files", None, lambda: self._obstore.delete(self._client, keys))
@@ -451,11 +441,8 @@ class ObjectStore:
             except StorageError:
                 raise
             except DeltaError as error:
-                raise StorageError(
-                    f"The credentials have expired, and there are no new ones: {error.message}",
-                    table=redact_uri(self._uri),
-                    next_step=error.next_step,
-                ) from error
+                step = error.next_step
+                raise failed("credentials-expired", table=self._uri, reason=reason(error), next_step=step) from error
 
 
 def _may_be_of_one(error: StorageError) -> bool:

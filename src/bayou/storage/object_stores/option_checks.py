@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.storage.object_stores.places import Kind
 
 _PREFIXES: Final[Mapping[Kind, tuple[str, ...]]] = {
@@ -82,14 +82,14 @@ def check_options(given: Mapping[str, str], kind: Kind, table: str) -> None:
     found = _by_short_name(given, kind)
     for short, (name, value) in found.items():
         if short not in _TEXTS and _CONTROL.search(value):
-            raise _wrong(name, "holds a line break or another control character", "Take it out of the value.", table)
+            raise failed("DELTA_ILLEGAL_OPTION/control-character", table=table, option=name)
         if short in _WORDS and not _WORD.fullmatch(value):
-            what = "holds a space, or another character that no such name has" if value else "is empty"
-            raise _wrong(name, what, f"Give a name, as '{_WORDS[short]}'.", table)
+            what = "holds a space, or another character that such a name cannot have" if value else "is empty"
+            raise failed("DELTA_ILLEGAL_OPTION/word", table=table, option=name, problem=what, example=_WORDS[short])
         if short in _ADDRESSES:
             _check_address(short, name, value, table)
         if short in _CERTIFICATES and _PEM not in value:
-            raise _wrong(name, "is not a certificate as PEM text", "Give the text of the certificate's file, not its path.", table)
+            raise failed("DELTA_ILLEGAL_OPTION/certificate", table=table, option=name)
     if kind == "s3":
         _check_encryption(found, table)
 
@@ -119,9 +119,9 @@ def _check_address(short: str, name: str, value: str, table: str) -> None:
     except ValueError:
         is_right, place = False, None
     if not is_right or place is None:
-        raise _wrong(name, "is not the address of a server", "Give a scheme, a host and a port, as 'http://localhost:9000'.", table)
+        raise failed("DELTA_ILLEGAL_OPTION/address", table=table, option=name)
     if "@" in place.netloc and not is_proxy:
-        raise _wrong(name, "holds a user or a password", "Give credentials in options of their own.", table)
+        raise failed("DELTA_ILLEGAL_OPTION/address-with-user", table=table, option=name)
 
 
 def _check_encryption(found: Mapping[str, tuple[str, str]], table: str) -> None:
@@ -129,13 +129,4 @@ def _check_encryption(found: Mapping[str, tuple[str, str]], table: str) -> None:
     for short, (part, one) in _NEEDED.items():
         name, value = found.get(short, ("", ""))
         if value.strip().lower() not in {"", "false", "0"} and part not in algorithm:
-            raise _wrong(
-                name,
-                f"encrypts nothing without AWS_SERVER_SIDE_ENCRYPTION={one}",
-                f"Give AWS_SERVER_SIDE_ENCRYPTION={one} too, or leave {name} out.",
-                table,
-            )
-
-
-def _wrong(name: str, what: str, next_step: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(f"{name} {what}.", table=table, option=name, next_step=next_step)
+            raise failed("DELTA_ILLEGAL_OPTION/encryption", table=table, option=name, algorithm=one)

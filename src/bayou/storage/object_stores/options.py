@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.storage.object_stores.credentials import Credentials, aws_credentials
 from bayou.storage.object_stores.given_credentials import apart_from_environment
 from bayou.storage.object_stores.option_checks import check_options
-from bayou.storage.object_stores.places import NAMES, Kind
+from bayou.storage.object_stores.places import Kind
 
 SINGLE_WRITER: Final = "single_writer"
 """Whether a store that cannot exclude writers is taken all the same."""
@@ -100,7 +100,7 @@ class ObjectOptions:
             lower = _OTHER_NAMES.get(name.lower(), name.lower())
             short = lower.removeprefix(_PREFIXES[kind])
             if lower in _LOCK_TABLES:
-                raise _lock_table(name, table)
+                raise failed("DELTA_ILLEGAL_OPTION/lock-table", table=table, option=name)
             if lower in _WITHOUT_MEANING or lower.startswith("fs."):
                 continue
             if short in _CLIENT:
@@ -124,16 +124,6 @@ class ObjectOptions:
         )
 
 
-def unknown_option(name: str, kind: Kind, table: str) -> InvalidOptionError:
-    """The error for an option that no part of the store knows."""
-    return InvalidOptionError(
-        f"{name!r} is no storage option for {NAMES[kind]}.",
-        table=table,
-        option=name,
-        next_step="Correct the name, or leave the option out. docs/object_stores.md has the names.",
-    )
-
-
 def _client_of_environment(kind: Kind, table: str) -> dict[str, object]:
     """What the environment says of requests, as `AWS_ALLOW_HTTP`: obstore itself reads the variables of the store only."""
     prefix = _PREFIXES[kind].upper()
@@ -154,27 +144,18 @@ def _client_value(short: str, value: str, name: str, table: str) -> object:
 def _flag(value: str, name: str, table: str) -> bool:
     text = value.strip().lower()
     if text not in {"true", "false", "1", "0"}:
-        raise InvalidOptionError(f"{name} is neither true nor false.", table=table, option=name, next_step="Give true or false.")
+        raise failed("DELTA_ILLEGAL_OPTION/flag", table=table, option=name)
     return text in {"true", "1"}
 
 
 def _duration(value: str, name: str, table: str) -> timedelta:
     found = _DURATION.fullmatch(value.lower())
     if found is None:
-        raise InvalidOptionError(f"{name} is no length of time.", table=table, option=name, next_step="Give seconds, as `30s`.")
+        raise failed("DELTA_ILLEGAL_OPTION/duration", table=table, option=name)
     return timedelta(seconds=float(found[1]) * _UNITS[found[2] or "s"])
 
 
 def _count(value: str, name: str, table: str) -> int:
     if not re.fullmatch(r"\d{1,6}", value.strip(), re.ASCII):
-        raise InvalidOptionError(f"{name} is not a number.", table=table, option=name, next_step="Give a number, as `10`.")
+        raise failed("DELTA_ILLEGAL_OPTION/count", table=table, option=name)
     return int(value)
-
-
-def _lock_table(name: str, table: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"{name} asks for a lock table, and bayou has none: writers exclude each other by conditional requests.",
-        table=table,
-        option=name,
-        next_step="Leave the option out once every writer of the table uses conditional requests, as delta-rs does by default.",
-    )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from bayou.errors import InvalidOptionError, redact_uri
+from bayou.errors import failed
 
 if TYPE_CHECKING:
     from bayou.storage.paths import QualifiedPath
@@ -82,48 +82,31 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
     account = None
     host = None
     if ":" in authority.rpartition("@")[0] or (kind != "azure" and "@" in authority) or _SIGNED.search(key):
-        raise _wrong(path, "it holds credentials, which every error and log would show", "Give them as storage options.")
+        raise failed("DELTA_ILLEGAL_OPTION/path-with-credentials", table=path.uri, option="path")
     if kind == "azure":
         container, at, host_name = authority.rpartition("@")
         host = _AZURE_HOST.fullmatch(host_name)
         if path.scheme == "https":
             if host is None:
-                raise _wrong(
-                    path,
-                    "it is no URL of an Azure storage account",
-                    "Give https://ACCOUNT.blob.core.windows.net/..., s3://BUCKET/PATH or gs://BUCKET/PATH.",
-                )
+                raise failed("DELTA_ILLEGAL_OPTION/azure-url", table=path.uri, option="path")
             container, _, key = key.partition("/")
         elif not at:
             container = authority
         elif host is None:
-            raise _wrong(
-                path, f"{host_name!r} is no host of an Azure storage account", "Give CONTAINER@ACCOUNT.dfs.core.windows.net."
-            )
+            raise failed("DELTA_ILLEGAL_OPTION/azure-host", table=path.uri, option="path", host=host_name)
         authority = container
         account = None if host is None else host["account"]
     if not authority:
-        raise _wrong(path, "it names no bucket", f"Give {path.scheme}://BUCKET/PATH.")
+        raise failed("DELTA_ILLEGAL_OPTION/no-bucket", table=path.uri, option="path", scheme=path.scheme)
     if _NO_BUCKET.search(authority) or (kind != "azure" and _SPACE.search(authority)):
-        raise _wrong(path, f"{authority!r} is not the name of a bucket", f"Give {path.scheme}://BUCKET/PATH.")
+        raise failed("DELTA_ILLEGAL_OPTION/bucket", table=path.uri, option="path", scheme=path.scheme, bucket=authority)
     _check_key(path, key)
     if authority.endswith(_EXPRESS):
-        raise _wrong(
-            path, "S3 Express lists objects in no order, and the log needs one", "Keep the table in a general purpose bucket."
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/express-bucket", table=path.uri, option="path")
     return ObjectPlace(kind, authority, key, account, None if host is None else host["suffix"])
 
 
 def _check_key(path: QualifiedPath, key: str) -> None:
     # object_store 0.14 takes no such key, and Hadoop's `Path` folds some of them into others.
     if any(part in {"", ".", ".."} for part in key.split("/")) and key:
-        raise _wrong(path, "a part of its path is empty, or is `.` or `..`", "Give the path without these parts.")
-
-
-def _wrong(path: QualifiedPath, why: str, next_step: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"{redact_uri(path.uri)} is no place in an object store: {why}",
-        table=redact_uri(path.uri),
-        option="path",
-        next_step=next_step,
-    )
+        raise failed("DELTA_ILLEGAL_OPTION/object-key", table=path.uri, option="path")

@@ -210,7 +210,7 @@ def test_a_failed_request_is_tried_again_so_long(recording):
 @pytest.mark.parametrize("name", ["timeout", "read_timeout", "connect_timeout", "pool_idle_timeout", "retry_timeout"])
 @pytest.mark.parametrize("value", ["soon", "-1s", "1 year", ""])
 def test_a_time_that_is_none_is_named(recording, name, value):
-    with pytest.raises(InvalidOptionError, match=f"{name} is no length of time"):
+    with pytest.raises(InvalidOptionError, match=f"{name} is not a length of time"):
         store_for(recording.url, {name: value})
 
 

@@ -146,7 +146,7 @@ def test_a_wrong_profile_is_refused_by_name(files):
     files(profile("default", "k"), "[profile empty]\nregion = x\n")
     with pytest.raises(InvalidOptionError, match=r"no profile 'none'.*AWS_PROFILE"):
         aws_credentials({"aws_profile": "none"}, "t")
-    with pytest.raises(InvalidOptionError, match="of the profile 'empty', and has none"):
+    with pytest.raises(InvalidOptionError, match="for the profile 'empty'"):
         aws_credentials({"aws_profile": "empty"}, "t")
 
 
@@ -188,7 +188,7 @@ def test_a_role_is_assumed_with_the_keys_that_are_given(s3, place, options, file
 def test_what_cannot_give_credentials_is_an_error_at_once(files, place, options):
     files("", f"[default]\ncredential_process = {sys.executable} -c 1/0\n")
     given = {name: value for name, value in options.items() if "ACCESS_KEY" not in name}
-    with pytest.raises(InvalidOptionError, match=r"profile 'default', and gives none.*ZeroDivisionError"):
+    with pytest.raises(InvalidOptionError, match=r"for the profile 'default': .*ZeroDivisionError"):
         open_store(qualify(place), given)
 
 
@@ -243,13 +243,13 @@ def test_a_session_token_of_the_environment_is_not_sent_with_a_key_of_the_option
 )
 def test_a_variable_that_would_win_over_an_option_is_named(monkeypatch, table, options, variable):
     monkeypatch.setenv(variable, "x")
-    with pytest.raises(InvalidOptionError, match=rf"both say who asks.*Unset {variable}"):
+    with pytest.raises(InvalidOptionError, match=rf"both give credentials.*Unset {variable}"):
         open_store(qualify(table), options)
 
 
 def test_an_account_of_the_options_that_is_not_the_paths_is_an_error():
     options = {"AZURE_STORAGE_ACCOUNT_NAME": "other", "AZURE_STORAGE_ACCOUNT_KEY": A_KEY}
-    with pytest.raises(InvalidOptionError, match="names the storage account 'acc', and the storage option"):
+    with pytest.raises(InvalidOptionError, match="names the storage account 'acc', but the storage option"):
         open_store(qualify("abfss://c@acc.dfs.core.windows.net/t"), options)
 
 

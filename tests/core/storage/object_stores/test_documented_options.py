@@ -82,7 +82,7 @@ def test_each_option_is_taken(certificates):
             continue
         kind = next((prefix for prefix in PLACES if name.startswith(prefix)), "AWS_")
         open_store(qualify(PLACES[kind]), {**BESIDE[kind], **NEEDED.get(name, {}), name: values.get(name, "value")})
-        with pytest.raises(InvalidOptionError, match="no storage option"):
+        with pytest.raises(InvalidOptionError, match="not a storage option"):
             open_store(qualify(PLACES[kind]), {**BESIDE[kind], f"{name}_": "value"})
 
 

@@ -317,7 +317,7 @@ def test_values_that_cannot_be_read_are_not_shown(texts, capfd, place):
 )
 def test_a_place_with_credentials_is_refused_without_them(texts, capfd, table):
     hidden = secrets.token_urlsafe(24)
-    with pytest.raises(InvalidOptionError, match="it holds credentials"):
+    with pytest.raises(InvalidOptionError, match="holds credentials"):
         bayou.open(table.format(hidden)).snapshot()
     if "{}@" in table and ":{}" not in table:
         return  # a user alone may be a container

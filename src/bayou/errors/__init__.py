@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every error that bayou raises.
 
-Each class carries the facts as attributes, and builds its text from them: what happened, why, what to do next. Where
-delta-spark has an error class for the case, `error_class` and `sql_state` hold its name and SQLSTATE, so that a program
-which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too
+`failed` makes an error from its row in `bayou.errors.catalogue`, which has the text, and from the facts of the case, which become
+attributes. If delta-spark has an error class for the case, `error_class` and `sql_state` hold its name and SQLSTATE, so that a
+program which looks at them keeps working. The Spark layer raises subclasses that are PySpark exceptions too
 (`bayou.spark.errors.conversion`).
 
 Errors are shown and logged by programs that know nothing of them, so that no secret may be in one: URIs are redacted here.
@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from bayou.error_states import state_of
+from bayou.errors import catalogue
+from bayou.errors.states import state_of
 
 # Other modules take them from here: whoever makes an error needs them.
-from bayou.error_texts import redact_text as redact_text  # noqa: PLC0414
-from bayou.error_texts import redact_uri as redact_uri  # noqa: PLC0414
-from bayou.error_texts import sample as sample  # noqa: PLC0414
-from bayou.error_texts import shortened as shortened  # noqa: PLC0414
+from bayou.errors.texts import redact_text as redact_text
+from bayou.errors.texts import redact_uri as redact_uri
+from bayou.errors.texts import sample as sample
+from bayou.errors.texts import shortened as shortened
 
 
 class Located(Protocol):
@@ -73,9 +74,9 @@ class DeltaError(Exception):
         if error_class is not None:
             self.error_class = error_class
         self.facts = facts
-        for name, value in facts.items():
-            setattr(self, name, value)
         super().__init__(self._text())
+        for name, value in facts.items():  # after the exception's own, which would set errno back
+            setattr(self, name, value)
 
     def __str__(self) -> str:
         return self._text()
@@ -106,9 +107,38 @@ class DeltaError(Exception):
         return self.sql_state
 
 
+def failed(
+    key: str, /, *, at: Located | None = None, table: str | None = None, version: int | None = None, **facts: Any
+) -> DeltaError:
+    """Return the error of a row of the catalogue, to be raised.
+
+    Args:
+        key: the key of the row.
+        at: what the error is about; gives it its table and version, instead of `table` and `version`.
+        table: the table's path or URI.
+        version: the version of the table.
+        facts: the facts that the row names, and further ones; each is an attribute of the error. `file`, `error_class` and
+            `next_step` are those of `DeltaError`, instead of what the row says.
+    """
+    row = catalogue.rows()[key]
+    if at is not None:
+        table, version = at.table_uri, at.version
+    texts = {**facts, "table": None if table is None else redact_uri(table), "version": version}
+    step = facts.pop("next_step", None)
+    kind: type[DeltaError] = globals()[row.exception]
+    return kind(
+        catalogue.shown(row.message, texts),
+        next_step=catalogue.shown(row.next_step, texts) if step is None else step,
+        table=table,
+        version=version,
+        error_class=facts.pop("error_class", row.error_class),
+        **facts,
+    )
+
+
 def reason(error: BaseException) -> str:
-    """What an error says, for the text of another one: without the place and the next step, which that one gives itself."""
-    return error.message if isinstance(error, DeltaError) else str(error) or type(error).__name__
+    """Return what an error says, for the text of another one: without the full stop, the place and the next step."""
+    return (error.message if isinstance(error, DeltaError) else str(error) or type(error).__name__).rstrip(".")
 
 
 class TableNotFoundError(DeltaError, FileNotFoundError):

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue of errors: every case that bayou reports, with its message and its next step.
+
+A module here holds the rows of one area, as text. A row begins with a line that has its key and the class of the exception. The
+indented lines after it hold the message, which is one sentence; the next step follows after `Next:`.
+
+A key is one of these:
+
+- the error class of delta-spark or Spark, if it has one message;
+- `CLASS/form`, if one class has several messages;
+- a name in lower case, if the case has the error class of its exception, or none.
+
+A message names facts in braces, as `str.format` does: `{column}`, `{columns!r}`, `{size:,}`. A list or tuple is shown as its
+elements, separated by commas, or as `none`. `{table}`, `{version}` and `{file}` are the place of the error.
+
+No text of an error belongs anywhere else, and this folder imports nothing but the texts of errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from string import Formatter
+from typing import Any, Final
+
+from bayou.errors.catalogue.storage import STORAGE
+
+AREAS: Final[Mapping[str, str]] = {"Storage": STORAGE}
+"""The rows of each area, by its title in docs/errors.md."""
+
+_FIELDS: Final = re.compile(r"\{(\w+)")
+_TWO_STOPS: Final = re.compile(r"(?<!\.)\.\.$")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case that bayou reports.
+
+    Attributes:
+        key: what a program raises it by.
+        exception: the name of the class in `bayou.errors`.
+        message: what happened, with the names of facts in braces.
+        next_step: what the reader can do about it, likewise; empty if there is nothing.
+    """
+
+    key: str
+    exception: str
+    message: str
+    next_step: str = ""
+
+    @property
+    def error_class(self) -> str | None:
+        """The error class that the key names, or None if the class of the exception says it."""
+        found = self.key.partition("/")[0]
+        return found if found.isupper() else None
+
+    @property
+    def facts(self) -> frozenset[str]:
+        """The names of the facts that the message and the next step name."""
+        return frozenset(_FIELDS.findall(self.message + self.next_step))
+
+
+@cache
+def rows() -> Mapping[str, Row]:
+    """Return the rows of all areas by their keys."""
+    return {row.key: row for text in AREAS.values() for row in rows_of(text)}
+
+
+def rows_of(text: str) -> list[Row]:
+    """Return the rows of one area, in its order."""
+    return [_row(block) for block in re.split(r"\n(?=\S)", text.strip())]
+
+
+def _row(block: str) -> Row:
+    head, _, body = block.partition("\n")
+    key, exception = head.split()
+    message, _, next_step = " ".join(body.split()).partition(" Next: ")
+    return Row(key, exception, message, next_step)
+
+
+def shown(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a message or a next step with its facts. A fact that ends with a full stop ends the sentence."""
+    return _TWO_STOPS.sub(".", _FORMATTER.vformat(template, (), facts))
+
+
+class _Formatter(Formatter):
+    def convert_field(self, value: Any, conversion: str | None) -> Any:
+        if isinstance(value, list | tuple):
+            return ", ".join(str(super(_Formatter, self).convert_field(each, conversion)) for each in value) or "none"
+        return super().convert_field(value, conversion)
+
+
+_FORMATTER: Final = _Formatter()
