@@ -7,6 +7,7 @@ import ast
 import re
 from pathlib import Path
 
+from scripts import error_catalogue
 from tests.support.cases import in_one_test
 from tests.support.sources import FILES, nodes_of
 from tests.support.sources import text_of as code_of
@@ -43,6 +44,10 @@ def test_the_feature_matrix_is_what_the_code_gives_today():
 
 def test_the_page_says_how_the_feature_matrix_is_made():
     assert REGENERATE in text_of("docs/features.md")
+
+
+def test_the_page_of_errors_is_what_the_catalogue_gives_today():
+    assert text_of("docs/errors.md") == error_catalogue.page(), f"docs/errors.md is out of date; run: {error_catalogue.COMMAND}"
 
 
 def test_a_setting_is_called_honoured_where_the_code_reads_it_and_nowhere_else():

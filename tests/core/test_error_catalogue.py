@@ -65,6 +65,10 @@ def test_each_row_makes_an_error():
     assert wrong == []
 
 
+OF_DELTA = {"DELTA_CLUSTERING_COLUMN_MISSING_STATS", "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"}
+"""Keys of messages that are two sentences in delta-spark."""
+
+
 def is_sentence(text):
     """Whether a text is one sentence; one that begins or ends with a fact takes a part of it from there."""
     return bool(re.match(r"[A-Z{'`]|bayou ", text)) and text.endswith((".", "}")) and not re.search(r"\w[.!?] [A-Z]", text)
@@ -72,7 +76,7 @@ def is_sentence(text):
 
 @pytest.mark.parametrize("part", ["message", "next_step"])
 def test_each_text_is_one_sentence(part):
-    texts = [getattr(row, part) for row in ROWS.values()]
+    texts = [getattr(row, part) for row in ROWS.values() if row.key not in OF_DELTA or part == "next_step"]
     assert [text for text in texts if text and not is_sentence(text)] == []
 
 
@@ -110,8 +114,10 @@ def test_facts_are_shown(template, facts, text):
 
 
 def test_a_row_is_read():
-    text = "DELTA_A.B/c DeltaError\n    One\n    {x}.\n    Next: Two {y}.\nplain StorageError\n    {table}.\n"
+    text = (
+        "DELTA_A.B/c DeltaError\n    One\n    {x}.\n    Next: Two {y}.\n    Parameters: a={x} b=c\nplain StorageError\n    {table}."
+    )
     row, plain = rows_of(text)
-    assert row == Row("DELTA_A.B/c", "DeltaError", "One {x}.", "Two {y}.")
+    assert row == Row("DELTA_A.B/c", "DeltaError", "One {x}.", "Two {y}.", (("a", "{x}"), ("b", "c")))
     assert (row.error_class, row.facts) == ("DELTA_A.B", {"x", "y"})
     assert (plain.error_class, plain.next_step) == (None, "")

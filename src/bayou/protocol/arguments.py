@@ -11,7 +11,7 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import DeltaError, failed
 
 INT64_LIMIT: Final = 1 << 63
 """The first number that the log cannot hold."""
@@ -19,8 +19,8 @@ INT64_LIMIT: Final = 1 << 63
 _SHOWN: Final = 80
 
 
-def wrong(name: str, value: object, wanted: str, *, table: str | None = None, shown: bool = True) -> InvalidOptionError:
-    """The error for an argument.
+def wrong(name: str, value: object, wanted: str, *, table: str | None = None, shown: bool = True) -> DeltaError:
+    """Return the error for an argument, to be raised.
 
     Args:
         wanted: what is wanted, as in "must be a string".
@@ -28,12 +28,7 @@ def wrong(name: str, value: object, wanted: str, *, table: str | None = None, sh
     """
     kind = type(value).__name__
     given = "None" if value is None else f"{shown_text(value)}, of type {kind}" if shown else f"of type {kind}"
-    return InvalidOptionError(
-        f"{name} is {given}; it must be {wanted}",
-        table=table,
-        option=name,
-        next_step=f"Give {wanted}.",
-    )
+    return failed("DELTA_ILLEGAL_OPTION", table=table, option=name, given=given, wanted=wanted)
 
 
 def shown_text(value: object) -> str:
@@ -56,12 +51,7 @@ def text(value: object, name: str, *, table: str | None = None, wanted: str = "a
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidOptionError(
-            f"{name} is not valid Unicode: it has half of a surrogate pair at position {error.start}",
-            table=table,
-            option=name,
-            next_step="Leave that character out. A byte that is not UTF-8 also becomes such a character.",
-        ) from error
+        raise failed("DELTA_ILLEGAL_OPTION/unicode", table=table, option=name, position=error.start) from error
     return str.__str__(value)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 
 T = TypeVar("T")
 
@@ -197,5 +197,5 @@ def mapping_mode(configuration: Mapping[str, str]) -> str:
     """
     mode = COLUMN_MAPPING_MODE.read(configuration).lower()
     if mode not in _MAPPING_MODES:
-        raise InvalidOptionError(f"the column mapping mode {mode!r} is none of {', '.join(_MAPPING_MODES)}")
+        raise failed("DELTA_ILLEGAL_OPTION/mapping-mode", mode=mode, known=_MAPPING_MODES)
     return mode

@@ -50,7 +50,7 @@ def test_no_feed_begins_where_the_files_have_a_column_of_its_names(session, tabl
     with pytest.raises(InvalidSchemaError, match="kind, which is _change_type in the files") as caught:
         session.sql(f"alter table delta.`{table_path}` set tblproperties('delta.enableChangeDataFeed' = 'true')")
     assert caught.value.error_class == "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"
-    assert "renaming it leaves its name in the files" in str(caught.value)
+    assert "drop an existing one and add it again under another name" in str(caught.value)
     table.addColumns("sort string")
     table.update(set={"sort": "kind"})
     table.dropColumns("kind")

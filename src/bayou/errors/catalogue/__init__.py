@@ -2,7 +2,8 @@
 """The catalogue of errors: every case that bayou reports, with its message and its next step.
 
 A module here holds the rows of one area, as text. A row begins with a line that has its key and the class of the exception. The
-indented lines after it hold the message, which is one sentence; the next step follows after `Next:`.
+indented lines after it hold the message, which is one sentence; the next step follows after `Next:`, and after `Parameters:` what
+`getMessageParameters` gives for the error class, by the names that delta-spark has for it.
 
 A key is one of these:
 
@@ -11,7 +12,8 @@ A key is one of these:
 - a name in lower case, if the case has the error class of its exception, or none.
 
 A message names facts in braces, as `str.format` does: `{column}`, `{columns!r}`, `{size:,}`. A list or tuple is shown as its
-elements, separated by commas, or as `none`. `{table}`, `{version}` and `{file}` are the place of the error.
+elements, separated by commas, or as `none`. `{table}`, `{version}` and `{file}` are the place of the error. Parameters may
+also name `{table_name}`, `{table_path}` and `{table_uri}`.
 
 No text of an error belongs anywhere else, and this folder imports nothing but the texts of errors.
 """
@@ -25,9 +27,19 @@ from functools import cache
 from string import Formatter
 from typing import Any, Final
 
+from bayou.errors.catalogue.actions import ACTIONS
+from bayou.errors.catalogue.columns import COLUMNS
+from bayou.errors.catalogue.features import FEATURES
+from bayou.errors.catalogue.schemas import SCHEMAS
 from bayou.errors.catalogue.storage import STORAGE
 
-AREAS: Final[Mapping[str, str]] = {"Storage": STORAGE}
+AREAS: Final[Mapping[str, str]] = {
+    "Constraints, defaults, generated, identity and clustering columns": COLUMNS,
+    "Schemas": SCHEMAS,
+    "Table features and properties": FEATURES,
+    "Arguments, actions and deletion vectors": ACTIONS,
+    "Log stores and locations": STORAGE,
+}
 """The rows of each area, by its title in docs/errors.md."""
 
 _FIELDS: Final = re.compile(r"\{(\w+)")
@@ -43,12 +55,14 @@ class Row:
         exception: the name of the class in `bayou.errors`.
         message: what happened, with the names of facts in braces.
         next_step: what the reader can do about it, likewise; empty if there is nothing.
+        parameters: the parameters of delta-spark's message by their names, likewise.
     """
 
     key: str
     exception: str
     message: str
     next_step: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def error_class(self) -> str | None:
@@ -76,8 +90,10 @@ def rows_of(text: str) -> list[Row]:
 def _row(block: str) -> Row:
     head, _, body = block.partition("\n")
     key, exception = head.split()
-    message, _, next_step = " ".join(body.split()).partition(" Next: ")
-    return Row(key, exception, message, next_step)
+    texts, _, parameters = " ".join(body.split()).partition(" Parameters: ")
+    message, _, next_step = texts.partition(" Next: ")
+    names_and_values = (each.partition("=") for each in parameters.split())
+    return Row(key, exception, message, next_step, tuple((name, value) for name, _, value in names_and_values))
 
 
 def shown(template: str, facts: Mapping[str, Any]) -> str:

@@ -141,7 +141,7 @@ class ActionFile:
             try:
                 header.apply(action)
             except CorruptLogError as error:
-                raise self._error(f"{error.message}, line {number}") from error
+                raise self._error(f"{reason(error)}, line {number}") from error
         return header
 
     def other_actions(self, name: str) -> Iterator[Mapping[str, Any]]:
@@ -163,7 +163,7 @@ class ActionFile:
                     try:
                         return CommitInfo.from_json(value)
                     except CorruptLogError as error:
-                        raise self._error(f"{error.message}, line {number}") from error
+                        raise self._error(f"{reason(error)}, line {number}") from error
         return None
 
     def changes(self) -> list[Mapping[str, Any]]:

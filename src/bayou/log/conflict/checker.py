@@ -25,6 +25,7 @@ from bayou.errors import (
     DeltaError,
     MetadataChangedException,
     ProtocolChangedException,
+    reason,
 )
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.actions.keys import canonical_paths
@@ -100,7 +101,7 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
             check_writable(after.protocol, after.metadata, intent.table, winner.version)
         except DeltaError as error:
             kind = ProtocolChangedException if winner.header.protocol else MetadataChangedException
-            raise lost(kind, intent, winner, f"asks for what this writer does not do ({error.message})") from error
+            raise lost(kind, intent, winner, f"asks for what this writer does not do ({reason(error)})") from error
     shared = intent.domains.intersection(winner.header.domains)
     if shared:
         raise lost(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, InvalidOptionError, StorageError, TableNotFoundError
+from bayou.errors import DeltaError, InvalidOptionError, StorageError, TableNotFoundError, reason
 from bayou.log import events
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
@@ -98,7 +98,7 @@ class VacuumResult:
         if self.failed:
             path, error = next(iter(self.failed.items()))
             raise StorageError(
-                f"{len(self.failed)} files could not be deleted, for example {path}: {error.message}. The others are deleted.",
+                f"{len(self.failed)} files could not be deleted, for example {path}: {reason(error)}. The others are deleted.",
                 table=self.table_uri,
                 file=path,
                 next_step=error.next_step or "The next VACUUM tries them again.",

@@ -9,7 +9,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, Final, TypeVar
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction
 from bayou.protocol.arguments import INT64_LIMIT, shown_text
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
@@ -133,18 +133,18 @@ def check_action(action: T, table: str) -> T:
         InvalidCommitError: it is not an action, or a field of it is not of its type.
     """
     if type(action) not in _CHECKS or isinstance(action, DeletionVectorDescriptor):
-        raise InvalidCommitError(
-            f"{shown_text(action)}, of type {type(action).__name__}, is not an action",
-            table=table,
-            next_step="Give actions of bayou.protocol.actions, such as AddFile.",
-        )
+        kind = type(action).__name__
+        raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/not-an-action", table=table, given=shown_text(action), kind=kind)
     name = _wrong_field(action)
     if name is not None:
         wanted = _WANTED[_CHECKS[type(action)][name]]
-        raise InvalidCommitError(
-            f"the field {name} of {type(action).__name__} is {shown_text(getattr(action, name))}; it must be {wanted}",
+        raise failed(
+            "DELTA_DUPLICATE_ACTIONS_FOUND/field",
             table=table,
-            next_step=f"Give {wanted}.",
+            field=name,
+            kind=type(action).__name__,
+            given=shown_text(getattr(action, name)),
+            wanted=wanted,
         )
     return action
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar, cast
 
-from bayou.errors import CorruptLogError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 T = TypeVar("T")
@@ -354,7 +354,7 @@ class _Fields:
 
     def __init__(self, action: str, document: object) -> None:
         if not isinstance(document, Mapping):
-            raise CorruptLogError(f"the action {action} is no JSON object")
+            raise failed("DELTA_STATE_RECOVER_ERROR/not-an-object", action=action)
         self._action = action
         self._document = document
 
@@ -371,7 +371,7 @@ class _Fields:
     def required(self, name: str, kind: type[T]) -> T:
         value = self.optional(name, kind)
         if value is None:
-            raise CorruptLogError(f"the action {self._action} lacks the field {name}")
+            raise failed("DELTA_STATE_RECOVER_ERROR/field-missing", action=self._action, field=name)
         return value
 
     def flag(self, name: str) -> bool:
@@ -392,8 +392,8 @@ class _Fields:
             return cast("Mapping[str, str]", values)
         return {key: _as_text(value) for key, value in values.items() if value is not None}
 
-    def _wrong(self, name: str, value: object) -> CorruptLogError:
-        return CorruptLogError(f"the field {name} of the action {self._action} has the wrong type: {value!r:.80}")
+    def _wrong(self, name: str, value: object) -> DeltaError:
+        return failed("DELTA_STATE_RECOVER_ERROR/field-type", action=self._action, field=name, value=value)
 
 
 def _as_text(value: object) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol.actions.actions import DomainMetadata
 from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.schema import DataType, StructField, StructType
@@ -87,12 +87,7 @@ def fields_on(path: tuple[str, ...], schema: StructType) -> list[StructField] | 
 def _one_column(text: str) -> tuple[str, ...]:
     paths = parse_column_list(text)
     if len(paths) != 1:
-        raise InvalidOptionError(
-            f"{text!r} is not the path of one column",
-            error_class="PARSE_SYNTAX_ERROR",
-            next_step="put backticks around names that are no identifiers.",
-            option="clusterBy",
-        )
+        raise failed("PARSE_SYNTAX_ERROR/clustering-column", column=text, option="clusterBy")
     return paths[0]
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol
 from bayou.protocol.columns.clustering import (
     CLUSTERING,
@@ -53,7 +53,7 @@ class ClusteringRules:
         """
         text = settings.get(_LIMIT, str(_DEFAULT_LIMIT)).strip()
         if not text.isdecimal():
-            raise InvalidOptionError(f"the setting {_LIMIT} is {text!r}, and should be a number", table=table, option=_LIMIT)
+            raise failed("DELTA_ILLEGAL_OPTION/clustering-limit", table=table, option=_LIMIT, value=text)
         return cls(table, version, int(text))
 
     def refuse_beside(self, partition_columns: Sequence[str]) -> None:
@@ -63,8 +63,7 @@ class ClusteringRules:
             InvalidSchemaError: there are partition columns.
         """
         if partition_columns:
-            message = "Clustering and partitioning cannot both be specified."
-            raise self._refusal(message, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", next_step="leave one of them out.")
+            raise failed("DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", at=self)
 
     def checked(self, columns: ClusteringColumns, metadata: Metadata) -> ClusteringColumns:
         """The columns in the schema's spelling.
@@ -78,15 +77,14 @@ class ClusteringRules:
         """
         self.refuse_beside(metadata.partition_columns)
         if len(columns) > self.limit:
-            message = f"CLUSTER BY supports up to {self.limit} clustering columns, but the table has {len(columns)}."
-            raise self._refusal(message, "DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", columns=names_of(columns))
+            names = tuple(names_of(columns))
+            raise failed("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", at=self, limit=self.limit, count=len(columns), columns=names)
         schema = parse_schema(metadata.schema_string)
         found = [self._found(path, schema) for path in columns]
         paths = tuple(tuple(field.name for field in fields) for fields in found)
         twice = sorted({path for path in paths if paths.count(path) > 1})
         if twice:
-            message = f"Found duplicate column(s) in CLUSTER BY: {', '.join(names_of(tuple(twice)))}."
-            raise self._refusal(message, "DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", columns=names_of(tuple(twice)))
+            raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", at=self, columns=tuple(names_of(tuple(twice))))
         self._check_types(paths, [fields[-1] for fields in found])
         physical = tuple(tuple(field.physical_name for field in fields) for fields in found)
         self._check_statistics(physical, metadata, schema)
@@ -107,8 +105,7 @@ class ClusteringRules:
         if not columns and CLUSTERING not in writer_features(protocol):
             return None
         if metadata.partition_columns:
-            error_class = "DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED"
-            raise self._refusal("ALTER TABLE CLUSTER BY cannot be applied to a partitioned table.", error_class)
+            raise failed("DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED", at=self)
         domain = clustering_domain(self.checked(columns, metadata), parse_schema(metadata.schema_string))
         return None if physical_columns({domain.domain: domain}) == current else domain
 
@@ -126,13 +123,11 @@ class ClusteringRules:
         if current is not None and _lower(given) == _lower(current):
             return
         provided, existing = ", ".join(names_of(given)), ", ".join(names_of(current or ()))
-        what = "The specified clustering columns do not match" if described else "The provided clustering columns do not match"
-        step = "leave clusterBy out, or overwrite the table with overwriteSchema."
-        raise SchemaMismatchError(
-            f"{what} the existing table's: provided: {provided}; existing: {existing}.",
+        raise failed(
+            "DELTA_CREATE_TABLE_WITH_DIFFERENT_CLUSTERING" if described else "DELTA_CLUSTERING_COLUMNS_MISMATCH",
             at=self,
-            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_CLUSTERING" if described else "DELTA_CLUSTERING_COLUMNS_MISMATCH",
-            next_step="leave clusterBy out, or describe the columns as they are." if described else step,
+            provided=provided,
+            existing=existing,
             problems=(f"clustering columns {provided or '(none)'} instead of {existing or '(none)'}",),
         )
 
@@ -143,9 +138,7 @@ class ClusteringRules:
             InvalidSchemaError: it has some.
         """
         if metadata.partition_columns and CLUSTERING in writer_features(protocol):
-            error_class = "DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE"
-            message = "Replacing a clustered Delta table with a partitioned table is not allowed."
-            raise self._refusal(message, error_class, next_step="write the partitioned table to another place.")
+            raise failed("DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE", at=self)
 
     def check_statistics_kept(self, physical: ClusteringColumns, before: Metadata, after: Metadata) -> None:
         """Refuse a change after which new files have no statistics of a clustering column.
@@ -164,34 +157,22 @@ class ClusteringRules:
     def _found(self, path: tuple[str, ...], schema: StructType) -> list[StructField]:
         found = fields_on(path, schema)
         if found is None:
-            name = names_of((path,))[0]
-            message = f"Couldn't find column {name} in {list(schema.names)}."
-            raise self._refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", columns=[name])
+            names = tuple(names_of((path,)))
+            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/clustering", at=self, columns=names, known=schema.names)
         return found
 
     def _check_types(self, paths: ClusteringColumns, fields: list[StructField]) -> None:
         refused = [(path, field) for path, field in zip(paths, fields, strict=True) if not _is_skippable(field)]
         if refused:
-            shown = ", ".join(f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused)
-            message = f"CLUSTER BY is not supported because the following column(s): {shown} don't support data skipping."
-            names = names_of(tuple(path for path, _ in refused))
-            raise self._refusal(message, "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", columns=names)
+            types = tuple(f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused)
+            names = tuple(names_of(tuple(path for path, _ in refused)))
+            raise failed("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", at=self, types=types, columns=names)
 
     def _check_statistics(self, physical: ClusteringColumns, metadata: Metadata, schema: StructType) -> None:
         lacking = _without_statistics(physical, metadata, schema)
         if lacking:
-            names = names_of(logical_columns(lacking, schema))
-            raise self._refusal(
-                f"Clustering requires clustering columns to have stats. Couldn't find clustering column(s) '{', '.join(names)}' "
-                "in the stats schema.",
-                "DELTA_CLUSTERING_COLUMN_MISSING_STATS",
-                next_step="name the columns in delta.dataSkippingStatsColumns, or move them to the front.",
-                columns=names,
-            )
-
-    def _refusal(self, message: str, error_class: str, *, next_step: str = "", columns: Sequence[str] = ()) -> InvalidSchemaError:
-        facts: dict[str, Any] = {"columns": tuple(columns)} if columns else {}
-        return InvalidSchemaError(message, at=self, error_class=error_class, next_step=next_step, **facts)
+            names = tuple(names_of(logical_columns(lacking, schema)))
+            raise failed("DELTA_CLUSTERING_COLUMN_MISSING_STATS", at=self, columns=names)
 
 
 def _is_skippable(field: StructField) -> bool:

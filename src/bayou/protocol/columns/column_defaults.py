@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
@@ -53,10 +53,7 @@ def refuse_added_default(field: StructField, rules: TableRules) -> None:
         InvalidSchemaError: there is one.
     """
     if any(CURRENT_DEFAULT in each.metadata for _, each in fields_by_path(StructType((field,)))):
-        message = f"The column {field.name!r} has a default, which the rows that are there would not get."
-        error_class = "WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED"
-        step = "add the column without a default, then set it with ALTER COLUMN SET DEFAULT."
-        raise rules.refusal(message, error_class, next_step=step, column=field.name)
+        raise failed("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED", at=rules, column=field.name)
 
 
 def check_allowed(
@@ -69,13 +66,12 @@ def check_allowed(
     """
     found = [shown_path(path) for path, field in fields_by_path(schema) if CURRENT_DEFAULT in field.metadata]
     if found and FEATURE not in features:
-        raise UnsupportedFeatureError(
-            f"Failed to execute {command}: it gives {', '.join(found)} a default, and the table does not have the table feature "
-            f"{FEATURE}.",
+        raise failed(
+            "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
             table=table,
             version=version,
-            error_class="WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
-            next_step=f"set the table property 'delta.feature.{FEATURE}' to 'supported', then try again.",
+            command=command,
+            columns=tuple(found),
             features=(FEATURE,),
         )
 
@@ -107,15 +103,10 @@ def with_default(schema: StructType, path: Path, expression: str | None, rules: 
 
 def _check_takes_default(field: StructField, rules: TableRules) -> None:
     if is_identity(field):
-        message = f"The column {field.name!r} is an identity column: it gets a number, and no default."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", column=field.name)
+        raise failed("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED/default", at=rules, column=field.name)
     if GENERATION_EXPRESSION in field.metadata:
-        message = f"The column {field.name!r} is a generated column: it is computed, and gets no default."
-        raise rules.refusal(message, "GENERATED_COLUMN_WITH_DEFAULT_VALUE", column=field.name)
+        raise failed("GENERATED_COLUMN_WITH_DEFAULT_VALUE", at=rules, column=field.name)
 
 
 def _only_columns(path: Path, rules: TableRules) -> Exception:
-    message = f"{dotted(path)!r} is no column of the table, and only those have defaults."
-    step = "leave its default out."
-    error_class = "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"
-    return rules.refusal(message, error_class, next_step=step, column=dotted(path))
+    return failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/default", at=rules, column=dotted(path))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.columns.mapping_rules import Path, check_mapping, fields_by_path, highest_id, shown_path
 from bayou.protocol.properties import mapping_mode
@@ -190,14 +190,7 @@ def _check_same_columns(schema: StructType, known: StructType, table: str | None
     paths = {path for path, _ in fields_by_path(known)}
     added = sorted(shown_path(path) for path, _ in fields_by_path(schema) if path not in paths)
     if added:
-        raise InvalidSchemaError(
-            "schema changes are not allowed during the change of column mapping mode, and these columns are new: "
-            f"{', '.join(added)}",
-            table=table,
-            version=version,
-            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE",
-            next_step="Change the mode first, and the schema in another commit.",
-        )
+        raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE", table=table, version=version, columns=tuple(added))
 
 
 def _without_key(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from bayou.errors import ConstraintViolationError
+from bayou.errors import ConstraintViolationError, DeltaError, failed
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.protocol.types.sql_text import column_sql
 
@@ -52,20 +52,18 @@ def violation(
 
 def new_constraint_violation(
     constraint: Constraint, *, num_violations: int, table: str, version: int | None = None, rows: Iterable[Mapping[str, Any]] = ()
-) -> ConstraintViolationError:
+) -> DeltaError:
     """The error of a constraint that cannot be added, because rows of the table break it.
 
     Args:
         rows: some of the rows; a few are taken.
     """
     is_check = constraint.kind is not ConstraintKind.NOT_NULL
-    what = f"CHECK constraint ({constraint.expression})" if is_check else f"NOT NULL constraint on {_name(constraint)}"
-    return ConstraintViolationError(
-        f"{num_violations} rows in {table} violate the new {what}",
+    return failed(
+        "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION" if is_check else "DELTA_NEW_NOT_NULL_VIOLATION",
         table=table,
         version=version,
-        next_step="Correct or delete these rows first.",
-        error_class="DELTA_NEW_CHECK_CONSTRAINT_VIOLATION" if is_check else "DELTA_NEW_NOT_NULL_VIOLATION",
+        name=_name(constraint),
         constraint=constraint.name,
         expression=constraint.expression,
         column=constraint.column,

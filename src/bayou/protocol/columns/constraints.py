@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
+from bayou.errors import InvalidSchemaError, failed
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.properties import CONSTRAINT_PREFIX
@@ -96,9 +96,7 @@ def add_constraint(configuration: Mapping[str, str], name: str, expression: str,
     refuse_reserved_name(name, table=table)
     key = _key_of(configuration, name)
     if key is not None:
-        message = f"Constraint '{name}' already exists: {configuration[key]}."
-        step = "drop the old constraint first, or choose another name."
-        raise _refused(message, "DELTA_CONSTRAINT_ALREADY_EXISTS", table, step, constraint=name, expression=configuration[key])
+        raise failed("DELTA_CONSTRAINT_ALREADY_EXISTS", table=table, constraint=name, expression=configuration[key])
     return {**configuration, constraint_key(name): expression}
 
 
@@ -109,8 +107,7 @@ def refuse_reserved_name(name: str, *, table: str) -> None:
         InvalidSchemaError: it is such a name.
     """
     if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
-        message = f"Cannot use {name!r} as the name of a CHECK constraint. This name is reserved."
-        raise _refused(message, "DELTA_INVALID_CONSTRAINT_NAME", table, "choose another name.", constraint=name)
+        raise failed("DELTA_INVALID_CONSTRAINT_NAME", table=table, constraint=name)
 
 
 def drop_constraint(
@@ -124,9 +121,7 @@ def drop_constraint(
     key = _key_of(configuration, name)
     if key is None and not if_exists:
         known = sorted(each.name for each in _check_constraints(configuration))
-        message = f"Cannot drop nonexistent constraint {name} from table {table}; it has {known}."
-        step = "name one of these, or use IF EXISTS."
-        raise _refused(message, "DELTA_CONSTRAINT_DOES_NOT_EXIST", table, step, constraint=name)
+        raise failed("DELTA_CONSTRAINT_DOES_NOT_EXIST", table=table, constraint=name, known=known)
     return {each: value for each, value in configuration.items() if each != key}, key is not None
 
 
@@ -194,15 +189,14 @@ def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) ->
 
 def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool) -> Constraint:
     if not is_in_struct:
-        message = f"Column {column_sql(path)} has an invariant inside an array or a map, which cannot be enforced."
-        raise _unenforceable(message, "DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT")
+        raise failed("DELTA_UNSUPPORTED_INVARIANT_NON_STRUCT", column=column_sql(path), features=("invariants",))
     try:
         expression = json.loads(field.metadata[INVARIANTS])["expression"]["expression"]
     except (KeyError, TypeError, ValueError, RecursionError):
         expression = None
     if not isinstance(expression, str):
-        message = f"The invariant of column {column_sql(path)} is not understood: {field.metadata[INVARIANTS]!r:.200}"
-        raise _unenforceable(message, "DELTA_UNRECOGNIZED_INVARIANT")
+        found = field.metadata[INVARIANTS]
+        raise failed("DELTA_UNRECOGNIZED_INVARIANT", column=column_sql(path), invariant=found, features=("invariants",))
     return Constraint(f"EXPRESSION({expression})", ConstraintKind.INVARIANT, path, expression)
 
 
@@ -224,9 +218,3 @@ def _generated(schema: StructType, provided: Iterable[str]) -> Iterator[Constrai
 
 def _refused(message: str, error_class: str, table: str, next_step: str, **facts: Any) -> InvalidSchemaError:
     return InvalidSchemaError(message, table=table, error_class=error_class, next_step=next_step, **facts)
-
-
-def _unenforceable(message: str, error_class: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        message, error_class=error_class, next_step="Write with the engine that declared it.", features=("invariants",)
-    )

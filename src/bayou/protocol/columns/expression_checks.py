@@ -7,9 +7,9 @@ Sources: delta-spark's `GeneratedColumn.validateGeneratedColumns` and checks of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.columns.expression_functions import (
     COLUMN_DEFAULT_FUNCTIONS,
     REFUSED,
@@ -35,9 +35,15 @@ def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, t
         InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
     """
     for name in unknown_functions(names, kind):
-        error_class = _class(name.lower(), kind)
-        message = f"Found {name} in the {kind.value} {owner!r}. {name} cannot be used in a {kind.value}: {refusal(name, kind)}."
-        raise _invalid(message, error_class, table, owner=owner, function=name)
+        raise failed(
+            "function-not-allowed",
+            table=table,
+            error_class=_class(name.lower(), kind),
+            function=name,
+            kind=kind.value,
+            owner=owner,
+            reason=refusal(name, kind),
+        )
 
 
 def check_constraint_references(schema: StructType, references: Iterable[Sequence[str]], *, name: str, table: str) -> None:
@@ -51,9 +57,8 @@ def check_constraint_references(schema: StructType, references: Iterable[Sequenc
     """
     for path in references:
         if not has_column(schema, path):
-            message = f"Found {column_sql(path)} in CHECK constraint {name!r}. A check constraint cannot use a non-existent column."
-            error_class = "DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES"
-            raise _invalid(message, error_class, table, owner=name, reference=tuple(path))
+            column, reference = column_sql(path), tuple(path)
+            raise failed("DELTA_INVALID_CHECK_CONSTRAINT_REFERENCES", table=table, column=column, owner=name, reference=reference)
 
 
 def check_is_boolean(name: str, expression: str, expression_type: DataType, *, table: str) -> None:
@@ -63,8 +68,7 @@ def check_is_boolean(name: str, expression: str, expression_type: DataType, *, t
         InvalidSchemaError: its type is another one than boolean.
     """
     if expression_type != "boolean":
-        message = f"CHECK constraint '{name}' ({expression}) should be a boolean expression."
-        raise _invalid(message, "DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", table, owner=name)
+        raise failed("DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", table=table, owner=name, expression=expression)
 
 
 def has_column(schema: StructType, path: Sequence[str]) -> bool:
@@ -86,7 +90,3 @@ def _class(name: str, kind: ExpressionKind) -> str:
         category = "UDF"
     place = _SUFFIXES[kind]
     return f"DELTA_{category}_IN_{place}" if category else f"DELTA_UNSUPPORTED_EXPRESSION_{place}"
-
-
-def _invalid(message: str, error_class: str, table: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, error_class=error_class, next_step="change the expression.", **facts)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.columns.expression_checks import has_column
 from bayou.protocol.features.features import writer_features
@@ -82,11 +82,11 @@ def check_references(schema: StructType, references: Mapping[str, Iterable[Seque
     generated = {column.name.lower() for column in generated_columns(schema)}
     for name, used in references.items():
         for path in used:
-            problem = _problem(schema, generated, path)
-            if problem:
-                message = f"The generated column {name!r} uses {column_sql(path)}, which {problem}."
-                message += " A generated column cannot use a non-existent column or another generated column."
-                raise _invalid(message, "DELTA_INVALID_GENERATED_COLUMN_REFERENCES", table, column=name, reference=tuple(path))
+            if (path and path[0].lower() in generated) or not has_column(schema, path):
+                used_sql, reference = column_sql(path), tuple(path)
+                raise failed(
+                    "DELTA_INVALID_GENERATED_COLUMN_REFERENCES", table=table, column=name, used=used_sql, reference=reference
+                )
 
 
 def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str) -> None:
@@ -98,19 +98,15 @@ def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str
         InvalidSchemaError: the types differ, or the column is a variant.
     """
     if column.type == "variant":
-        message = f"variant cannot be the result of a generated column, as {column.name!r} would have it."
-        raise _invalid(message, "DELTA_UNSUPPORTED_DATA_TYPE_IN_GENERATED_COLUMN", table, column=column.name)
+        raise failed("DELTA_UNSUPPORTED_DATA_TYPE_IN_GENERATED_COLUMN", table=table, column=column.name)
     if _without_nullability(column.type) != _without_nullability(expression_type):
-        message = (
-            f"The expression type of the generated column {column.name} is {expression_type}, but the column type is {column.type}."
+        raise failed(
+            "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
+            table=table,
+            column=column.name,
+            expression_type=expression_type,
+            column_type=column.type,
         )
-        raise _invalid(message, "DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", table, column=column.name)
-
-
-def _problem(schema: StructType, generated: set[str], path: Sequence[str]) -> str | None:
-    if path and path[0].lower() in generated:
-        return "is a generated column itself"
-    return None if has_column(schema, path) else "is no column of the table"
 
 
 def _without_nullability(kind: DataType) -> DataType:
@@ -126,7 +122,3 @@ def _without_nullability(kind: DataType) -> DataType:
 def _plain_fields(fields: Iterable[StructField]) -> Iterator[StructField]:
     for field in fields:
         yield StructField(field.name, _without_nullability(field.type))
-
-
-def _invalid(message: str, error_class: str, table: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, error_class=error_class, next_step=_NEXT, **facts)

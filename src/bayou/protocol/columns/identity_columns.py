@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.types.instants import INT64_MAX, INT64_MIN
 from bayou.protocol.types.schema import StructField, StructType
 
@@ -74,12 +74,7 @@ class IdentityColumn:
         """
         if INT64_MIN <= value <= INT64_MAX:
             return value
-        raise InvalidSchemaError(
-            f"Identity column {self.name!r} has no values left: {value} is no BIGINT.",
-            next_step="declare the column anew with another start or a smaller step.",
-            error_class="ARITHMETIC_OVERFLOW",
-            column=self.name,
-        )
+        raise failed("ARITHMETIC_OVERFLOW", column=self.name, value=value)
 
     def further(self, one: int | None, other: int | None) -> int | None:
         """Which of two marks is further in the direction of the step; None is behind all."""
@@ -114,12 +109,7 @@ def identity_column(field: StructField) -> IdentityColumn:
     if start is not None and step and isinstance(allowed, bool) and has_mark == (mark is not None):
         return IdentityColumn(field.name, field.physical_name, start, step, mark, allowed)
     found = {key: value for key, value in field.metadata.items() if key.startswith("delta.identity.")}
-    raise InvalidSchemaError(
-        f"Inconsistent IDENTITY metadata for column {field.name!r}: {found}.",
-        next_step="Check the schemaString of the table's last metaData action.",
-        error_class="DELTA_IDENTITY_COLUMN_INCONSISTENT_METADATA",
-        column=field.name,
-    )
+    raise failed("DELTA_IDENTITY_COLUMN_INCONSISTENT_METADATA", column=field.name, found=found)
 
 
 def identity_metadata(start: int = 1, step: int = 1, *, allow_explicit_insert: bool = False) -> dict[str, Any]:
@@ -134,11 +124,7 @@ def identity_metadata(start: int = 1, step: int = 1, *, allow_explicit_insert: b
         InvalidSchemaError: the step is zero, or one of the two is no BIGINT.
     """
     if step == 0:
-        raise InvalidSchemaError(
-            "IDENTITY column step cannot be 0.",
-            next_step="give a step of 1, -1 or more.",
-            error_class="DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP",
-        )
+        raise failed("DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP")
     column = IdentityColumn("new", "new", start, step)
     return {START: column.checked(start), STEP: column.checked(step), ALLOW_EXPLICIT_INSERT: allow_explicit_insert}
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.errors import InvalidSchemaError, failed
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import (
@@ -67,18 +67,14 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
     for field in filter(is_identity, schema.fields):
         column = identity_column(field)
         if field.type != "long":
-            message = f"DataType {field.type} is not supported for IDENTITY columns, as {field.name!r} has it."
-            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", table, column.name)
+            raise failed("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", table=table, column=column.name, type=field.type)
         if generation_expression(field) is not None:
-            message = f"IDENTITY column {field.name!r} cannot be specified with a generated column expression."
-            raise _invalid(message, "WITH_GENERATED_EXPRESSION", table, column.name)
+            raise failed("DELTA_IDENTITY_COLUMNS_WITH_GENERATED_EXPRESSION", table=table, column=column.name)
         if field.name.lower() in {name.lower() for name in partition_columns}:
-            message = f"PARTITIONED BY IDENTITY column {field.name} is not supported."
-            raise _invalid(message, "PARTITION_NOT_SUPPORTED", table, column.name)
+            raise failed("DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED", table=table, column=column.name)
     for field in schema.fields:
         if _has_identity_inside(field.type):
-            message = f"Column {field.name!r} has an IDENTITY column inside; only top-level columns can be one."
-            raise _invalid(message, "UNSUPPORTED_DATA_TYPE", table, field.name)
+            raise failed("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE/nested", table=table, column=field.name)
 
 
 def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
@@ -90,14 +86,7 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
     given = {name.lower() for name in provided}
     for column in identity_columns(schema):
         if not column.allow_explicit_insert and column.name.lower() in given:
-            raise SchemaMismatchError(
-                f"Providing values for GENERATED ALWAYS AS IDENTITY column {column.name} is not supported.",
-                table=table,
-                version=version,
-                next_step="leave the column out of the rows.",
-                error_class=EXPLICIT_INSERT,
-                column=column.name,
-            )
+            raise failed("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", table=table, version=version, column=column.name)
 
 
 def refuse_update(schema: StructType, assigned: Iterable[str], *, table: str) -> None:
@@ -144,8 +133,7 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
     """
     field = schema.field(name)
     if field is None or not is_identity(field):
-        message = f"ALTER TABLE ALTER COLUMN SYNC IDENTITY cannot be called on non IDENTITY columns, as {name!r} is."
-        raise _invalid(message, "ALTER_NON_IDENTITY_COLUMN", table, name)
+        raise failed("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", table=table, column=name)
     return identity_column(field)
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema.validity import FORBIDDEN_CHARACTERS
@@ -52,18 +53,12 @@ def mode_change(
         return ModeChange.UPGRADE
     if new == "none" and allow_removal:
         return ModeChange.REMOVAL
+    place: Any = {"table": table, "version": version, "option": properties.COLUMN_MAPPING_MODE.key}
     if new == "none":
-        step = "Set it to none alone, with no other property; spark.databricks.delta.columnMapping.allowRemoval must not be false."
-    else:
-        step = "Use the mode name." if old == "none" else "Copy the rows into a new table with that mode."
-    raise InvalidOptionError(
-        f"changing column mapping mode from '{old}' to '{new}' is not supported: data files would not fit it",
-        table=table,
-        version=version,
-        error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-        next_step=step,
-        option=properties.COLUMN_MAPPING_MODE.key,
-    )
+        raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE/not-alone", mode=old, new_mode=new, **place)
+    if old == "none":
+        raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE/to-id", mode=old, new_mode=new, **place)
+    raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE", mode=old, new_mode=new, **place)
 
 
 def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table: str | None, version: int | None = None) -> None:
@@ -79,8 +74,8 @@ def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table
     for path, physical, field in _physical_fields(schema, (), ()):
         identifier, name = field.field_id, field.metadata.get(PHYSICAL_NAME)
         if identifier is None or not isinstance(name, str):
-            lacks = "id" if identifier is None else "physical name"
-            raise _broken(f"the column {shown_path(path)} has no {lacks}", None, table, version)
+            lacking = "id" if identifier is None else "physical name"
+            raise failed("DELTA_SCHEMA_NOT_SET/mapping", table=table, version=version, column=shown_path(path), lacking=lacking)
         twin = ids.setdefault(identifier, path)
         if twin is not path:
             raise _twice(f"the id {identifier}", twin, path, table, version)
@@ -99,14 +94,7 @@ def check_plain_names(schema: StructType, *, table: str | None, version: int | N
     names = [field.name for _, field in fields_by_path(schema)]
     odd = tuple(name for name in names if any(character in name for character in FORBIDDEN_CHARACTERS))
     if odd:
-        raise InvalidSchemaError(
-            f"column mapping cannot be removed: these column names have characters that need it: {', '.join(map(repr, odd))}",
-            table=table,
-            version=version,
-            error_class="DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
-            next_step="Rename the columns first.",
-            columns=odd,
-        )
+        raise failed("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING", table=table, version=version, columns=odd)
 
 
 def highest_id(schema: StructType) -> int:
@@ -128,20 +116,22 @@ def shown_path(path: Path) -> str:
 def _check_highest(configuration: Mapping[str, str], highest: int, table: str | None, version: int | None) -> None:
     key = properties.MAX_COLUMN_ID.key
     if all(each.lower() != key.lower() for each in configuration):
-        raise _broken(f"{key} is not set", "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", table, version)
+        raise failed("DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", table=table, version=version, property=key)
     noted = properties.MAX_COLUMN_ID.read(configuration)
     if noted < highest:
-        message = f"{key} is {noted}, and a column has the id {highest}"
-        raise _broken(message, "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY", table, version)
+        raise failed(
+            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY",
+            table=table,
+            version=version,
+            property=key,
+            value=noted,
+            highest=highest,
+        )
 
 
-def _twice(what: str, first: Path, second: Path, table: str | None, version: int | None) -> InvalidSchemaError:
-    message = f"the columns {shown_path(first)} and {shown_path(second)} share {what}"
-    return _broken(message, "DELTA_DUPLICATE_COLUMNS_FOUND", table, version)
-
-
-def _broken(message: str, error_class: str | None, table: str | None, version: int | None) -> InvalidSchemaError:
-    return InvalidSchemaError(f"the column mapping is broken: {message}", table=table, version=version, error_class=error_class)
+def _twice(what: str, first: Path, second: Path, table: str | None, version: int | None) -> DeltaError:
+    column, twin = shown_path(first), shown_path(second)
+    return failed("DELTA_DUPLICATE_COLUMNS_FOUND/mapping", table=table, version=version, column=column, twin=twin, shared=what)
 
 
 def _physical_fields(kind: DataType, path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:

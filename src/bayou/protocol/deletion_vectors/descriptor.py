@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from bayou.errors import CorruptLogError, DeletionVectorError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors import roaring, z85
 from bayou.protocol.deletion_vectors.roaring import Bitmap, Container
 
@@ -123,12 +123,13 @@ class DeletionVectorDescriptor:
             return None
         prefix, text = self.path_or_inline_dv[:-_UUID_CHARACTERS], self.path_or_inline_dv[-_UUID_CHARACTERS:]
         if any(character in prefix for character in "/\\:") or prefix in {".", ".."}:
-            raise self._without_path(f"The deletion vector's folder {prefix!r} is no plain name.")
+            raise failed("DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI/folder", folder=prefix, descriptor=self)
         try:
             uuid = UUID(bytes=z85.decode(text))
         except ValueError as error:
-            message = f"The deletion vector's path {self.path_or_inline_dv!r} holds no UUID in Z85: {error}."
-            raise self._without_path(message) from error
+            raise failed(
+                "DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI/uuid", path=self.path_or_inline_dv, reason=str(error), descriptor=self
+            ) from error
         name = f"deletion_vector_{uuid}.bin"
         return f"{prefix}/{name}" if prefix else name
 
@@ -145,36 +146,24 @@ class DeletionVectorDescriptor:
             return self.path_or_inline_dv
         relative = self.relative_path
         if relative is None:
-            raise self._without_path(
-                "The deletion vector is inline, so it has no file."
+            raise failed(
+                "DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI/inline"
                 if self.is_inline
-                else f"The log names a deletion vector of the storage type {self.storage_type!r}, which bayou does not know:"
-                " vectors are in files of the table (u), in files elsewhere (p), or in the log itself (i).",
-                table_uri,
+                else "DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI/storage-type",
+                table=table_uri,
+                storage_type=self.storage_type,
+                descriptor=self,
             )
         return f"{table_uri.rstrip('/')}/{relative}"
 
-    def _without_path(self, message: str, table_uri: str | None = None) -> DeletionVectorError:
-        return DeletionVectorError(
-            message,
-            table=table_uri,
-            error_class="DELTA_CANNOT_RECONSTRUCT_PATH_FROM_URI",
-            next_step="Read the table with the engine that wrote the vector, or restore it to a version without this vector.",
-            descriptor=self,
-        )
 
-
-def incomplete_descriptor(missing: Iterable[str]) -> DeletionVectorError:
+def incomplete_descriptor(missing: Iterable[str]) -> DeltaError:
     """The error for a descriptor that lacks required fields."""
     return _not_valid(f"it lacks {', '.join(sorted(missing))}")
 
 
-def _not_valid(why: str) -> DeletionVectorError:
-    return DeletionVectorError(
-        f"the descriptor of a deletion vector is not valid: {why}",
-        error_class=CorruptLogError.error_class,
-        next_step="Restore the file of the log that holds it from a backup, or the table to a version before it.",
-    )
+def _not_valid(why: str) -> DeltaError:
+    return failed("DELTA_STATE_RECOVER_ERROR/descriptor", reason=why)
 
 
 def decode(data: bytes, *, table: str | None = None, file: str | None = None) -> Bitmap:
@@ -190,8 +179,8 @@ def decode(data: bytes, *, table: str | None = None, file: str | None = None) ->
     try:
         return roaring.decode(data)
     except ValueError as error:
-        message = f"A deletion vector cannot be read: {error}."
-        raise DeletionVectorError(message, table=table, file=file) from error
+        said = str(error)
+        raise failed("DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH/unreadable", table=table, file=file, reason=said) from error
 
 
 def encode(positions: Bitmap | Iterable[int]) -> bytes:
@@ -208,15 +197,15 @@ def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = N
     Raises:
         DeletionVectorError: the text cannot be read, or holds another number of rows than the descriptor says.
     """
-    where = _Where(table, file, descriptor)
+    place: Any = {"table": table, "file": file, "descriptor": descriptor}
     if not descriptor.is_inline:
-        raise where.error(f"The deletion vector has the storage type {descriptor.storage_type!r}; it is not inline.")
+        storage_type = descriptor.storage_type
+        raise failed("DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH/not-inline", storage_type=storage_type, **place)
     try:
         data = z85.decode(descriptor.path_or_inline_dv, descriptor.size_in_bytes)
     except ValueError as error:
-        message = f"An inline deletion vector cannot be read: {error}."
-        raise where.error(message, "DELTA_DELETION_VECTOR_SIZE_MISMATCH") from error
-    return where.checked(decode(data, table=table, file=file))
+        raise failed("DELTA_DELETION_VECTOR_SIZE_MISMATCH/inline", reason=str(error), **place) from error
+    return _checked(decode(data, table=table, file=file), place)
 
 
 def encode_inline(positions: Bitmap | Iterable[int]) -> DeletionVectorDescriptor:
@@ -234,27 +223,23 @@ def read_from_file(
     Raises:
         DeletionVectorError: the file or the vector is not what it should be; the facts are attributes.
     """
-    where = _Where(table, file, descriptor)
+    place: Any = {"table": table, "file": file, "descriptor": descriptor}
     if not data or data[0] != _FILE_VERSION:
         found = data[0] if data else None
-        raise where.error(f"The deletion vector file has version {found}; only {_FILE_VERSION} is known.", found=found)
+        raise failed("DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH/version", found=found, known=_FILE_VERSION, **place)
     start = _FIRST_OFFSET if descriptor.offset is None else descriptor.offset
     end = start + _SIZE_BYTES + descriptor.size_in_bytes + _CRC_BYTES
     if start < _FIRST_OFFSET or descriptor.size_in_bytes < 0 or end > len(data):
-        message = f"The deletion vector lies at bytes {start} to {end} of a file of {len(data)} bytes."
-        raise where.error(message, "DELTA_DELETION_VECTOR_SIZE_MISMATCH", expected=end, found=len(data))
+        raise failed("DELTA_DELETION_VECTOR_SIZE_MISMATCH/range", start=start, expected=end, found=len(data), **place)
     (size,) = struct.unpack_from(">I", data, start)
     if size != descriptor.size_in_bytes:
-        message = f"The deletion vector has {size} bytes in its file and {descriptor.size_in_bytes} in the log."
-        name = "DELTA_DELETION_VECTOR_SIZE_MISMATCH"
-        raise where.error(message, name, expected=descriptor.size_in_bytes, found=size)
+        raise failed("DELTA_DELETION_VECTOR_SIZE_MISMATCH", expected=descriptor.size_in_bytes, found=size, **place)
     body = data[start + _SIZE_BYTES : end - _CRC_BYTES]
     (expected,) = struct.unpack_from(">I", data, end - _CRC_BYTES)
     found = zlib.crc32(body)
     if found != expected:
-        message = f"The deletion vector's checksum is {found:08x}; its file says {expected:08x}."
-        raise where.error(message, "DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", expected=expected, found=found)
-    return where.checked(decode(body, table=table, file=file))
+        raise failed("DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH", expected=expected, found=found, **place)
+    return _checked(decode(body, table=table, file=file), place)
 
 
 def encode_file(
@@ -288,28 +273,8 @@ def frame_file(
     return b"".join(parts), descriptors
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
-    """What an error about one vector names."""
-
-    table: str | None
-    file: str | None
-    descriptor: DeletionVectorDescriptor
-
-    def error(self, message: str, error_class: str | None = None, **facts: Any) -> DeletionVectorError:
-        return DeletionVectorError(
-            message,
-            table=self.table,
-            file=self.file,
-            error_class=error_class,
-            next_step="Restore the file from a backup, or the table to a version without this vector.",
-            descriptor=self.descriptor,
-            **facts,
-        )
-
-    def checked(self, bitmap: Bitmap) -> Bitmap:
-        expected, found = self.descriptor.cardinality, bitmap.cardinality
-        if expected != found:
-            message = f"The deletion vector deletes {found} rows; the log says {expected}."
-            raise self.error(message, "DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH", expected=expected, found=found)
-        return bitmap
+def _checked(bitmap: Bitmap, place: Mapping[str, Any]) -> Bitmap:
+    expected, found = place["descriptor"].cardinality, bitmap.cardinality
+    if expected != found:
+        raise failed("DELTA_DELETION_VECTOR_CARDINALITY_MISMATCH", expected=expected, found=found, **place)
+    return bitmap

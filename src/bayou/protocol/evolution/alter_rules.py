@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bayou.errors import failed
 from bayou.protocol.features.type_widening import is_widening, record_type_changes
 from bayou.protocol.schema.validity import check_names, walk
 from bayou.protocol.types.char_varchar import bounded_length, type_text
@@ -86,12 +87,9 @@ def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableR
     """
     partitions = [name for name in rules.partition_columns if any(is_under((name,), path) for path in paths)]
     if partitions:
-        message = f"Dropping partition columns ({', '.join(partitions)}) is not allowed."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", columns=tuple(partitions))
+        raise failed("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", at=rules, columns=tuple(partitions))
     clustering = [dotted(column) for column in rules.clustering_columns if any(is_under(column, path) for path in paths)]
     if clustering:
-        message = f"Dropping clustering columns ({', '.join(clustering)}) is not allowed."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", columns=tuple(clustering))
+        raise failed("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", at=rules, columns=tuple(clustering))
     if rules.partition_columns and len(rest.fields) == len(rules.partition_columns):
-        message = "Only partition columns would be left, and the files would be empty."
-        raise rules.refusal(message, "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", columns=rules.partition_columns)
+        raise failed("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION/dropped", at=rules, columns=rules.partition_columns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 
 Path: TypeAlias = Sequence[str]
@@ -57,12 +57,13 @@ def refuse_dependents(
         found = dependents(column, references)
         if found:
             change = "be altered to another data type" if changes_type else "be altered"
-            raise InvalidSchemaError(
-                f"Column {column_sql(column)} cannot {change} because this column is referenced by the following"
-                f" {_NAMES[what]}: {', '.join(found)}.",
-                table=table,
-                next_step="drop what refers to the column first.",
+            raise failed(
+                "column-with-dependents",
                 error_class=_CLASSES[what, changes_type],
+                table=table,
+                name=column_sql(column),
+                change=change,
+                owners=_NAMES[what],
                 column=tuple(column),
                 dependents=found,
             )

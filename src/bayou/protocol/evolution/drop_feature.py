@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from bayou.errors import DeltaError, InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.mapping_rules import check_plain_names
@@ -146,19 +146,9 @@ def drop_feature_plan(
     feature = _droppable(protocol, name, refuse)
     protects = FEATURES[feature].reader_writer
     if truncate_history and not protects and feature != _PROTECTION:
-        raise refuse.option(
-            f"the history of a table need not be truncated to drop {feature}, which no reader looks at",
-            "HISTORY_TRUNCATION_NOT_ALLOWED",
-            "Leave TRUNCATE HISTORY out.",
-        )
+        raise failed("DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED", at=refuse, feature=feature)
     if feature == _PROTECTION and not truncate_history:
-        raise InvalidOptionError(
-            f"{_PROTECTION} can only be dropped by truncating history: it keeps old versions readable",
-            table=table,
-            version=version,
-            error_class="DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
-            next_step=f"Run ALTER TABLE ... DROP FEATURE {_PROTECTION} TRUNCATE HISTORY.",
-        )
+        raise failed("DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION", at=refuse, feature=_PROTECTION)
     _check_metadata(metadata, feature, refuse)
     fast = protects and not truncate_history
     undoing = _UNDOING[feature]
@@ -196,21 +186,26 @@ def _property(key: str) -> properties.TableProperty[Any]:
 
 def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
     """The error of a drop with TRUNCATE HISTORY that has removed the feature's traces: the history has to grow old first."""
-    return _waiting(
-        f"dropping {plan.feature} was partially successful: the table uses it no more, and its history still does",
-        "WAIT_FOR_RETENTION_PERIOD",
-        metadata,
-        _Refusal(table, version),
+    return failed(
+        "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
+        at=_Refusal(table, version),
+        feature=plan.feature,
+        retention=_retention(metadata),
+        property=properties.DROP_FEATURE_RETENTION_MS.key,
     )
 
 
 def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
     """The error of a drop with TRUNCATE HISTORY that found versions which use the feature and are too young to go."""
-    if plan.feature == _PROTECTION:
-        why = "the table's history still has traces of dropped features"
-        return _waiting(why, "CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD", metadata, _Refusal(table, version))
-    why = f"{plan.feature} cannot be dropped yet: the log contains historical versions that use it"
-    return _waiting(why, "HISTORICAL_VERSIONS_EXIST", metadata, _Refusal(table, version))
+    return failed(
+        "DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD"
+        if plan.feature == _PROTECTION
+        else "DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST",
+        at=_Refusal(table, version),
+        feature=plan.feature,
+        retention=_retention(metadata),
+        property=properties.DROP_FEATURE_RETENTION_MS.key,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,40 +213,25 @@ class _Refusal:
     table_uri: str | None
     version: int | None
 
-    def feature(self, message: str, kind: str, next_step: str, *names: str) -> UnsupportedFeatureError:
-        return UnsupportedFeatureError(
-            message, at=self, error_class=f"DELTA_FEATURE_DROP_{kind}", next_step=next_step, features=names
-        )
-
-    def option(self, message: str, kind: str, next_step: str) -> InvalidOptionError:
-        error_class = f"DELTA_FEATURE_DROP_{kind}"
-        return InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step)
-
 
 def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
     """The feature's canonical name."""
     lower = name.lower()
     if lower in {key.lower() for key in properties.PROPERTIES}:
-        step = f"Unset it with ALTER TABLE ... UNSET TBLPROPERTIES ('{name}'), and drop the feature by its own name."
-        raise refuse.option(f"{name} is a table property and no table feature", "FEATURE_IS_DELTA_PROPERTY", step)
+        raise failed("DELTA_FEATURE_DROP_FEATURE_IS_DELTA_PROPERTY", at=refuse, feature=name)
     feature = next((known for known in FEATURES if known.lower() == lower), None)
     if feature is None:
-        step = "Drop it with an engine that knows it."
-        raise refuse.feature(f"the table feature {name} is not known", "UNSUPPORTED_CLIENT_FEATURE", step, name)
+        raise failed("DELTA_FEATURE_DROP_UNSUPPORTED_CLIENT_FEATURE", at=refuse, features=(name,))
     supported = supported_features(protocol)
     if feature not in supported:
-        step = f"The table has: {', '.join(sorted(supported)) or 'none'}."
-        raise refuse.option(f"the table does not have the feature {feature}", "FEATURE_NOT_PRESENT", step)
+        raise failed("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT", at=refuse, feature=feature, supported=sorted(supported))
     if not FEATURES[feature].removable:
-        why = f"no table can lose the feature {feature}"
-        raise refuse.feature(why, "NONREMOVABLE_FEATURE", "Copy the rows into a table without it.", feature)
+        raise failed("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE", at=refuse, features=(feature,))
     if feature not in _UNDOING:
-        step = "Drop it with an engine that does."
-        raise refuse.feature(f"bayou cannot undo the feature {feature}", "UNSUPPORTED_CLIENT_FEATURE", step, feature)
+        raise failed("DELTA_FEATURE_DROP_UNSUPPORTED_CLIENT_FEATURE/known", at=refuse, features=(feature,))
     dependent = tuple(sorted(each for each in supported if each != feature and feature in with_requirements([each])))
     if dependent:
-        why = f"the feature {feature} cannot be dropped: {', '.join(dependent)} depends on it"
-        raise refuse.feature(why, "DEPENDENT_FEATURE", f"Drop {', '.join(dependent)} first.", *dependent)
+        raise failed("DELTA_FEATURE_DROP_DEPENDENT_FEATURE", at=refuse, feature=feature, features=dependent)
     return feature
 
 
@@ -259,12 +239,7 @@ def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
     prefix = properties.CONSTRAINT_PREFIX
     constraints = [key[len(prefix) :] for key in sorted(metadata.configuration) if key.lower().startswith(prefix)]
     if feature == "checkConstraints" and constraints:
-        raise InvalidOptionError(
-            f"the CHECK constraints have to be dropped before their table feature: {', '.join(constraints)}",
-            at=refuse,
-            error_class="DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",
-            next_step="Run ALTER TABLE ... DROP CONSTRAINT for each of them.",
-        )
+        raise failed("DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE", at=refuse, constraints=constraints)
     if feature == "columnMapping":
         check_plain_names(parse_schema(metadata.schema_string), table=refuse.table_uri, version=refuse.version)
 
@@ -285,8 +260,5 @@ def _is_read(name: str) -> bool:
     return name in FEATURES and FEATURES[name].reader_writer
 
 
-def _waiting(why: str, kind: str, metadata: Metadata, refuse: _Refusal) -> DeltaError:
-    retention = properties.DROP_FEATURE_RETENTION_MS
-    text = metadata.configuration.get(retention.key, "24 hours")
-    step = f"Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {text} ({retention.key})."
-    return refuse.option(why, kind, step)
+def _retention(metadata: Metadata) -> str:
+    return metadata.configuration.get(properties.DROP_FEATURE_RETENTION_MS.key, "24 hours")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol import properties
 
 
@@ -42,57 +42,37 @@ def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
 def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     log, files = properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS
     if not keep_the_log_long_enough(configuration):
-        raise _excluded(
-            table,
-            version,
-            f"{log.key} needs to be greater than or equal to {files.key}: the log has to know of every file that is kept",
-            next_step=f"Set {files.key} too, or a longer {log.key}.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/retention", table=table, version=version, log=log.key, files=files.key)
 
 
 def _check_row_tracking(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     enabled, suspended = properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED
     if enabled.read(configuration) and suspended.read(configuration):
-        raise _excluded(
-            table,
-            version,
-            f"{enabled.key} and {suspended.key} cannot both be true",
+        raise failed(
             "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
-            "Set one of them to false.",
+            table=table,
+            version=version,
+            enabled=enabled.key,
+            suspended=suspended.key,
         )
 
 
 def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     if properties.SYMLINK_MANIFEST.read(configuration) and properties.ENABLE_DELETION_VECTORS.read(configuration):
-        raise _excluded(
-            table,
-            version,
-            "symlink manifests and deletion vectors exclude each other: readers of manifests know no deletion vectors",
+        raise failed(
             "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
-            f"Set {properties.SYMLINK_MANIFEST.key} or {properties.ENABLE_DELETION_VECTORS.key} to false.",
+            table=table,
+            version=version,
+            manifest=properties.SYMLINK_MANIFEST.key,
+            vectors=properties.ENABLE_DELETION_VECTORS.key,
         )
 
 
 def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     mapped = properties.COLUMN_MAPPING_MODE.read(configuration).lower() != "none"
     if mapped and properties.SYMLINK_MANIFEST.read(configuration):
-        raise _excluded(
-            table,
-            version,
-            "symlink manifests and column mapping exclude each other: readers of manifests know no physical names",
-            "DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
-            f"Set {properties.SYMLINK_MANIFEST.key} to false.",
-        )
-
-
-def _excluded(
-    table: str | None,
-    version: int | None,
-    message: str,
-    error_class: str | None = None,
-    next_step: str = "",
-) -> InvalidOptionError:
-    return InvalidOptionError(message, table=table, version=version, error_class=error_class, next_step=next_step)
+        manifest = properties.SYMLINK_MANIFEST.key
+        raise failed("DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", table=table, version=version, manifest=manifest)
 
 
 _COMBINATIONS: Final = (

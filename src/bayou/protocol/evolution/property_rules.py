@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol import arguments, properties
 from bayou.protocol.columns.constraints import refuse_reserved_name
 from bayou.protocol.evolution.property_combinations import check_combinations, keep_the_log_long_enough
@@ -35,14 +35,6 @@ _BY_WRITERS_ONLY: Final = frozenset(
     each.key for each in (properties.MAX_COLUMN_ID, properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
 )
 _COMMENT: Final = "comment"
-_RESERVED: Final = {
-    "location": ("DELTA_CANNOT_CHANGE_LOCATION", "where a table lies is no property of it"),
-    "provider": ("DELTA_CANNOT_CHANGE_PROVIDER", "'provider' is a reserved table property, and cannot be altered"),
-    "clusteringcolumns": (
-        "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-        "the Delta table configuration clusteringColumns cannot be specified by the user; CLUSTER BY sets the columns",
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +90,7 @@ def validated(
     given_once = subject.once_each(arguments.text_map(given, "properties", table=table))
     for key, value in given_once.items():
         lower = key.lower()
-        if lower in _RESERVED:
-            subject.refuse_reserved(key)
+        subject.refuse_reserved(lower)
         if lower == _COMMENT:
             description = value
         elif lower.startswith(properties.FEATURE_PREFIX):
@@ -183,7 +174,7 @@ class _Subject:
         for key, value in given.items():
             known = canonical_key(key)
             if found.setdefault(known, value) != value:
-                self.refuse(f"{known} is set to {found[known]!r} and to {value!r}", next_step="Give each property once.")
+                raise failed("DELTA_ILLEGAL_OPTION/twice", at=self, property=known, value=found[known], other=value)
         return found
 
     def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
@@ -193,14 +184,9 @@ class _Subject:
             if creating:
                 refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
-            self.refuse(
-                f"{key} would be a CHECK constraint, which is no property to set",
-                "DELTA_ADD_CONSTRAINTS",
-                "Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints.",
-            )
+            raise failed("DELTA_ADD_CONSTRAINTS", at=self, property=key)
         if key in _BY_WRITERS_ONLY:
-            why = f"the Delta table configuration {key} cannot be specified by the user: writers keep it"
-            self.refuse(why, "DELTA_CANNOT_MODIFY_TABLE_PROPERTY")
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=self, property=key)
         if key in properties.PROPERTIES:
             self.check_value(key, value)
             return ENUM_SPELLINGS.get(key, {}).get(value.lower(), value)
@@ -212,51 +198,46 @@ class _Subject:
         try:
             CHECKS[key](value)
         except InvalidValueError as error:
-            message = f"the property {key} cannot be {value!r}: {key} {error.needs}"
-            self.refuse(message, error.error_class, error.next_step, option=key)
+            raise failed(
+                "DELTA_ILLEGAL_OPTION/property",
+                at=self,
+                error_class=error.error_class,
+                option=key,
+                value=value,
+                needs=error.needs,
+                next_step=error.next_step,
+            ) from None
 
     def feature(self, name: str, status: str, *, creating: bool) -> str:
         """A feature's canonical name."""
         if status.lower() not in _STATUSES:
-            why = f'expecting the status for table feature {name} to be "supported", but got "{status}"'
-            self.refuse(why, "DELTA_UNSUPPORTED_FEATURE_STATUS", f"Set {properties.FEATURE_PREFIX}{name} to supported.")
+            key = properties.FEATURE_PREFIX + name
+            raise failed("DELTA_UNSUPPORTED_FEATURE_STATUS", at=self, feature=name, status=status, property=key)
         if name == "clustering":
-            verb = "CREATE" if creating else "ALTER"
-            self.refuse(
-                "the table feature clustering cannot be set as a property: it needs columns",
-                f"DELTA_{verb}_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
-                "Use CLUSTER BY.",
+            raise failed(
+                "DELTA_CREATE_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED"
+                if creating
+                else "DELTA_ALTER_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED",
+                at=self,
             )
         if name not in _CANONICAL_FEATURES:
-            raise UnsupportedFeatureError(
-                f"the table feature {name} is not known",
-                at=self,
-                error_class="DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
-                next_step=_suggestion(name, _CANONICAL_FEATURES) or "Check the feature's name.",
-                features=(name,),
-            )
+            suggestion = _suggestion(name, _CANONICAL_FEATURES) or "Check the feature's name"
+            raise failed("DELTA_UNSUPPORTED_FEATURES_IN_CONFIG", at=self, features=(name,), suggestion=suggestion)
         return _CANONICAL_FEATURES[name]
 
-    def refuse_reserved(self, key: str) -> NoReturn:
-        error_class, why = _RESERVED[key.lower()]
-        self.refuse(why, error_class)
+    def refuse_reserved(self, key: str) -> None:
+        if key == "location":
+            raise failed("DELTA_CANNOT_CHANGE_LOCATION", at=self, property=key)
+        if key == "provider":
+            raise failed("DELTA_CANNOT_CHANGE_PROVIDER", at=self, property=key)
+        if key == "clusteringcolumns":
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY/clustering", at=self, property="clusteringColumns")
 
     def refuse_unknown(self, key: str) -> NoReturn:
-        keep = f"set {_ALLOW_ARBITRARY} to true to keep it as it is"
-        hint = _suggestion(key.lower(), _CANONICAL_KEYS)
-        step = f"{hint} Or {keep}." if hint else f"Leave it out, or {keep}."
-        self.refuse(f"Unknown configuration was specified: {key}", "DELTA_UNKNOWN_CONFIGURATION", step, option=key)
-
-    def refuse(
-        self,
-        message: str,
-        error_class: str | None = None,
-        next_step: str = "",
-        option: str | None = None,
-    ) -> NoReturn:
-        raise InvalidOptionError(message, at=self, error_class=error_class, next_step=next_step, option=option)
+        suggestion = _suggestion(key.lower(), _CANONICAL_KEYS) or "Leave it out"
+        raise failed("DELTA_UNKNOWN_CONFIGURATION", at=self, option=key, suggestion=suggestion, setting=_ALLOW_ARBITRARY)
 
 
 def _suggestion(name: str, known: Mapping[str, str]) -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.8)
-    return f"Did you mean {known[close[0]]}?" if close else ""
+    return f"Use {known[close[0]]}" if close else ""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import InvalidOptionError, reason
 from bayou.protocol import properties
 from bayou.protocol.properties import interval_ms
 from bayou.protocol.stats.file_stats import parse_column_list
@@ -107,7 +107,7 @@ def _columns(text: str) -> None:
     try:
         paths = [tuple(part.lower() for part in path) for path in parse_column_list(text)]
     except InvalidOptionError as error:
-        raise InvalidValueError(f"is a comma-separated list of columns: {error.message}.", next_step=error.next_step) from error
+        raise InvalidValueError(f"is a comma-separated list of columns: {reason(error)}.", next_step=error.next_step) from error
     if not paths:
         raise InvalidValueError("is a comma-separated list of columns, and names none.")
     twice = sorted({".".join(path) for path in paths if paths.count(path) > 1})

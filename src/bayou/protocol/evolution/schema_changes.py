@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.column_defaults import refuse_added_default
 from bayou.protocol.evolution.alter_rules import (
     check_new_names,
@@ -91,9 +91,9 @@ def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRul
         InvalidSchemaError: there is no such column, or the new name is taken or not possible.
     """
     if not rules.column_mapping:
-        raise _needs_column_mapping("rename", "DELTA_UNSUPPORTED_RENAME_COLUMN", rules)
+        raise failed("DELTA_UNSUPPORTED_RENAME_COLUMN", at=rules, features=("columnMapping",))
     declared = from_stored(schema)
-    struct, field = _struct_and_field(declared, path, rules, "renamed", "DELTA_UNSUPPORTED_RENAME_COLUMN")
+    struct, field = _struct_and_field(declared, path, rules)
     fields = [replace(each, name=new_name) if each is field else each for each in struct.fields]
     renamed = _with_struct(declared, path, fields, rules)
     check_new_names(renamed, rules, "METADATA_UPDATE", schema)
@@ -109,14 +109,12 @@ def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -
             clustered by it.
     """
     if not rules.column_mapping:
-        raise _needs_column_mapping("drop", "DELTA_UNSUPPORTED_DROP_COLUMN", rules)
+        raise failed("DELTA_UNSUPPORTED_DROP_COLUMN", at=rules, features=("columnMapping",))
     declared = from_stored(schema)
     for path in paths:
-        error_class = "DELTA_UNSUPPORTED_DROP_NESTED_COLUMN_FROM_NON_STRUCT_TYPE"
-        struct, field = _struct_and_field(declared, path, rules, "dropped", error_class)
+        struct, field = _struct_and_field(declared, path, rules, is_dropped=True)
         if len(struct.fields) == 1:
-            message = f"The column {dotted(path)!r} is the last one of its struct, and a struct needs one."
-            raise rules.refusal(message, "DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", column=dotted(path))
+            raise failed("DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", at=rules, column=dotted(path))
         declared = _with_struct(declared, path, [each for each in struct.fields if each is not field], rules)
     refuse_dropped_layout(paths, declared, rules)
     return to_stored(declared)
@@ -193,24 +191,17 @@ def _quoted(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
 
 
-def _needs_column_mapping(verb: str, error_class: str, rules: TableRules) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"To {verb} a column, the table needs column mapping: its files have the columns under their logical names.",
-        next_step="set delta.columnMapping.mode to name.",
-        at=rules,
-        error_class=error_class,
-        features=("columnMapping",),
-    )
-
-
 def _struct_and_field(
-    schema: StructType, path: Path, rules: TableRules, done: str, error_class: str
+    schema: StructType, path: Path, rules: TableRules, *, is_dropped: bool = False
 ) -> tuple[StructType, StructField]:
     type_at(schema, path, rules)
     parent = type_at(schema, path[:-1], rules)
     if not isinstance(parent, StructType):
-        message = f"{dotted(path)!r} is what an array or a map holds; it cannot be {done}."
-        raise rules.refusal(message, error_class, column=dotted(path))
+        raise failed(
+            "DELTA_UNSUPPORTED_DROP_NESTED_COLUMN_FROM_NON_STRUCT_TYPE" if is_dropped else "DELTA_UNSUPPORTED_RENAME_COLUMN/nested",
+            at=rules,
+            column=dotted(path),
+        )
     return parent, _field(parent, path, rules)
 
 
@@ -228,18 +219,14 @@ def _field(struct: StructType, path: Path, rules: TableRules) -> StructField:
 
 def _refuse_added(field: StructField, rules: TableRules) -> None:
     if has_not_null(field):
-        message = (
-            f"The column {field.name!r} is NOT NULL, or something in it is; NOT NULL in ALTER TABLE ADD COLUMNS is not supported."
-        )
-        step = "add the column without it: the rows that are there have no value for it."
-        raise rules.refusal(message, "DELTA_OPERATION_NOT_ALLOWED", next_step=step, column=field.name)
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/add-not-null", at=rules, column=field.name)
     refuse_added_default(field, rules)
 
 
 def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:
     if not isinstance(parent, StructType):
-        message = f"The column {column.field.name!r} cannot be added to {dotted(column.parent)!r}, which is {type_text(parent)}."
-        raise rules.refusal(message, "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", column=column.field.name)
+        name, above = column.field.name, dotted(column.parent)
+        raise failed("DELTA_ADD_COLUMN_PARENT_NOT_STRUCT", at=rules, column=name, parent=above, type=type_text(parent))
     (added,) = from_stored(StructType((column.field,))).fields
     if column.position is None:
         return StructType((*parent.fields, added))
@@ -273,30 +260,31 @@ def _changed_type(old: DataType, new: DataType, path: Path, rules: TableRules) -
     column = dotted(path)
     match old:
         case StructType():
-            step = "add, drop or change its fields one by one."
-            message = f"The struct {column!r} cannot take another type as a whole."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_STRUCT_FIELD", next_step=step, column=column)
+            raise failed("DELTA_CANNOT_UPDATE_STRUCT_FIELD", at=rules, column=column)
         case MapType():
-            step = f"change {column}.key or {column}.value."
-            message = f"The map {column!r} cannot take another type as a whole."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_MAP_FIELD", next_step=step, column=column)
+            raise failed("DELTA_CANNOT_UPDATE_MAP_FIELD", at=rules, column=column)
         case ArrayType():
-            message = f"The array {column!r} cannot take another type as a whole."
-            step = f"change {column}.element."
-            raise rules.refusal(message, "DELTA_CANNOT_UPDATE_ARRAY_FIELD", next_step=step, column=column)
+            raise failed("DELTA_CANNOT_UPDATE_ARRAY_FIELD", at=rules, column=column)
         case str() if may_become(old, new, rules):
             return new
         case _:
-            raise _bad_change(f"its type cannot change from {type_text(old)} to {type_text(new)}", path, rules, widening=True)
+            raise failed(
+                "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/type"
+                if rules.type_widening
+                else "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/widening",
+                at=rules,
+                column=column,
+                type=type_text(old),
+                new_type=type_text(new),
+            )
 
 
 def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
     if nullable is False and field.nullable:
-        raise _bad_change("it can become nullable, but not NOT NULL", path, rules)
+        raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/not-null", at=rules, column=dotted(path))
     is_identity = any(key.startswith(IDENTITY) for key in field.metadata)
     if is_identity and (new_type != field.type or (nullable is not None and nullable != field.nullable)):
-        message = f"The column {dotted(path)!r} is an identity column: only its name, comment and place can change."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED", column=dotted(path))
+        raise failed("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED/change", at=rules, column=dotted(path))
 
 
 def _refuse_nameless_change(
@@ -304,12 +292,11 @@ def _refuse_nameless_change(
 ) -> None:
     """What an array or a map holds has a type, and nothing else that can change."""
     if comment is not None:
-        message = f"Can't add a comment to {dotted(path)!r}: what an array or a map holds has none."
-        raise rules.refusal(message, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", column=dotted(path))
+        raise failed("DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", at=rules, column=dotted(path))
     if nullable is not None and nullable != _holds_null(parent, path[-1]):
-        raise _bad_change("what an array or a map holds keeps its nullability", path, rules)
+        raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/nullability", at=rules, column=dotted(path))
     if position is not None:
-        raise _bad_change("what an array or a map holds has no position", path, rules)
+        raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/position", at=rules, column=dotted(path))
 
 
 def _holds_null(parent: DataType, name: str) -> bool:
@@ -320,10 +307,3 @@ def _holds_null(parent: DataType, name: str) -> bool:
             return value_contains_null and name.lower() == "value"
         case _:
             return True
-
-
-def _bad_change(why: str, path: Path, rules: TableRules, *, widening: bool = False) -> InvalidSchemaError:
-    step = "set delta.enableTypeWidening to true for a wider type." if widening and not rules.type_widening else ""
-    message = f"The column {dotted(path)!r} cannot be changed so: {why}."
-    error_class = "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"
-    return rules.refusal(message, error_class, next_step=step, column=dotted(path))

@@ -6,7 +6,7 @@ Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canC
 
 from __future__ import annotations
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.column_defaults import refuse_added_default
 from bayou.protocol.evolution.alter_rules import (
     check_new_names,
@@ -33,8 +33,7 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
         InvalidSchemaError: the change is not possible.
     """
     if any(key.startswith(IDENTITY) for field in schema.fields for key in field.metadata):
-        message = "REPLACE COLUMNS is not supported for a table with an identity column."
-        raise rules.refusal(message, "DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED")
+        raise failed("DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", at=rules)
     given = from_stored(columns)
     check_new_names(given, rules, "REPLACING_COLUMNS", schema)
     check_types(given, rules.table_uri, version=rules.version)
@@ -50,9 +49,14 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
     if removed and added:
         names = [each.name for each in added]
         where = f" in {dotted(path)!r}" if path else ""
-        message = f"The columns {removed} would go and {names} come{where}, which could be a rename as well."
-        step = "make these changes one by one, with ADD, DROP and RENAME COLUMN."
-        raise rules.refusal(message, "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE", next_step=step, columns=(*removed, *names))
+        raise failed(
+            "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE",
+            at=rules,
+            removed=removed,
+            added=names,
+            place=where,
+            columns=(*removed, *names),
+        )
     if removed and not rules.column_mapping:
         raise _bad_replacement(f"dropping column(s) {removed}, which needs column mapping", path, rules)
     required = next((each for each in added if has_not_null(each)), None)
@@ -92,7 +96,6 @@ def _replaced_type(old: DataType, new: DataType, path: tuple[str, ...], rules: T
             raise _bad_replacement(f"changing data type from {type_text(old)} to {type_text(new)}", path, rules)
 
 
-def _bad_replacement(why: str, path: Path, rules: TableRules) -> InvalidSchemaError:
-    where = f" of {dotted(path)!r}" if path else ""
-    message = f"Unsupported ALTER TABLE REPLACE COLUMNS operation. Reason: {why}{where}."
-    return rules.refusal(message, "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", column=dotted(path))
+def _bad_replacement(why: str, path: Path, rules: TableRules) -> DeltaError:
+    column, where = dotted(path), f" of {dotted(path)!r}" if path else ""
+    return failed("DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", at=rules, reason=why, place=where, column=column)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.errors import UnsupportedFeatureError, UnsupportedProtocolError
+from bayou.errors import UnsupportedFeatureError, failed
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.stats.file_stats import collated_fields
@@ -259,21 +259,21 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
         UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
     """
     if min(protocol.min_reader_version, protocol.min_writer_version) < 1:
-        raise UnsupportedProtocolError(
-            f"the table has the protocol ({protocol.min_reader_version}, {protocol.min_writer_version}), and there is no version 0",
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/zero",
             table=table,
             version=version,
-            next_step="Find out which program wrote it. Versions begin with 1 for readers and for writers.",
+            reader=protocol.min_reader_version,
+            writer=protocol.min_writer_version,
             features=(),
             required=min(protocol.min_reader_version, protocol.min_writer_version),
             supported=1,
         )
     if protocol.min_reader_version > MAX_READER_VERSION:
-        raise UnsupportedProtocolError(
-            f"the table needs reader version {protocol.min_reader_version}; bayou reads up to {MAX_READER_VERSION}",
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/reader",
             table=table,
             version=version,
-            next_step="Read it with a newer bayou, or with the engine that wrote it.",
             features=(),
             required=protocol.min_reader_version,
             supported=MAX_READER_VERSION,
@@ -281,12 +281,14 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
     refused = sorted(name for name in reader_features(protocol) if name not in FEATURES or not FEATURES[name].read)
     if not refused:
         return
-    message = f"the table uses reader features that bayou does not support: {', '.join(refused)}"
-    next_step = "Read it with an engine that supports them, or drop the features there."
-    if _CATALOG_MANAGED.intersection(refused):
-        message += "; a catalog-managed table cannot be read by its path, because its catalog holds the latest commits"
-        next_step = "Read it through the catalog that manages it."
-    raise UnsupportedFeatureError(message, table=table, version=version, next_step=next_step, features=tuple(refused))
+    raise failed(
+        "DELTA_UNSUPPORTED_FEATURES_FOR_READ/catalog-managed"
+        if _CATALOG_MANAGED.intersection(refused)
+        else "DELTA_UNSUPPORTED_FEATURES_FOR_READ",
+        table=table,
+        version=version,
+        features=tuple(refused),
+    )
 
 
 def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, table: str) -> None:
@@ -300,12 +302,11 @@ def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, ta
     """
     features = error.facts.get("features", ())
     if _CATALOG_MANAGED.intersection(features):
-        raise UnsupportedFeatureError(
-            f"{operation} is not possible on a catalog-managed table: the catalog holds its latest commits, and maintains it.",
+        raise failed(
+            "DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION",
             table=table,
             version=error.version,
-            error_class="DELTA_UNSUPPORTED_CATALOG_MANAGED_TABLE_OPERATION",
-            next_step="Use what the catalog offers for it.",
+            operation=operation,
             features=features,
         ) from error
 
@@ -320,25 +321,17 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
     """
     check_readable(protocol, table, version)
     if protocol.min_writer_version > MAX_WRITER_VERSION:
-        raise UnsupportedProtocolError(
-            f"the table needs writer version {protocol.min_writer_version}; bayou knows up to {MAX_WRITER_VERSION}",
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/writer",
             table=table,
             version=version,
-            next_step="Write to it with the engine that created it.",
             features=(),
             required=protocol.min_writer_version,
             supported=MAX_WRITER_VERSION,
         )
     refused = tuple(write_obstacles(protocol, metadata))
     if refused:
-        raise UnsupportedFeatureError(
-            f"the table asks its writers for what bayou does not do yet: {', '.join(refused)}",
-            table=table,
-            version=version,
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            next_step="Write to it with an engine that supports all of these; reading works.",
-            features=refused,
-        )
+        raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", table=table, version=version, features=refused)
     check_distinct(parse_schema(metadata.schema_string), table, version)
 
 
@@ -358,14 +351,7 @@ def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str,
     if metadata.partition_columns and asks:
         refused.append(MATERIALIZE_PARTITIONS)
     if refused:
-        raise UnsupportedFeatureError(
-            f"files cannot be added as they are: whether their rows obey the table's rules is not known ({', '.join(refused)})",
-            table=table,
-            version=version,
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            next_step="Write the rows with Spark, which checks them.",
-            features=tuple(refused),
-        )
+        raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/files", table=table, version=version, features=tuple(refused))
 
 
 def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:

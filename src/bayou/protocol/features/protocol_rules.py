@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Final
 
-from bayou.errors import AppendOnlyError, CorruptLogError, InvalidCommitError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION
@@ -143,14 +143,7 @@ def check_no_downgrade(before: Protocol, after: Protocol, *, table: str | None, 
     """
     lost = tuple(sorted(supported_features(before) - supported_features(after)))
     if lost:
-        raise InvalidCommitError(
-            f"the protocol cannot be downgraded: the commit takes away {', '.join(lost)}",
-            table=table,
-            version=version,
-            error_class="DELTA_INVALID_PROTOCOL_DOWNGRADE",
-            next_step="Drop features with ALTER TABLE ... DROP FEATURE.",
-            features=lost,
-        )
+        raise failed("DELTA_INVALID_PROTOCOL_DOWNGRADE", table=table, version=version, features=lost)
 
 
 def check_features_match_metadata(
@@ -168,29 +161,19 @@ def check_features_match_metadata(
     """
     lacking = _lacking(required_features(schema, configuration), supported_features(protocol))
     if lacking:
-        raise CorruptLogError(
-            f"the table features {', '.join(lacking)} are enabled in metadata but not listed in protocol",
-            table=table,
-            version=version,
-            error_class="DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH",
-            next_step="Add the features with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.<name>' = 'supported'), "
-            "or unset what uses them.",
-            features=lacking,
-        )
+        raise failed("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", table=table, version=version, features=lacking)
 
 
 def _check_automatic(lacking: Iterable[str], supported: frozenset[str], table: str | None, version: int | None) -> None:
     by_hand = tuple(name for name in lacking if not FEATURES[name].enabled_by.auto)
     if by_hand:
-        assignments = ", ".join(f"'delta.feature.{name}' = 'supported'" for name in by_hand)
-        raise UnsupportedFeatureError(
-            f"the schema requires manual enablement of these table features: {', '.join(by_hand)}; "
-            f"the table supports {', '.join(sorted(supported)) or 'none'}",
+        raise failed(
+            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
             table=table,
             version=version,
-            error_class="DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT",
-            next_step=f"Run ALTER TABLE ... SET TBLPROPERTIES ({assignments}) first: older clients cannot read such tables.",
             features=by_hand,
+            supported=sorted(supported),
+            assignments=[f"'delta.feature.{name}' = 'supported'" for name in by_hand],
         )
 
 
@@ -265,9 +248,10 @@ def check_not_append_only(metadata: Metadata, what: str, table: str, version: in
         AppendOnlyError: it only takes appends.
     """
     if properties.APPEND_ONLY.read(metadata.configuration):
-        raise AppendOnlyError(
-            f"The table only takes appends (delta.appendOnly), and {what}.",
+        raise failed(
+            "DELTA_CANNOT_MODIFY_APPEND_ONLY/instead" if instead else "DELTA_CANNOT_MODIFY_APPEND_ONLY",
             table=table,
             version=version,
-            next_step=f"set delta.appendOnly to false first{f', or {instead}' if instead else ''}.",
+            operation=what,
+            instead=instead,
         )

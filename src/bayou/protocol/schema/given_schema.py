@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import arguments
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, parse_schema, schema_to_json
@@ -43,9 +43,7 @@ def check_parts(data_type: object, *, table: str | None = None, column: str = ""
     match data_type:
         case StructType(fields):
             if not isinstance(fields, (tuple, list)):
-                raise _invalid(
-                    f"the fields of {_named(column)} are {shown_text(fields)}, and must be a tuple of StructField", table
-                )
+                raise _wrong(f"The list of fields of {_named(column)}", fields, "a tuple of StructField", table)
             for each in fields:
                 _check_field(each, column, table)
         case ArrayType(element, contains_null):
@@ -60,28 +58,26 @@ def check_parts(data_type: object, *, table: str | None = None, column: str = ""
         case str():
             arguments.text(data_type, f"the type of column {column!r}", table=table)
         case _:
-            raise _invalid(
-                f"the type of {_named(column)} is {shown_text(data_type)}, and must be a type's name or a nested type", table
-            )
+            raise _wrong(f"The type of {_named(column)}", data_type, "a type's name or a nested type", table)
 
 
 def _check_field(field: object, parent: str, table: str | None) -> None:
     if not isinstance(field, StructField):
-        raise _invalid(f"a field of {_named(parent)} is {shown_text(field)}, and must be a StructField", table)
+        raise _wrong(f"A field of {_named(parent)}", field, "a StructField", table)
     name = arguments.text(field.name, f"the name of a field of {_named(parent)}", table=table)
     column = f"{parent}.{name}" if parent else name
     _check_flag(field.nullable, "nullable", column, table)
     if not isinstance(field.metadata, Mapping):
-        raise _invalid(f"the metadata of column {column!r} are {shown_text(field.metadata)}, and must be a dictionary", table)
+        raise _wrong(f"The metadata of column {column!r}", field.metadata, "a dictionary", table)
     why = _unreadable(field.metadata)
     if why:
-        raise _invalid(f"the metadata of column {column!r} cannot be kept: {why}", table)
+        raise failed("DELTA_SCHEMA_NOT_SET/metadata", table=table, column=column, reason=why)
     check_parts(field.type, table=table, column=column)
 
 
 def _check_flag(value: object, name: str, column: str, table: str | None) -> None:
     if not isinstance(value, bool):
-        raise _invalid(f"{name} of {_named(column)} is {shown_text(value)}, and must be True or False", table)
+        raise _wrong(f"The value of {name} of {_named(column)}", value, "True or False", table)
 
 
 def _unreadable(value: Any) -> str:
@@ -131,5 +127,5 @@ def _named(column: str) -> str:
     return f"column {column!r}" if column else "the schema"
 
 
-def _invalid(message: str, table: str | None) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, next_step="Correct that part of the schema.")
+def _wrong(part: str, value: object, wanted: str, table: str | None) -> DeltaError:
+    return failed("DELTA_SCHEMA_NOT_SET/part", table=table, part=part, given=shown_text(value), wanted=wanted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.schema.read_compatibility import column_mapping_mode
 from bayou.protocol.types.schema import PHYSICAL_NAME, VOID_TYPES, parse_schema
@@ -44,12 +44,12 @@ def check_internal_names(
     internal = [name for name in found if known is None or known.field(name) is None or not _is_own(name)]
     if internal:
         prefix = next(each for each in INTERNAL_PREFIXES if internal[0].lower().startswith(each))
-        raise InvalidSchemaError(
-            f"This schema is not valid for a Delta table: names that begin with {prefix} are reserved, such as {internal[0]!r}.",
-            next_step="give the column another name.",
+        raise failed(
+            "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
             table=table,
             version=version,
-            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
+            prefix=prefix,
+            column=internal[0],
             columns=tuple(internal),
         )
 
@@ -75,20 +75,12 @@ def check_feed_names(
     in_files = [
         each for each in reserved if _is_reserved(each.physical_name) and (PHYSICAL_NAME in each.metadata or not column_mapping)
     ]
-    step = "rename or drop these columns, or set delta.enableChangeDataFeed to false."
-    if in_files and version is not None:
-        step = (
-            "give a new column another name. One that the table has needs to be dropped and added again under another name, for "
-            "renaming it leaves its name in the files; that takes delta.columnMapping.mode = name, and "
-            "delta.enableChangeDataFeed = false until it is done."
-        )
-    raise InvalidSchemaError(
-        f"This schema is not valid for a Delta table: the reserved columns [{', '.join(map(_shown, reserved))}] are those that the "
-        "table's change data feed adds.",
-        next_step=step,
+    raise failed(
+        "RESERVED_CDC_COLUMNS_ON_WRITE/in-files" if in_files and version is not None else "RESERVED_CDC_COLUMNS_ON_WRITE",
+        error_class="DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS" if enables_feed else "RESERVED_CDC_COLUMNS_ON_WRITE",
         table=table,
         version=version,
-        error_class="DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS" if enables_feed else "RESERVED_CDC_COLUMNS_ON_WRITE",
+        reserved=tuple(map(_shown, reserved)),
         columns=tuple(each.name for each in reserved),
     )
 
@@ -109,15 +101,7 @@ def check_leftover_names(schema: StructType, known: StructType, table: str | Non
     for column in schema.fields:
         is_new = column.physical_name.lower() not in stored
         if is_new and column.physical_name.lower() == _WRITTEN and column.type not in (_WRITTEN_TYPE, *VOID_TYPES):
-            raise InvalidSchemaError(
-                f"A new column cannot be called {column.name!r} where it is no STRING: data files that were written while the "
-                "table had a change data feed hold a text column of that name.",
-                next_step="give the column another name, or the type STRING.",
-                table=table,
-                version=version,
-                error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-                columns=(column.name,),
-            )
+            raise failed("DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED/feed", table=table, version=version, columns=(column.name,))
 
 
 def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version: int | None = None) -> None:
@@ -158,14 +142,14 @@ def check_no_own_names(schema: StructType, what: str, table: str, version: int |
     """
     own = next((each for each in schema.fields if _is_own(each.name) or _is_own(each.physical_name)), None)
     if own is not None:
-        in_files = "" if _is_own(own.name) else f", which is {own.physical_name!r} in the files"
-        raise UnsupportedFeatureError(
-            f"The rows of the table cannot be {what}: it has the column {own.name!r}{in_files}, and bayou takes columns whose "
-            f"names begin with {_OWN_PREFIX} for those that it puts beside the table's.",
+        in_files = "" if _is_own(own.name) else f" ({own.physical_name!r} in the files)"
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/own-names",
             table=table,
             version=version,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            next_step="drop the column, and add it again under another name, with the engine that wrote it.",
+            operation=what,
+            column=f"{own.name!r}{in_files}",
+            prefix=_OWN_PREFIX,
             features=(f"columns whose names begin with {_OWN_PREFIX}",),
         )
 

@@ -11,15 +11,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.schema.reserved_names import check_feed_names, check_internal_names
 from bayou.protocol.stats.file_stats import COLLATIONS
+from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.distinct_names import duplicates
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from bayou.protocol.types.schema import DataType
 
@@ -31,7 +32,6 @@ _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _PLAIN_TYPES: Final = _NUMBERS | _TIMES | VOID_TYPES | {"boolean", "string", "binary", "variant"}
 _CHAR_TYPE: Final = re.compile(r"(?:char|varchar)\(\s*\d+\s*\)")
 _MAX_PRECISION: Final = 38
-_RENAME: Final = "rename the columns, or set delta.columnMapping.mode to name."
 
 
 def check_schema(
@@ -59,11 +59,16 @@ def check_schema(
             why, and `columns` names the columns.
     """
     if not schema.fields and not may_be_empty:
-        raise _invalid("a table needs at least one column", table, version, "DELTA_EMPTY_DATA")
+        raise failed("DELTA_EMPTY_DATA", table=table, version=version, columns=())
     odd = [name for name in partition_columns if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if odd and not column_mapping:
-        message = f"Found partition columns having invalid character(s) among {FORBIDDEN_CHARACTERS!r}: {', '.join(map(repr, odd))}"
-        raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_NAME", odd, next_step=_RENAME)
+        raise failed(
+            "DELTA_INVALID_PARTITION_COLUMN_NAME",
+            table=table,
+            version=version,
+            characters=FORBIDDEN_CHARACTERS,
+            columns=tuple(odd),
+        )
     check_names(
         schema,
         table,
@@ -101,17 +106,21 @@ def check_names(
     """
     twins = duplicates(schema)
     if twins:
-        message = f"column names are not case-sensitive, and these are found more than once: {', '.join(twins)}"
         error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
-        raise _invalid(message, table, version, error_class, twins)
+        columns = tuple(twins)
+        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND", error_class=error_class, table=table, version=version, columns=columns)
     check_internal_names(schema, table, version=version, known=known)
     if change_data_feed:
         check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
     bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if bad and not column_mapping:
-        found = f"Found invalid character(s) among {FORBIDDEN_CHARACTERS!r} in the column names"
-        message = f"{found}: {', '.join(map(repr, bad))}"
-        raise _invalid(message, table, version, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", bad, next_step=_RENAME)
+        raise failed(
+            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
+            table=table,
+            version=version,
+            characters=FORBIDDEN_CHARACTERS,
+            columns=tuple(bad),
+        )
 
 
 def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -122,12 +131,10 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
     """
     primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
     unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
-    unsupported |= {path: "text with a collation" for path in collated_paths(schema) if path not in unsupported}
+    unsupported |= {path: "string with a collation" for path in collated_paths(schema) if path not in unsupported}
     if unsupported:
-        listed = ", ".join(f"{path!r} is {kind}" for path, kind in unsupported.items())
-        message = f"Found columns using unsupported data types: {listed}"
-        step = "cast the columns; a text keeps the value of every type."
-        raise _invalid(message, table, version, "DELTA_UNSUPPORTED_DATA_TYPES", unsupported, next_step=step)
+        types = tuple(f"{path!r} is {kind}" for path, kind in unsupported.items())
+        raise failed("DELTA_UNSUPPORTED_DATA_TYPES", table=table, version=version, types=types, columns=tuple(unsupported))
 
 
 def check_void(schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None) -> None:
@@ -140,9 +147,8 @@ def check_void(schema: StructType, partition_columns: Sequence[str], table: str 
     partitions = {name.lower() for name in partition_columns}
     stored = [field for field in schema.fields if field.name.lower() not in partitions]
     if stored and all(_is_void(field.type) for field in stored):
-        message = "all columns that files would hold have VOID type"
-        error_class = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS"
-        raise _invalid(message, table, version, error_class, [field.name for field in stored])
+        columns = tuple(field.name for field in stored)
+        raise failed("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS", table=table, version=version, columns=columns)
 
 
 def check_nested_void(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -154,13 +160,16 @@ def check_nested_void(schema: StructType, table: str | None, *, version: int | N
     for path, kind in walk(schema):
         column = ".".join(path)
         if isinstance(kind, ArrayType | MapType) and any(_is_void(inner) for _, inner in walk(kind)):
-            message = f"the column {column!r} has void inside an array or a map"
-            error_class = "DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE"
-            raise _invalid(message, table, version, error_class, [column], next_step="cast the elements.")
+            raise failed("DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE", table=table, version=version, columns=(column,))
         if path and isinstance(kind, StructType) and all(_is_void(field.type) for field in kind.fields):
-            subclass = "STRUCT_ALL_VOID_FIELDS" if kind.fields else "STRUCT_NO_FIELDS"
-            message = f"the column {column!r} is a struct {'where all fields have VOID type' if kind.fields else 'with no fields'}"
-            raise _invalid(message, table, version, f"DELTA_CANNOT_WRITE_EMPTY_SCHEMA.{subclass}", [column])
+            raise failed(
+                "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_ALL_VOID_FIELDS"
+                if kind.fields
+                else "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS",
+                table=table,
+                version=version,
+                columns=(column,),
+            )
 
 
 def check_nested_not_null(schema: StructType, table: str | None, *, version: int | None = None) -> None:
@@ -175,8 +184,8 @@ def check_nested_not_null(schema: StructType, table: str | None, *, version: int
         structs = ((inner, kind) for inner, kind in walk(collection, path) if isinstance(kind, StructType))
         required = [".".join((*inner, field.name)) for inner, kind in structs for field in kind.fields if not field.nullable]
         if required:
-            message = f"the field {required[0]!r} is NOT NULL inside an array or a map, where no writer checks it"
-            raise _invalid(message, table, version, "DELTA_NESTED_NOT_NULL_CONSTRAINT", required)
+            columns = tuple(required)
+            raise failed("DELTA_NESTED_NOT_NULL_CONSTRAINT", table=table, version=version, field=columns[0], columns=columns)
 
 
 def check_partition_columns(
@@ -190,19 +199,16 @@ def check_partition_columns(
     for name in partition_columns:
         field = schema.field(name)
         if field is None:
-            message = f"the partition column {name!r} is not among the columns {list(schema.names)}"
-            raise _invalid(message, table, version, "DELTA_PARTITION_COLUMN_NOT_FOUND", [name])
+            raise failed("DELTA_PARTITION_COLUMN_NOT_FOUND", table=table, version=version, columns=(name,), known=schema.names)
         if not isinstance(field.type, str) or field.type in VOID_TYPES or field.type == "variant":
-            message = f"the column {name!r} cannot be a partition column: values of its type have no single text"
-            raise _invalid(message, table, version, "DELTA_INVALID_PARTITION_COLUMN_TYPE", [name])
+            kind = type_text(field.type)
+            raise failed("DELTA_INVALID_PARTITION_COLUMN_TYPE", table=table, version=version, columns=(name,), type=kind)
     if len({name.lower() for name in partition_columns}) < len(partition_columns):
-        message = f"a partition column is named twice in {list(partition_columns)}"
-        error_class = "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"
-        raise _invalid(message, table, version, error_class, partition_columns)
+        columns = tuple(partition_columns)
+        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS", table=table, version=version, columns=columns)
     if partition_columns and len(partition_columns) == len(schema.fields):
-        message = "not every column can be a partition column: the files would be empty"
-        error_class = "DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION"
-        raise _invalid(message, table, version, error_class, partition_columns)
+        columns = tuple(partition_columns)
+        raise failed("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", table=table, version=version, columns=columns)
 
 
 def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
@@ -218,13 +224,10 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
     """
     if any(of_statement or _holds_data(field.type) for field in rows.fields):
         return
-    what = "have nothing but NULL values without a type" if rows.fields else "have no columns"
-    raise InvalidSchemaError(
-        f"Data used in creating or writing the Delta table doesn't have any columns with values: the rows {what}.",
-        next_step="select the columns that the table has; cast NULL to the type of its column.",
+    raise failed(
+        "DELTA_EMPTY_DATA/void" if rows.fields else "DELTA_EMPTY_DATA/no-columns",
         table=table,
         version=version,
-        error_class="DELTA_EMPTY_DATA",
         columns=rows.names,
     )
 
@@ -292,22 +295,3 @@ def _names(schema: StructType) -> Iterator[tuple[str, str]]:
 
 def _is_void(kind: DataType) -> bool:
     return kind in VOID_TYPES if isinstance(kind, str) else False
-
-
-def _invalid(
-    message: str,
-    table: str | None,
-    version: int | None,
-    error_class: str,
-    columns: Iterable[str] = (),
-    *,
-    next_step: str = "",
-) -> InvalidSchemaError:
-    return InvalidSchemaError(
-        f"This schema is not valid for a Delta table: {message}.",
-        next_step=next_step,
-        table=table,
-        version=version,
-        error_class=error_class,
-        columns=tuple(columns),
-    )

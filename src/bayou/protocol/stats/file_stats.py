@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.types import instants, partition_values
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, all_fields, leaves
@@ -255,12 +255,7 @@ def _indexed_limit(configuration: Mapping[str, str]) -> int:
     except ValueError:
         limit = _ALL_COLUMNS - 1
     if limit < _ALL_COLUMNS:
-        raise InvalidOptionError(
-            f"The table property {NUM_INDEXED_COLUMNS} is {text!r}.",
-            next_step="Set it to -1 for all columns, or to how many of the first columns get statistics.",
-            option=NUM_INDEXED_COLUMNS,
-            value=text,
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/indexed-columns", option=NUM_INDEXED_COLUMNS, value=text)
     return limit
 
 
@@ -274,11 +269,7 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
         position = len(text) if found is None else found.end()
         separator = text[position : position + 1]
         if not name or separator not in {".", ",", ""}:
-            raise InvalidOptionError(
-                f"{text!r} is no list of columns.",
-                next_step="Separate columns with commas, and put a name with a dot or a comma into backticks.",
-                value=text,
-            )
+            raise failed("DELTA_ILLEGAL_OPTION/column-list", value=text)
         yield name, separator
         position += 1
 

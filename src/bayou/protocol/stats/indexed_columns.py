@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.stats.file_stats import STATS_COLUMNS, has_bounds, parse_column_list
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.paths import Path, TableRules, dotted, type_at
@@ -51,17 +51,15 @@ def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
         yield path, kind
 
 
-def _is_partition_column(path: Path, rules: TableRules) -> InvalidSchemaError:
-    message = f"Data skipping is not supported for partition column {dotted(path)!r}: files have no statistics of it."
-    step = f"leave it out of {STATS_COLUMNS}: its values are in the log, and files are skipped by them."
-    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN"
-    return rules.refusal(message, error_class, next_step=step, column=dotted(path))
+def _is_partition_column(path: Path, rules: TableRules) -> DeltaError:
+    return failed(
+        "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path), property=STATS_COLUMNS
+    )
 
 
-def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> InvalidSchemaError:
-    shown = leaf_type if isinstance(leaf_type, str) else "an array or a map"
-    message = f"Data skipping is not supported for column {dotted(leaf)!r} of type {shown}: it has no bounds."
-    others = f"name the other fields of {dotted(named)} one by one."
-    step = others if len(leaf) > len(named) else f"leave it out of {STATS_COLUMNS}."
-    error_class = "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE"
-    return rules.refusal(message, error_class, next_step=step, column=dotted(leaf))
+def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> DeltaError:
+    column, shown = dotted(leaf), leaf_type if isinstance(leaf_type, str) else "array or map"
+    if len(leaf) > len(named):
+        parent = dotted(named)
+        return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE/field", at=rules, column=column, type=shown, parent=parent)
+    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", at=rules, column=column, type=shown, property=STATS_COLUMNS)

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 from bayou.protocol.types.sql_text import quoted_name
@@ -285,12 +285,8 @@ def _expect(text: str, position: int, character: str) -> int:
     return position + 1
 
 
-def _unreadable(text: str) -> InvalidSchemaError:
-    return InvalidSchemaError(
-        f"The declared type {text!r} in the metadata of a column ({DECLARED_TYPE}) cannot be understood.",
-        next_step="Check the schemaString of the table's last metaData action.",
-        type=text,
-    )
+def _unreadable(text: str) -> DeltaError:
+    return failed("DELTA_SCHEMA_NOT_SET/declared-type", type=text, key=DECLARED_TYPE)
 
 
 def length_check(field: StructField) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidSchemaError, sample
+from bayou.errors import failed, sample
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
 
 if TYPE_CHECKING:
@@ -29,12 +29,11 @@ def check_distinct(schema: StructType, table: str, version: int | None = None) -
     """
     twins = duplicates(schema)
     if twins:
-        raise InvalidSchemaError(
-            f"column names are not case-sensitive, and the table has these more than once: {sample(twins)}",
+        raise failed(
+            "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
             table=table,
             version=version,
-            error_class="DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
-            next_step="Rename or drop all but one of each with the engine that made the table, and write to it then.",
+            names=sample(twins),
             columns=tuple(twins),
         )
 

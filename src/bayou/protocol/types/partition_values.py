@@ -16,7 +16,7 @@ import struct
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.types import instants
 from bayou.protocol.types.instants import JAVA_TRIMMED, TRIMMED
 
@@ -116,7 +116,7 @@ def serialise(value: Any, data_type: str) -> str | None:
         return str(int(value))
     formatter = _FORMATTERS.get(data_type)
     if formatter is None:
-        raise SchemaMismatchError(f"A column of type {data_type} cannot be a partition column.", type=data_type)
+        raise failed("DELTA_METADATA_MISMATCH/partition-type", type=data_type)
     return formatter(value)
 
 
@@ -236,10 +236,7 @@ def _format_binary(value: bytes) -> str | None:
     try:
         return bytes(value).decode("utf-8") or None
     except UnicodeDecodeError as error:
-        raise SchemaMismatchError(
-            f"A binary partition value is no UTF-8 ({error}), and the log holds partition values as text.",
-            next_step="Partition by another column, or by the value in hexadecimal.",
-        ) from error
+        raise failed("DELTA_METADATA_MISMATCH/binary-partition", reason=str(error)) from error
 
 
 def _wide_context() -> Any:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, InvalidSchemaError, failed
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
 
@@ -97,11 +97,9 @@ def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataTyp
     return edited
 
 
-def column_not_found(path: Path, schema: StructType, rules: TableRules) -> InvalidSchemaError:
-    """The error for a column that a struct does not have, to be raised."""
-    message = f"There is no column {dotted(path)!r}; the columns beside it are {list(schema.names)}."
-    step = "name one of these columns."
-    return rules.refusal(message, "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", next_step=step, column=dotted(path))
+def column_not_found(path: Path, schema: StructType, rules: TableRules) -> DeltaError:
+    """Return the error for a column that a struct does not have, to be raised."""
+    return failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", at=rules, column=dotted(path), known=schema.names)
 
 
 def dotted(path: Path) -> str:
@@ -142,14 +140,8 @@ def _child(kind: DataType, name: str, walked: Path, rules: TableRules) -> DataTy
         case MapType(key, value, _) if lower in {"key", "value"}:
             return key if lower == "key" else value
         case ArrayType():
-            message = f"The column {column!r} is an array: its elements are {column}.element, not {column}.{name}."
-            step = f"name {column} or {column}.element."
-            raise rules.refusal(message, "DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", next_step=step, column=column)
+            raise failed("DELTA_INCORRECT_ARRAY_ACCESS_BY_NAME", at=rules, column=column, name=name)
         case MapType():
-            message = f"The column {column!r} is a map: what it holds is {column}.key and {column}.value, not {column}.{name}."
-            step = f"name {column}, {column}.key or {column}.value."
-            raise rules.refusal(message, "DELTA_FOUND_MAP_TYPE_COLUMN", next_step=step, column=column)
+            raise failed("DELTA_FOUND_MAP_TYPE_COLUMN", at=rules, column=column, name=name)
         case _:
-            message = f"The column {column!r} is {type_text(kind)}: there is no {name!r} in it."
-            step = f"name {column} itself."
-            raise rules.refusal(message, "DELTA_COLUMN_PATH_NOT_NESTED", next_step=step, column=column)
+            raise failed("DELTA_COLUMN_PATH_NOT_NESTED", at=rules, column=column, name=name, type=type_text(kind))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import DeltaError, failed
 
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 FIELD_ID = "delta.columnMapping.id"
@@ -123,13 +123,13 @@ def parse_schema(json_text: str) -> StructType:
     try:
         document = json.loads(json_text)
     except (ValueError, RecursionError, TypeError) as error:
-        raise _invalid(f"the schema string is not readable: {error}") from error
+        raise _invalid(f"it is not readable: {error}") from error
     try:
         parsed = _parse_type(document)
     except RecursionError as error:
-        raise _invalid("the schema string is not readable: its types are nested too deeply") from error
+        raise _invalid("its types are nested too deeply") from error
     if not isinstance(parsed, StructType):
-        raise _invalid("the schema string is not a struct")
+        raise _invalid("it is not a struct")
     return parsed
 
 
@@ -142,10 +142,7 @@ def schema_to_json(schema: StructType) -> str:
     try:
         return json.dumps(_type_to_json(schema), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchemaError(
-            f"the metadata of a column hold a value that has no JSON: {error}",
-            next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
-        ) from error
+        raise failed("DELTA_SCHEMA_NOT_SET/no-json", reason=str(error)) from error
 
 
 def leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
@@ -231,7 +228,7 @@ def _parse_type(document: object) -> DataType:
             raise _invalid("a column has an empty type")
         return document[: -len(_PLAIN_COLLATION)] if document.lower().endswith(_PLAIN_COLLATION) else document
     if not isinstance(document, dict):
-        raise _invalid(f"{document!r} is no type")
+        raise _invalid(f"{document!r} is not a type")
     match document.get("type"):
         case "struct":
             fields = document.get("fields")
@@ -249,13 +246,13 @@ def _parse_type(document: object) -> DataType:
         case "udt":
             return _user_defined(document)
         case other:
-            raise _invalid(f"{other!r} is no nested type")
+            raise _invalid(f"{other!r} is not a nested type")
 
 
 def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
     name = document.get("class") or document.get("pyClass")
     if not isinstance(name, str):
-        raise _invalid(f"a type of a program's own names no class: {document!r}")
+        raise _invalid(f"a user-defined type names no class: {document!r}")
     description = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
     return UserDefinedType(name, _as_stored(as_nullable(_parse_type(document.get("sqlType")))), description)
 
@@ -280,7 +277,7 @@ def _parse_field(document: object) -> StructField:
     name = document["name"]
     metadata = document.get("metadata") or {}
     if not isinstance(metadata, dict):
-        raise _invalid(f"the metadata of column {name!r} is no object")
+        raise _invalid(f"the metadata of column {name!r} is not an object")
     if "type" not in document:
         raise _invalid(f"column {name!r} has no type")
     return StructField(name, _parse_type(document["type"]), _flag(document, "nullable"), metadata)
@@ -315,5 +312,5 @@ def _field_to_json(found: StructField) -> dict[str, Any]:
     }
 
 
-def _invalid(message: str) -> InvalidSchemaError:
-    return InvalidSchemaError(message, next_step="Check the schemaString of the table's last metaData action.")
+def _invalid(reason: str) -> DeltaError:
+    return failed("DELTA_SCHEMA_NOT_SET", reason=reason)

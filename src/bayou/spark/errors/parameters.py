@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts of an error under the names that delta-spark's messages have for them, for `getMessageParameters`.
 
-Source: the parameters of delta-spark 4.4's error classes. Those that bayou does not know in each case are not here.
+Source: the parameters of delta-spark 4.4's error classes. Those that bayou does not know in each case are not here. The rows of
+`bayou.errors.catalogue` have those of their own classes.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
+
+from bayou.errors.catalogue import rows, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,30 +39,13 @@ def _fact(name: str) -> Callable[[DeltaError], str]:
     return lambda error: str(error.facts.get(name))
 
 
-def _always(text: str) -> Callable[[DeltaError], str]:
-    return lambda _: text
-
-
 _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
-    "DELTA_CANNOT_MODIFY_APPEND_ONLY": {"table_name": _name, "config": _always("delta.appendOnly")},
-    "DELTA_CONSTRAINT_ALREADY_EXISTS": {"constraintName": _fact("constraint"), "oldConstraint": _fact("expression")},
-    "DELTA_CONSTRAINT_DOES_NOT_EXIST": {
-        "constraintName": _fact("constraint"),
-        "tableName": _name,
-        "config": _always("spark.databricks.delta.constraints.assumesDropIfExists.enabled"),
-        "confValue": _always("true"),
-    },
-    "DELTA_ILLEGAL_OPTION": {"input": _fact("value"), "name": _fact("option"), "explain": _fact("needs")},
     "DELTA_MISSING_DELTA_TABLE": {"tableName": _name},
     "DELTA_ONLY_OPERATION": {"operation": _fact("operation")},
     "DELTA_OPERATION_NOT_ALLOWED_DETAIL": {"operation": _fact("operation"), "tableName": _name},
     "DELTA_PATH_EXISTS": {"path": _uri},
     "DELTA_TABLE_NOT_FOUND": {"tableName": _name},
     "DELTA_TABLE_ONLY_OPERATION": {"tableName": _name, "operation": _fact("operation")},
-    "DELTA_UNKNOWN_CONFIGURATION": {
-        "config": _fact("option"),
-        "disableCheckConfig": _always("spark.databricks.delta.allowArbitraryProperties.enabled"),
-    },
     "DELTA_VERSION_NOT_FOUND": {
         "userVersion": lambda error: str(error.version),
         "earliest": _fact("earliest"),
@@ -71,7 +58,12 @@ _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
 
 
 def parameters_of(error: DeltaError) -> dict[str, str]:
-    """What delta-spark's message of the same class would say, by its names; none where bayou has no such facts."""
-    named = _OF_CLASS.get(error.error_class or "", {})
-    found = {name: fact(error) for name, fact in named.items()}
+    """Return the parameters of delta-spark's message of the same class by its names; none if bayou has no such facts."""
+    row = rows().get(error.error_class or "")
+    if row is not None and row.parameters:
+        places = {"table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}
+        facts = defaultdict(str, {**error.facts, **places})
+        found = {name: shown(value, facts) for name, value in row.parameters}
+    else:
+        found = {name: fact(error) for name, fact in _OF_CLASS.get(error.error_class or "", {}).items()}
     return {name: value for name, value in found.items() if value not in ("", "None")}

@@ -148,7 +148,7 @@ def test_a_value_of_a_few_is_spelled_as_every_reader_knows_it(key, value, expect
         ("delta.rowTracking.materializedRowIdColumnName", "x", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "materializedRowIdColumnName"),
         ("delta.constraints.c", "id > 0", "DELTA_ADD_CONSTRAINTS", "CHECK"),
         ("DELTA.CONSTRAINTS.C", "id > 0", "DELTA_ADD_CONSTRAINTS", "CHECK"),
-        ("location", "/x", "DELTA_CANNOT_CHANGE_LOCATION", "lies"),
+        ("location", "/x", "DELTA_CANNOT_CHANGE_LOCATION", "location"),
         ("Provider", "parquet", "DELTA_CANNOT_CHANGE_PROVIDER", "reserved"),
         ("clusteringColumns", "a", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "CLUSTER BY"),
         ("delta.feature.clustering", "supported", "DELTA_ALTER_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED", "columns"),

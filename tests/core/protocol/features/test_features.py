@@ -61,7 +61,7 @@ def test_a_reader_version_above_every_known_one_is_refused():
 
 @pytest.mark.parametrize("versions", [(0, 0), (0, 2), (1, 0)])
 def test_a_protocol_without_a_version_is_refused(versions):
-    with pytest.raises(UnsupportedProtocolError, match="version 0") as caught:
+    with pytest.raises(UnsupportedProtocolError, match="versions begin with 1") as caught:
         check_readable(Protocol(*versions), "t")
     assert caught.value.error_class == "DELTA_INVALID_PROTOCOL_VERSION"
 

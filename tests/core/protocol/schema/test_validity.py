@@ -218,8 +218,8 @@ def test_rows_without_a_value_are_refused(columns):
         check_has_data(struct(**columns), "/t", version=3)
     assert (caught.value.error_class, caught.value.version) == ("DELTA_EMPTY_DATA", 3)
     assert caught.value.columns == tuple(columns)
-    what = "nothing but NULL values without a type" if columns else "no columns"
-    assert f"the rows have {what}." in str(caught.value)
+    what = "all values are NULL without a type" if columns else "the rows have no columns"
+    assert f"{what}." in str(caught.value)
 
 
 @pytest.mark.parametrize("columns", [{"a": "void", "b": "long"}, {"a": MapType("string", "void")}, {"a": ArrayType("long")}])
