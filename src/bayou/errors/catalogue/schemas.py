@@ -22,7 +22,7 @@ DELTA_SCHEMA_NOT_SET/metadata InvalidSchemaError
     The metadata of column {column!r} cannot be kept: {reason}.
     Next: Correct that part of the schema.
 DELTA_EMPTY_DATA InvalidSchemaError
-    This schema is not valid for a Delta table: a table needs at least one column.
+    A table needs at least one column.
 DELTA_EMPTY_DATA/no-columns InvalidSchemaError
     Data used in creating or writing the Delta table doesn't have any columns with values: the rows have no columns.
     Next: Select the columns that the table has.
