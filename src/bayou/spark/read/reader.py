@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -21,7 +19,7 @@ from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation
 from bayou.spark.read.change_scan import FEED_NAMES, pin
-from bayou.spark.read.request import TableRequest, resolve
+from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import tells_row_ids
 from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.types.catalog_columns import catalog_schema
@@ -88,11 +86,9 @@ def _relation_of(
     if any(defaults(snapshot.schema)):
         filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
-    part = {"partition": request.partition} if request.partition else {}
-    every = {"every_file": True} if request.reads_every_file else {}
     bare = BareTable(
         key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),
-        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part, **every}),
+        table=RelationRequest.of(request).to_json(),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
@@ -116,7 +112,7 @@ def _change_relation(
     partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
     bare = BareTable(
         key=_key(latest, request, str(pinned), follows=pinned.end is None),
-        table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
+        table=RelationRequest.of(request, pinned).to_json(),
         root=latest.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,

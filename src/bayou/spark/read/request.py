@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, TableNotFoundError
@@ -11,7 +12,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
-from bayou.spark.read.change_request import bounds_of
+from bayou.spark.read.change_request import PinnedChanges, bounds_of
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
 from bayou.storage import qualify
@@ -26,6 +27,44 @@ if TYPE_CHECKING:
 
 PINNED_VERSION = "__bayou_version"
 """The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRequest:
+    """What a relation in a plan of Spark reads. The relation holds it as JSON.
+
+    Attributes:
+        path: the table's path.
+        version: the version that the relation is fixed to; None for the latest version at each execution.
+        storage_options: options for the file system, by their Hadoop names.
+        changes: the part of the change data feed that it reads; None if it reads the table.
+        partition: see `TableRequest`.
+        reads_every_file: see `TableRequest`.
+    """
+
+    path: str
+    version: int | None
+    storage_options: dict[str, str] = field(repr=False)
+    changes: PinnedChanges | None = None
+    partition: str = ""
+    reads_every_file: bool = False
+
+    @classmethod
+    def of(cls, request: TableRequest, changes: PinnedChanges | None = None) -> RelationRequest:
+        """Return what a relation for a reader's request holds. `version` is ignored if it reads changes."""
+        version = request.version if changes is None else None
+        return cls(request.path, version, request.storage_options, changes, request.partition, request.reads_every_file)
+
+    @classmethod
+    def of_json(cls, text: str) -> RelationRequest:
+        """Read the JSON that `to_json` made."""
+        facts = json.loads(text)
+        changes = facts.pop("changes")
+        return cls(**facts, changes=None if changes is None else PinnedChanges(**changes))
+
+    def to_json(self) -> str:
+        """Return the request as JSON. Equal requests give equal text, by which Spark compares relations."""
+        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
-from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -64,7 +64,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
         UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     text = f"MERGE delta.`{redact_uri(table.path)}` ON {statement.mergeCondition().sql()}"
     run = BiFunction(jvm, lambda node, session: _run(application, node, session))
     return commands.command(jvm, run, statement, text, COUNTS["MERGE"])
@@ -82,7 +82,7 @@ def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     target = Target.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(jvm, statement)
     if parsed is not None and row_changes.shows_all(jvm, statement.targetTable()):
