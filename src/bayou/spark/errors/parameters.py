@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of an error under the names that delta-spark's messages have for them, for `getMessageParameters`.
+"""The message parameters of an error by delta-spark's names, for `getMessageParameters`.
 
-Source: the parameters of delta-spark 4.4's error classes. Those that bayou does not know in each case are not here.
+Source: the error classes of delta-spark 4.4. Parameters that bayou does not always know are left out.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
 
 
 def parameters_of(error: DeltaError) -> dict[str, str]:
-    """What delta-spark's message of the same class would say, by its names; none where bayou has no such facts."""
+    """Return the message parameters of an error; empty if bayou does not know them."""
     named = _OF_CLASS.get(error.error_class or "", {})
     found = {name: fact(error) for name, fact in named.items()}
     return {name: value for name, value in found.items() if value not in ("", "None")}
