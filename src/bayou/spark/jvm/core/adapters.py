@@ -38,7 +38,7 @@ _HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelati
 _SOURCES = "bayou.spark.jvm.java"
 _EXTENSION = "org.apache.spark.sql.connector.catalog.CatalogExtension"
 _SPARKS_CATALOG = "org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension"
-SINK_LOG = (
+_SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
 )
@@ -108,11 +108,6 @@ class Adapters:
                 adapters._add_to_class_path()
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
-
-    @classmethod
-    def known(cls, jvm: Jvm) -> Adapters | None:
-        """The adapters of this JVM, where they were compiled; an application does that when it begins."""
-        return cls._instances.get(jvm)
 
     @property
     def jvm(self) -> Jvm:
@@ -243,7 +238,7 @@ class Adapters:
         return {
             "SEQ": self._type_of_seq(),
             "SESSION": self._type_of_session(),
-            "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
+            "SINKLOG": self._jvm.java_class(*_SINK_LOG).getName(),
             "PARENT": _SPARKS_CATALOG,
             "CHANGELOG": self._known_or_object("Changelog"),
             "CHANGESASKED": self._known_or_object("ChangelogContext"),
@@ -388,7 +383,6 @@ def _register_source(folder: Path) -> None:
 
 
 def described(jvm: Jvm, condition: JavaObject) -> str:
-    """A condition as Catalyst's JSON. Constant dates and moments are the numbers behind them where the adapters are there."""
-    adapters = Adapters.known(jvm)
-    text: str = condition.toJSON() if adapters is None else adapters.static("bayou.Plans").describe(condition)
+    """Return a condition as Catalyst's JSON. Constant dates and timestamps are the numbers that Spark stores for them."""
+    text: str = jvm.static("bayou.Plans").describe(condition)
     return text
