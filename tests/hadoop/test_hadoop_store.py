@@ -264,9 +264,9 @@ def test_without_a_session_the_scheme_is_not_served(monkeypatch):
         open_hadoop_store(qualify("hdfs://nn/t"), {})
 
 
-def test_without_adapters_the_scheme_is_not_served(spark, folder, monkeypatch):
+def test_a_session_without_adapters_does_not_serve_the_scheme(spark, folder, monkeypatch):
     def missing(jvm):
-        raise SessionError("The Java adapters cannot be compiled on this session: no compiler")
+        raise SessionError("bayou's Java adapters cannot be compiled and loaded on this session: no compiler")
 
     monkeypatch.setattr(hadoop.Adapters, "of", missing)
     with pytest.raises(StorageError, match=r"'hdfs' is served by the Java adapters.*no compiler"):

@@ -9,7 +9,6 @@ to turn it into the original Python exception again.
 from __future__ import annotations
 
 import functools
-import re
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -246,14 +245,13 @@ def _carried(
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
         texts.append(text)
-        key = cause.key() if name in JAVA_ERRORS else _key_in(text)
-        error = ERRORS.get(key) if key else None
-        if isinstance(error, errors.DeltaError):
-            return as_pyspark(error)
-        if isinstance(error, KeyboardInterrupt):
-            return error
-        if key:
-            unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
+        if name in JAVA_ERRORS:
+            error = ERRORS.get(cause.key())
+            if isinstance(error, errors.DeltaError):
+                return as_pyspark(error)
+            if isinstance(error, KeyboardInterrupt):
+                return error
+            unexpected = errors.SessionError(text)
             unexpected.__cause__ = error
             return as_pyspark(unexpected)
         if name.endswith("FileNotFoundException") or "FILE_NOT_EXIST" in text:
@@ -282,8 +280,3 @@ def causes(java_exception: Any) -> Iterator[Any]:
             return
         yield java_exception
         java_exception = java_exception.getCause()
-
-
-def _key_in(text: str) -> str | None:
-    found = re.search(r"\[bayou:(\w+)\]$", text)
-    return found.group(1) if found else None

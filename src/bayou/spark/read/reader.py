@@ -11,14 +11,13 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
 from bayou.log.checkpoint.sharding import jobs_for
-from bayou.log.commit.active_transactions import active_transaction
 from bayou.protocol.columns.column_defaults import defaults
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation
-from bayou.spark.read.change_scan import FEED_NAMES, pin
+from bayou.spark.read.change_scan import pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import tells_row_ids
 from bayou.spark.scan.scan import PlannedScan, Scan
@@ -156,21 +155,9 @@ def _mark(request: TableRequest) -> str:
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
-    """A table as a DataFrame."""
+    """Return a table as a DataFrame."""
     session = java_session(spark)
-    if application.native:
-        return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
-    _, snapshot = resolve(application, session, request)
-    if request.changes is not None:
-        _, changes = pin(application, session, snapshot, request.changes, request.storage_options)
-        wanted = readable_schema(changes.feed.snapshot.schema).fields
-        return named_frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
-    check_has_columns(snapshot)
-    transaction = active_transaction(snapshot.table_uri)
-    if transaction is not None and request.version is None:
-        transaction.read_whole_table()
-    fields = readable_schema(snapshot.schema).fields
-    return scan_frame(Scan(application, session, snapshot, fields, rewrites=request.reads_every_file), spark)
+    return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:

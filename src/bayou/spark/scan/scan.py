@@ -271,7 +271,7 @@ class Scan:
             streaming=self.streaming,
             exact=self.rewrites,
         )
-        return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
+        return logical_relation(self.application.jvm, self.session, relation)
 
     def _check_constants(self, *columns: StructField) -> None:
         """Refuses a constant that is called like a column: Spark would give its values for those of the column.

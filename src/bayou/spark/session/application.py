@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
+from bayou.errors import DataFileNotFoundError, DeltaError, UnreadableDataFileError
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
@@ -117,8 +117,6 @@ class Application:
     Attributes:
         jvm: the bridge into its JVM.
         logs: the logs that were opened.
-        native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
-        why_not_native: what is missing, where `native` is False.
         authenticated: whether the callback port asks for a token.
     """
 
@@ -130,13 +128,7 @@ class Application:
         self.logs = LogCache(check=self._check_scheme)
         register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
-        self.native = True
-        self.why_not_native = ""
-        try:
-            Adapters.of(jvm)
-        except SessionError as error:
-            self.native = False
-            self.why_not_native = str(error)
+        Adapters.of(jvm)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
