@@ -163,13 +163,13 @@ class CommitLoop:
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
         """What a commit is worth whose file is in the log."""
-        worth, latest, listed = Standing.HELD, version, True
+        worth, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
-            latest, listed = found.version, found.version >= version
+            latest = found.version
             worth = standing(self._log, found, version)
         except TableNotFoundError:
-            latest, listed = -1, False
+            pass
         except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
             return self._committed(version, attempt, data)
         if worth is Standing.LATE:
@@ -182,7 +182,7 @@ class CommitLoop:
             gone = f"the log begins after version {version}, and the commit is not there any more"
             return self._unknown(version, StorageError(gone), attempt)
         committed = self._committed(version, attempt, data)
-        if not listed:
+        if latest < version:
             raise self._not_listed(version, latest)
         return committed
 
