@@ -42,7 +42,6 @@ from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
-from bayou.spark.write.concurrent_creation import lost_creation, target_of_new_table
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
 from bayou.spark.write.transaction import begin_write, how_written
 
@@ -109,7 +108,17 @@ def write(
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
-    return with_reruns(request, lambda each: _written(application, frame, each, prepare), lambda each: each)
+
+    def run(each: WriteRequest) -> WriteResult:
+        try:
+            return _written(application, frame, each, prepare)
+        except ProtocolChangedException as error:
+            if error.facts.get("conflicting_version") != 0 or each.mode == "overwrite":
+                raise
+        # Another writer created the table. The mode decides what the write does to a table that exists.
+        return _written(application, frame, each, prepare)
+
+    return with_reruns(request, run, lambda each: each)
 
 
 def _written(
@@ -125,10 +134,12 @@ def _written(
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    begin = partial(begin_write, application, frame.sparkSession, settings, request, log)
     if snapshot is None and request.replaces_by_match:
         raise _nothing_to_replace(log)
-    with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
+    with (
+        begin_write(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
+        _display(transaction, request, frame, settings),
+    ):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
             spend_batch(frame.sparkSession, settings, given, replayed)
@@ -147,12 +158,7 @@ def _written(
         with taking_back(partial(_take_back, request, NO_FILES, replaced)):
             carried = NOTHING_CARRIED if replaced is None else replaced.carried
             added = write_new_files(application, frame, request, target, carried)
-        try:
-            result = _commit(transaction, request, target, added, replaced)
-        except ProtocolChangedException as error:
-            if target.snapshot is not None:
-                raise
-            result = _beside_new_table(begin, request, target, added, settings, error)
+        result = _commit(transaction, request, target, added, replaced)
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
         tell_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
@@ -253,27 +259,6 @@ def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | 
         replaced.discard()
 
 
-def _beside_new_table(
-    begin: Callable[[Snapshot], Transaction],
-    request: WriteRequest,
-    lost: WriteTarget,
-    added: NewFiles,
-    settings: Mapping[str, str],
-    error: ProtocolChangedException,
-) -> WriteResult:
-    """What the mode says of a table that another writer made first; an append commits its files to that table."""
-    log = lost.log
-    if request.mode == "error":
-        raise _table_exists(log, log.update(), request) from error
-    if request.mode == "ignore":
-        return WriteResult(log.update().version, committed=False, reason="exists")
-    if not lost_creation(request, lost, error):
-        raise error
-    snapshot, target = target_of_new_table(request, log, lost, added, settings)
-    with begin(snapshot) as transaction:
-        return _commit(transaction, request, target, added, None)
-
-
 def _commit(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> WriteResult:
@@ -288,8 +273,7 @@ def _commit(
             replaced.check(added)
         removed = _removed(transaction, request, target, added, replaced)
         metrics = _metrics(request, added, removed, replaced)
-    spares = partial(lost_creation, request, target)
-    outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
+    outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
     # Where rows of files went, others may have taken the rest of them meanwhile.
