@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from bayou.errors import (
     DataFileNotFoundError,
-    DeltaError,
     InvalidCommitError,
     StorageError,
     TableExistsError,
@@ -165,9 +164,8 @@ def clone(
         _copy(log, copies, source)
         try:
             committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
-        except DeltaError as error:
-            # After a failure of the store, the commit may be in the log all the same.
-            if transaction.is_abandoned or not isinstance(error, StorageError):
+        except BaseException:
+            if not transaction.may_be_in_log:
                 _discard(log, copies)
             raise
     return replace(result, version=committed.version)

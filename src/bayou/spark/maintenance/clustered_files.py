@@ -20,7 +20,6 @@ from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
-from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
 from bayou.spark.maintenance.rewrite import write_again
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.maintenance.compaction import FileFacts, SizeRules
     from bayou.protocol.columns.clustering import ClusteringColumns
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.read.session_table import SessionTable
 
 PROVIDER: Final = "liquid"
@@ -183,15 +183,21 @@ def plan_order(
 
 
 def write_cubes(
-    table: SessionTable, snapshot: Snapshot, order: Order, plan: ClusteringPlan, bins: tuple[int, int]
+    table: SessionTable,
+    snapshot: Snapshot,
+    order: Order,
+    plan: ClusteringPlan,
+    bins: tuple[int, int],
+    uncommitted: UncommittedFiles,
 ) -> tuple[WrittenBins, list[int]]:
-    """Writes some cubes of a plan, with their tags. Nothing is committed.
+    """Write some cubes of a plan, with their tags. Nothing is committed.
 
     If each of them becomes one file, no row is shuffled, and the new files have the rows in the order of the old ones.
 
     Args:
         order: what their rows are put in order by.
         bins: the first cube, and the one after the last.
+        uncommitted: takes over the new files.
 
     Returns:
         The cubes, and for each task the number of the cube that it wrote a file of.
@@ -200,16 +206,15 @@ def write_cubes(
     outputs = plan.outputs[bins[0] : bins[1]]
     is_moved = max(outputs) == 1
     if is_moved:
-        again = write_again(table, snapshot, positions, tasks=numbers)
+        added = write_again(table, snapshot, positions, uncommitted, tasks=numbers)
     else:
-        again = write_in_order(table, snapshot, positions, numbers, outputs, order.curve)
+        added = write_in_order(table, snapshot, positions, numbers, outputs, order.curve, uncommitted=uncommitted)
     cube_of_task = [number for number, count in enumerate(outputs) for _ in range(count)]
-    with taking_back(again.take_back):
-        tags = [order.tags() for _ in outputs]
-        files = []
-        for add in again.added.files:
-            provider = PROVIDER if order.is_clustering else add.clustering_provider
-            cube = cube_of_task[task_of(add)]
-            files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
-    facts = (table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    tags = [order.tags() for _ in outputs]
+    files = []
+    for add in added.files:
+        provider = PROVIDER if order.is_clustering else add.clustering_provider
+        cube = cube_of_task[task_of(add)]
+        files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
+    facts = (table, uncommitted, replace(added, files=files), snapshot.files().take(positions), numbers, snapshot)
     return (WrittenBins(*facts) if is_moved else WrittenCubes(*facts, cube_of_task=cube_of_task)), cube_of_task

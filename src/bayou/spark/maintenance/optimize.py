@@ -32,8 +32,7 @@ from bayou.plan.maintenance.compaction import (
     plan_compaction,
 )
 from bayou.protocol import properties
-from bayou.spark.data_files.committing import commit_new_files
-from bayou.spark.data_files.uncommitted_files import taking_back
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import check_condition, row_condition
 from bayou.spark.dml.core.target import table_columns
@@ -185,9 +184,10 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
             with operation(request.operation, table.spark, table.settings):
                 for first, last in plan.batches(most):
                     which = bins_text(first, last, plan.num_bins)
-                    with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
-                        written = _written(table, snapshot, order, plan, (first, last))
-                    _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
+                    with UncommittedFiles(snapshot.table_uri, table.options) as uncommitted:
+                        with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
+                            written = _written(table, snapshot, order, plan, (first, last), uncommitted)
+                        _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
         finally:  # commits before a failure stay
             if done.versions:
                 table.refresh_caches()
@@ -294,23 +294,26 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
 
 
 def _written(
-    table: SessionTable, snapshot: Snapshot, order: Order | None, plan: CompactionPlan, bins: tuple[int, int]
+    table: SessionTable,
+    snapshot: Snapshot,
+    order: Order | None,
+    plan: CompactionPlan,
+    bins: tuple[int, int],
+    uncommitted: UncommittedFiles,
 ) -> WrittenBins:
-    """Some bins, written in one job."""
+    """Write some bins in one job."""
     if order is not None and isinstance(plan, ClusteringPlan):
-        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins)
+        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins, uncommitted)
         counts, sizes = Counter(cube_of_task), _sums(cubes.numbers, cubes.old["size"].combine_chunks())
-        with taking_back(cubes.take_back):
-            of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
-            found = zip(cubes.added.files, of_files, strict=True)
-            files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
+        of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
+        found = zip(cubes.added.files, of_files, strict=True)
+        files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
         return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
-    again = write_again(table, snapshot, positions, tasks=numbers)
-    with taking_back(again.take_back):
-        sizes = _sums(numbers, again.old["size"].combine_chunks())
-        files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in again.added.files]
-    return WrittenBins(table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    added, old = write_again(table, snapshot, positions, uncommitted, tasks=numbers), snapshot.files().take(positions)
+    sizes = _sums(numbers, old["size"].combine_chunks())
+    files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in added.files]
+    return WrittenBins(table, uncommitted, replace(added, files=files), old, numbers, snapshot)
 
 
 def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
@@ -335,19 +338,15 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
     for attempt in range(_MOST_COMMITS):
         try:
             with table.begin(base, *said) as transaction:
-                with taking_back(bins.take_back):
-                    transaction.reads.note_files(bins.old["path"])
-                    transaction.remove_files(bins.old_with_moves(), data_change=False)
-                    metrics = Rewritten.of(bins.old, bins.added).as_reorg()
-                outcome = commit_new_files(
-                    transaction, bins.added, metrics, bins.take_back, spares=_may_be_tried_again, keeps_row_ids=True
-                )
+                transaction.reads.note_files(bins.old["path"])
+                transaction.remove_files(bins.old_with_moves(), data_change=False)
+                metrics = Rewritten.of(bins.old, bins.added).as_reorg()
+                outcome = bins.uncommitted.commit(transaction, bins.added, metrics, keeps_row_ids=True)
         except ConcurrentModificationError:
-            with taking_back(bins.take_back):
-                base = table.snapshot()
-                if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
-                    raise
-                bins, left_out = bins.on_top_of(base)
+            base = table.snapshot()
+            if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
+                raise
+            bins, left_out = bins.on_top_of(base)
             done.left_out += left_out
             if not bins.old.num_rows:
                 return
@@ -357,10 +356,6 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
                 done.versions.append(version)
                 _count(bins, done)
             return
-
-
-def _may_be_tried_again(error: Exception) -> bool:
-    return isinstance(error, ConcurrentModificationError)
 
 
 def _is_same_table(before: Snapshot, after: Snapshot) -> bool:

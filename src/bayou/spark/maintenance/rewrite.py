@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.target import WriteTarget
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
@@ -117,57 +115,47 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
     """
     shown = operation(rewriting.operation, target.spark, target.settings)
     described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
-    with shown, described, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+    old = snapshot.files().take(positions)
+    with (
+        shown,
+        described,
+        target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction,
+        UncommittedFiles(snapshot.table_uri, target.options) as uncommitted,
+    ):
         if rewriting.into is None:
-            transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
+            transaction.reads.note_files(old["path"])
         else:
             transaction.read_whole_table()
-        again = write_again(target, snapshot, positions, rewriting.into)
-        with taking_back(again.take_back):
-            transaction.remove_files(again.old, data_change=False)
-            metrics = rewriting.metrics(Rewritten.of(again.old, again.added))
+        added = write_again(target, snapshot, positions, uncommitted, rewriting.into)
+        transaction.remove_files(old, data_change=False)
+        metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head
-        commit_new_files(transaction, again.added, metrics, again.take_back, head=head, keeps_row_ids=True)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenAgain:
-    """Files that are written again and not yet committed. They hold the ids of their rows where the table keeps them.
-
-    Attributes:
-        request: how they were written.
-        added: the new files.
-        old: the files that they replace, as `Snapshot.files` gives them.
-    """
-
-    request: WriteRequest
-    added: NewFiles
-    old: pa.Table
-
-    def take_back(self) -> None:
-        """Deletes the new files."""
-        delete_files(self.request, self.added.actions)
+        uncommitted.commit(transaction, added, metrics, head=head, keeps_row_ids=True)
 
 
 def write_again(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,
+    uncommitted: UncommittedFiles,
     into: WriteTarget | None = None,
     tasks: pa.Array | None = None,
-) -> WrittenAgain:
-    """Writes the rows of some files again, and checks that none is lost. Nothing is committed.
+) -> NewFiles:
+    """Rewrite the rows of some files, and check that none is lost. Nothing is committed.
+
+    The new files hold the ids of their rows where the table keeps them.
 
     Args:
+        uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
         tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
-    return write_rows_again(target, snapshot, positions, frame, into, tasks=grouped)
+    return write_rows_again(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
 
 
 def write_rows_again(
@@ -175,21 +163,23 @@ def write_rows_again(
     snapshot: Snapshot,
     positions: pa.Array,
     frame: DataFrame,
+    uncommitted: UncommittedFiles,
     into: WriteTarget | None = None,
     *,
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
-) -> WrittenAgain:
-    """Writes the rows of some files as new files, and checks that none is lost. Nothing is committed.
+) -> NewFiles:
+    """Write the rows of some files as new files, and check that none is lost. Nothing is committed.
 
     Args:
         frame: their rows, with the columns that keep their ids.
+        uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
         tasks: the tasks of the job, if each reads certain files and writes one.
         is_arranged: whether each partition of the rows is to be one file.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
     request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
@@ -197,11 +187,12 @@ def write_rows_again(
         request = replace(request, optimize_write=False)
     beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
     after = into or same_table(target, snapshot)
-    added = write_new_files(target.application, frame, request, after, beside=beside, tasks=tasks, is_arranged=is_arranged)
-    again = WrittenAgain(request, added, snapshot.files().take(positions))
-    with taking_back(again.take_back):
-        check_moved_rows(target.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, target.options)
-    return again
+    added = write_new_files(
+        target.application, frame, request, after, uncommitted, beside=beside, tasks=tasks, is_arranged=is_arranged
+    )
+    paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
+    check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)
+    return added
 
 
 def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:

@@ -22,12 +22,10 @@ from bayou.log.rows.moved_rows import MovedRows, with_moves
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol import properties
-from bayou.protocol.actions.paths import canonical
+from bayou.protocol.actions.paths import canonical, decode
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.maintenance.moved_rows import MovedFile, deleted_since
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import AddFile
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.read.session_table import SessionTable
 
@@ -57,21 +55,19 @@ class WrittenBins:
 
     Attributes:
         table: the table.
-        request: how they were written.
+        uncommitted: the owner of the new files and of their deletion vectors.
         added: the new files.
         old: the files that they replace, ADD_SCHEMA, as the latest state that was looked at has them.
         numbers: the number of each old file's bin, which is that of the task that wrote it.
         written_from: the state whose rows were written.
-        vectors: the deletion vector files of new files; None where no new file has one.
     """
 
     table: SessionTable
-    request: WriteRequest
+    uncommitted: UncommittedFiles
     added: NewFiles
     old: pa.Table
     numbers: pa.Array
     written_from: Snapshot
-    vectors: VectorFiles | None = None
 
     def old_with_moves(self) -> pa.Table:
         """The old files with tags that say where their rows are, so that deletion vectors of other writers can follow them.
@@ -107,12 +103,6 @@ class WrittenBins:
         same = zip(rows, vectors, self.old["deletion_vector"].to_pylist(), strict=True)
         return [count if vector == now else None for count, vector, now in same]
 
-    def take_back(self) -> None:
-        """Deletes what was written."""
-        delete_files(self.request, self.added.actions)
-        if self.vectors is not None:
-            self.vectors.discard()
-
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
         """The bins that are left on top of a later state, and how many are not. What belongs to those is deleted."""
         marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
@@ -128,19 +118,20 @@ class WrittenBins:
         marked = {number: by_task[number][0] for number, rows in deleted.items() if rows.containers}
         emptied = [number for number, file in marked.items() if num_records(file.stats) == deleted[number].cardinality]
         unneeded += [marked.pop(number) for number in emptied]
-        vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration) if marked else None
-        if vectors is not None:
-            with taking_back(vectors.discard):
+        old_vectors = [path for each in self.added.files if each.deletion_vector and (path := each.deletion_vector.relative_path)]
+        if marked:
+            vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration)
+            try:
                 found = vectors.write([deleted[number] for number in marked])
+            finally:
+                self.uncommitted.add(vectors.paths)
             for number, vector in zip(marked, found, strict=True):
                 file = marked[number]
                 stats = with_wide_bounds(file.stats, num_records(file.stats) or 0, vector.cardinality)
                 by_task[number] = [replace(file, deletion_vector=vector, stats=stats)]
         for number in emptied:
             del by_task[number]
-        delete_files(self.request, unneeded)
-        if self.vectors is not None:
-            self.vectors.discard()
+        self.uncommitted.delete([*(decode(each.path) for each in unneeded), *old_vectors])
         files = [file for number in sorted(by_task) for file in by_task[number]]
         kept = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
         bins = replace(
@@ -148,7 +139,6 @@ class WrittenBins:
             added=replace(self.added, files=files, num_bytes=sum(each.size for each in files)),
             old=self._now(snapshot, self.old.filter(kept)),
             numbers=self.numbers.filter(kept),
-            vectors=vectors,
         )
         return bins, len(lost)
 

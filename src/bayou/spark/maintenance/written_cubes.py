@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.protocol.actions import paths
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class WrittenCubes(WrittenBins):
         unneeded: list[AddFile] = []
         for each in self.added.files:
             (unneeded if self.cube_of_task[task_of(each)] in lost else kept).append(each)
-        delete_files(self.request, unneeded)
+        self.uncommitted.delete([paths.decode(each.path) for each in unneeded])
         stays = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
         added = replace(self.added, files=kept, num_bytes=sum(each.size for each in kept))
         return replace(self, added=added, old=self.old.filter(stays), numbers=self.numbers.filter(stays)), len(lost)

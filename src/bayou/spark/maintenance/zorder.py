@@ -20,7 +20,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.maintenance.rewrite import WrittenAgain, write_rows_again
+from bayou.spark.maintenance.rewrite import write_rows_again
 from bayou.spark.read.stored_rows import FILE, GROUP, ROW, rows_by_group
 from bayou.spark.session.progress import phase
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
+    from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.maintenance.curve_columns import CurveColumn
     from bayou.spark.read.session_table import SessionTable
 
@@ -54,21 +56,24 @@ def write_in_order(
     cubes: pa.Array,
     outputs: Sequence[int],
     columns: Sequence[CurveColumn],
-) -> WrittenAgain:
-    """Writes the rows of some files again, those of each cube along a curve. Nothing is committed.
+    *,
+    uncommitted: UncommittedFiles,
+) -> NewFiles:
+    """Rewrite the rows of some files, those of each cube along a curve. Nothing is committed.
 
     Task numbers follow the cubes: the first `outputs[0]` tasks write the files of cube 0, and so on.
 
     Args:
         cubes: for each file the number of its cube; the files of a cube are of one partition.
+        uncommitted: takes over the new files.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     cells = None if max(outputs) == 1 else _Cells(table, snapshot, positions, cubes, outputs, columns)
     rows = rows_by_group(table.application, table.spark, snapshot, positions, cubes, options=table.options)
     arranged = _arranged(table, rows, outputs, cells)
-    return write_rows_again(table, snapshot, positions, arranged, is_arranged=True)
+    return write_rows_again(table, snapshot, positions, arranged, uncommitted, is_arranged=True)
 
 
 def first_tasks(outputs: Sequence[int]) -> list[int]:
