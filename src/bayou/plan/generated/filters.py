@@ -74,39 +74,37 @@ def partition_rules(schema: StructType, partition_columns: Iterable[str]) -> tup
     return tuple(rules)
 
 
-def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule], *, time_zone: str | None) -> Predicate | None:
-    """A predicate over partition columns that holds wherever the given one is true; None where nothing is known.
+def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule]) -> Predicate | None:
+    """Return a predicate over partition columns that holds wherever the given one is true; None where nothing is known.
 
     Args:
         predicate: over physical paths; the parts of an AND count one by one.
-        time_zone: the zone in which the partition values of timestamps were computed, by which the session's is meant in
-            delta-spark. None allows for every zone, and keeps a partition or two more.
     """
     match predicate:
         case And(children):
-            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
             return _all(found)
         case Or(children) if children:
-            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
             return Or(tuple(found)) if len(found) == len(children) else None
         case In(column, values) if 0 < len(values) <= _MOST_VALUES:
             equal = Or(tuple(Comparison("=", column, each) for each in values if each.value is not None))
-            return derived_filter(equal, rules, time_zone=time_zone)
+            return derived_filter(equal, rules)
         case Comparison() | IsNull() | StartsWith():
-            return _all(list(_from_leaf(predicate, rules, time_zone)))
+            return _all(list(_from_leaf(predicate, rules)))
         case _:
             return None
 
 
-def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule], zone: str | None) -> Iterator[Predicate]:
+def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule]) -> Iterator[Predicate]:
     for rule in rules:
         if rule.base == leaf.column.path:
-            found = _applied(rule, leaf, zone)
+            found = _applied(rule, leaf)
             if found is not None:
                 yield found
 
 
-def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith, zone: str | None) -> Predicate | None:
+def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith) -> Predicate | None:
     match leaf:
         case IsNull():
             return rule.null()
@@ -115,7 +113,7 @@ def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith, zone: 
         case Comparison(op, _, literal) if literal.value is None:
             return rule.null() if op == "<=>" else None
         case Comparison(op, _, literal) if literal.type == rule.base_type:
-            return rule.compared("=" if op == "<=>" else op, literal.value, zone)
+            return rule.compared("=" if op == "<=>" else op, literal.value)
         case _:
             return None
 

@@ -44,8 +44,7 @@ def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None
         return None
     from bayou.plan.generated.filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
 
-    # Which zone the writer was in is not known.
-    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)
+    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns))
 
 
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:

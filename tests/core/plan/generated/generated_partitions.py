@@ -154,8 +154,8 @@ STAMP = [("dt", "date", "CAST(base AS DATE)")]
 """The day of a timestamp."""
 
 
-def stamp(text):
-    return Literal(micros(text), "timestamp")
+def stamp(text, kind="timestamp"):
+    return Literal(micros(text), kind)
 
 
 def leaf(op, value):
