@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.generated.rules import PartitionRule
     from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
@@ -118,6 +119,7 @@ class Application:
         jvm: the bridge into its JVM.
         logs: the logs that were opened.
         authenticated: whether the callback port asks for a token.
+        partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
     _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
@@ -130,6 +132,7 @@ class Application:
         self.authenticated = callbacks.start(jvm)
         Adapters.of(jvm)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
+        self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
 
@@ -178,8 +181,9 @@ class Application:
     def workbench(self, session: JavaObject) -> JavaObject:
         """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
 
-        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
-        session's settings must not decide what another session reads. Made once for each time zone.
+        Partition values are cast in it, and generation expressions are resolved. It has none of the other SQL settings of
+        `session`: it is kept for the application, and a session's settings must not decide what another session reads. Made once
+        for each time zone.
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:
