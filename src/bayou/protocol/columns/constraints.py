@@ -63,7 +63,7 @@ def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable
     """Every constraint of a table, in the order in which delta-spark checks them.
 
     A field of a struct that is NOT NULL makes a NULL struct a violation too: nothing can be taken out of NULL. What is
-    NOT NULL inside an array or a map is not enforced, as in delta-spark (`refuse_nested_not_null` keeps it out of new tables).
+    NOT NULL inside an array or a map is not enforced, as in delta-spark (`check_nested_not_null` keeps it out of new tables).
 
     Args:
         metadata: the table's metadata, for its CHECK constraints.
@@ -130,21 +130,6 @@ def drop_constraint(
     return {each: value for each, value in configuration.items() if each != key}, key is not None
 
 
-def refuse_nested_not_null(schema: StructType, *, table: str) -> None:
-    """Refuses a schema for a new table that has a NOT NULL field inside an array or a map, where it is not enforced.
-
-    Raises:
-        InvalidSchemaError: there is such a field.
-    """
-    for field in schema.fields:
-        found = next(_nested_not_null(field.type, (field.name,)), None)
-        if found is not None:
-            path = column_sql(found)
-            message = f"Column {path} is NOT NULL inside an array or a map, where no constraint is enforced."
-            step = "declare it nullable."
-            raise _refused(message, "DELTA_NESTED_NOT_NULL_CONSTRAINT", table, step, column=found)
-
-
 def _check_constraints(configuration: Mapping[str, str]) -> Iterator[Constraint]:
     for key, expression in configuration.items():
         if key.lower().startswith(CONSTRAINT_PREFIX):
@@ -163,19 +148,6 @@ def _not_null(schema: StructType, parents: tuple[str, ...]) -> Iterator[Constrai
             yield Constraint("NOT NULL", ConstraintKind.NOT_NULL, path, f"{column_sql(path)} IS NOT NULL")
         if isinstance(field.type, StructType):
             yield from _not_null(field.type, path)
-
-
-def _nested_not_null(kind: DataType, path: tuple[str, ...], *, is_nested: bool = False) -> Iterator[tuple[str, ...]]:
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            if is_nested and not field.nullable:
-                yield (*path, field.name)
-            yield from _nested_not_null(field.type, (*path, field.name), is_nested=is_nested)
-    elif isinstance(kind, ArrayType):
-        yield from _nested_not_null(kind.element_type, (*path, "element"), is_nested=True)
-    elif isinstance(kind, MapType):
-        yield from _nested_not_null(kind.key_type, (*path, "key"), is_nested=True)
-        yield from _nested_not_null(kind.value_type, (*path, "value"), is_nested=True)
 
 
 def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) -> Iterator[Constraint]:

@@ -8,7 +8,7 @@ Sources: PROTOCOL.md, "Generated Columns"; delta-spark's `GeneratedColumn`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from bayou.errors import InvalidSchemaError
@@ -60,14 +60,6 @@ def columns_to_compute(schema: StructType, provided: Iterable[str]) -> tuple[Gen
     """The generated columns that a write which brings some columns must compute; names compare without regard to case."""
     given = {name.lower() for name in provided}
     return tuple(column for column in generated_columns(schema) if column.name.lower() not in given)
-
-
-def with_generation_expression(field: StructField, expression: str | None) -> StructField:
-    """The field with the expression as its generation expression, or without one where it is None."""
-    metadata = {key: value for key, value in field.metadata.items() if key != GENERATION_EXPRESSION}
-    if expression is not None:
-        metadata[GENERATION_EXPRESSION] = expression
-    return replace(field, metadata=metadata)
 
 
 def check_references(schema: StructType, references: Mapping[str, Iterable[Sequence[str]]], *, table: str) -> None:

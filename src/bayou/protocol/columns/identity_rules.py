@@ -100,42 +100,6 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
             )
 
 
-def refuse_update(schema: StructType, assigned: Iterable[str], *, table: str) -> None:
-    """Refuses an UPDATE, or the UPDATE of a MERGE, that assigns to an identity column.
-
-    Raises:
-        InvalidSchemaError: it does; `column` names the column.
-    """
-    names = {name.lower() for name in assigned}
-    for column in identity_columns(schema):
-        if column.name.lower() in names:
-            message = f"UPDATE on IDENTITY column {column.name} is not supported."
-            raise _invalid(message, "UPDATE_NOT_SUPPORTED", table, column.name)
-
-
-def refuse_alter(schema: StructType, name: str, *, table: str) -> None:
-    """Refuses to change an identity column, but for its name, place and comment, which the caller lets through.
-
-    Raises:
-        InvalidSchemaError: the column is one.
-    """
-    field = schema.field(name)
-    if field is not None and is_identity(field):
-        message = f"ALTER TABLE ALTER COLUMN is not supported for IDENTITY columns, such as {field.name!r}."
-        raise _invalid(message, "ALTER_COLUMN_NOT_SUPPORTED", table, field.name)
-
-
-def refuse_replace_columns(schema: StructType, *, table: str) -> None:
-    """Refuses REPLACE COLUMNS for a table that has an identity column.
-
-    Raises:
-        InvalidSchemaError: it has one.
-    """
-    for column in identity_columns(schema):
-        message = "ALTER TABLE REPLACE COLUMNS is not supported for table with IDENTITY columns."
-        raise _invalid(message, "REPLACE_COLUMN_NOT_SUPPORTED", table, column.name)
-
-
 def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColumn:
     """The identity column that SYNC IDENTITY is asked for.
 

@@ -80,16 +80,6 @@ def merge_schemas(
     return merged if widening is Widening.NEVER else record_type_changes(merged, table)
 
 
-def is_write_compatible(table: StructType, given: StructType) -> bool:
-    """Whether rows can be written to a table without a change of its schema.
-
-    Columns match by name in any order, whatever the case, nested fields too; those that the rows lack are NULL in them.
-    Nullability is no difference. Void fits every type, and byte and short fit wider ones up to integer: the writer
-    casts them, and it gives nested fields the table's names.
-    """
-    return next(_differences(table, given, ()), None) is None
-
-
 def check_write(
     table: StructType,
     given: StructType,
