@@ -19,8 +19,9 @@ from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.properties import CONSTRAINT_PREFIX
 from bayou.protocol.types.char_varchar import length_check
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import DataType, StructField, StructType
 from bayou.protocol.types.sql_text import column_sql, parenthesised
+from bayou.protocol.types.traverse import parts
 
 INVARIANTS: Final = "delta.invariants"
 """The key of the field metadata that holds a column's invariant."""
@@ -151,17 +152,11 @@ def _not_null(schema: StructType, parents: tuple[str, ...]) -> Iterator[Constrai
 
 
 def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) -> Iterator[Constraint]:
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            inner = (*path, field.name)
-            if INVARIANTS in field.metadata:
-                yield _invariant(field, inner, is_in_struct=is_in_struct)
-            yield from _invariants(field.type, inner, is_in_struct=is_in_struct)
-    elif isinstance(kind, ArrayType):
-        yield from _invariants(kind.element_type, (*path, "element"), is_in_struct=False)
-    elif isinstance(kind, MapType):
-        yield from _invariants(kind.key_type, (*path, "key"), is_in_struct=False)
-        yield from _invariants(kind.value_type, (*path, "value"), is_in_struct=False)
+    for field in parts(kind):
+        inner = (*path, field.name)
+        if INVARIANTS in field.metadata:
+            yield _invariant(field, inner, is_in_struct=is_in_struct)
+        yield from _invariants(field.type, inner, is_in_struct=is_in_struct and isinstance(kind, StructType))
 
 
 def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool) -> Constraint:

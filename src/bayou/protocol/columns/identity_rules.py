@@ -22,7 +22,8 @@ from bayou.protocol.columns.identity_columns import (
     is_identity,
     with_high_water_mark,
 )
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.traverse import all_fields
 
 EXPLICIT_INSERT: Final = "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
 """The error class of values that are brought for a column that is always generated."""
@@ -76,7 +77,7 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
             message = f"PARTITIONED BY IDENTITY column {field.name} is not supported."
             raise _invalid(message, "PARTITION_NOT_SUPPORTED", table, column.name)
     for field in schema.fields:
-        if _has_identity_inside(field.type):
+        if any(is_identity(inner) for _, _, inner in all_fields(field.type)):
             message = f"Column {field.name!r} has an IDENTITY column inside; only top-level columns can be one."
             raise _invalid(message, "UNSUPPORTED_DATA_TYPE", table, field.name)
 
@@ -116,16 +117,6 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
 def without_marks(schema: StructType) -> StructType:
     """A schema without how far its identity columns have counted: each append moves that."""
     return StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))
-
-
-def _has_identity_inside(kind: DataType) -> bool:
-    if isinstance(kind, StructType):
-        return any(is_identity(field) or _has_identity_inside(field.type) for field in kind.fields)
-    if isinstance(kind, ArrayType):
-        return _has_identity_inside(kind.element_type)
-    if isinstance(kind, MapType):
-        return _has_identity_inside(kind.key_type) or _has_identity_inside(kind.value_type)
-    return False
 
 
 def _invalid(message: str, error_class: str, table: str | None, column: str) -> InvalidSchemaError:

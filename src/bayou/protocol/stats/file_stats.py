@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidOptionError
 from bayou.protocol import properties
 from bayou.protocol.types import instants, partition_values
-from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, all_fields, leaves
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField
+from bayou.protocol.types.traverse import all_fields, leaves, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,17 +106,13 @@ def is_collated(field: StructField) -> bool:
 
 def collated_fields(data_type: DataType) -> Iterator[StructField]:
     """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
-    return (field for field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
+    return (field for _, _, field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
 
 
 def _names_collation(data_type: DataType) -> bool:
-    match data_type:
-        case ArrayType(element, _):
-            return _names_collation(element)
-        case MapType(key, value, _):
-            return _names_collation(key) or _names_collation(value)
-        case _:
-            return isinstance(data_type, str) and "collate" in data_type.lower()
+    if isinstance(data_type, str):
+        return "collate" in data_type.lower()
+    return isinstance(data_type, ArrayType | MapType) and any(_names_collation(each.type) for each in parts(data_type))
 
 
 def has_bounds(data_type: str) -> bool:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.own_sql import own_column

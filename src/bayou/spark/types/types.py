@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
-from bayou.protocol.types.schema import as_nullable as nullable_type
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable as nullable_type
 from bayou.spark.jvm.relations.user_defined_types import for_spark, known_type
 
 if TYPE_CHECKING:
