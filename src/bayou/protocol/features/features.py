@@ -16,8 +16,8 @@ from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.stats.file_stats import collated_fields
 from bayou.protocol.types.distinct_names import check_distinct
-from bayou.protocol.types.schema import DataType, StructType, UserDefinedType, parse_schema
-from bayou.protocol.types.traverse import all_fields, walk
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.traverse import all_fields, primitives
 
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
@@ -54,7 +54,7 @@ def _maps_columns(metadata: Metadata, _schema: StructType) -> bool:
 
 
 def _has_type(kind: str) -> Rule:
-    return lambda _metadata, schema: any(each == kind for each in _all_types(schema))
+    return lambda _metadata, schema: any(each == kind for each in primitives(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,11 +400,3 @@ _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "columnMapping": _maps_columns,
     "identityColumns": _is_identity,
 }
-
-
-def _all_types(data_type: DataType) -> Iterator[str]:
-    for _, each in walk(data_type):
-        if isinstance(each, str):
-            yield each
-        elif isinstance(each, UserDefinedType):
-            yield from _all_types(each.stored)

@@ -18,7 +18,7 @@ from bayou.errors import InvalidSchemaError
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.protocol.types.traverse import map_fields, map_leaves, twins, walk, with_parts, with_type
+from bayou.protocol.types.traverse import map_fields, map_leaves, map_twins, walk
 
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a field's metadata that holds the text of its declared type."""
@@ -135,10 +135,7 @@ def _overlay(stored: DataType, declared: DataType) -> DataType:
     """Return the stored type with the lengths of the declared one; names, nullability and metadata stay the stored type's."""
     if isinstance(stored, str) and is_string_type(stored) and bounded_length(declared) is not None:
         return declared
-    pairs = twins(stored, declared)
-    return with_parts(
-        stored, (each if known is None else with_type(each, _overlay(each.type, known.type)) for each, known in pairs)
-    )
+    return map_twins(stored, declared, _overlay)
 
 
 def _quoted(name: str) -> str:

@@ -88,6 +88,20 @@ def innermost(kind: DataType) -> Iterator[str | UserDefinedType]:
     yield from (each for _, each in walk(kind) if isinstance(each, str | UserDefinedType))
 
 
+def primitives(kind: DataType) -> Iterator[str]:
+    """Yield the names of all primitive types in a type, those that a program's own type is stored as among them."""
+    for each in innermost(kind):
+        if isinstance(each, str):
+            yield each
+        else:
+            yield from primitives(each.stored)
+
+
+def has_struct(kind: DataType) -> bool:
+    """Return whether a type is a struct, or has one in it."""
+    return any(isinstance(each, StructType) for _, each in walk(kind))
+
+
 def all_fields(kind: DataType, logical: _Path = (), physical: _Path = ()) -> Iterator[tuple[_Path, _Path, StructField]]:
     """Yield the fields of structs at every depth, a struct's before those in it: (logical path, physical path, field)."""
     for each in parts(kind):
@@ -128,6 +142,16 @@ def twins(one: DataType, other: DataType) -> Iterator[tuple[StructField, StructF
         yield from ((each, None) for each in parts(one))
 
 
+def map_twins(one: DataType, other: DataType, change: Callable[[DataType, DataType], DataType]) -> DataType:
+    """Return a type with the types of its parts changed, each by that of its twin; parts without a twin stay."""
+    pairs = twins(one, other)
+    return with_parts(one, (each if twin is None else with_type(each, change(each.type, twin.type)) for each, twin in pairs))
+
+
+@overload
+def as_nullable(kind: StructType) -> StructType: ...
+@overload
+def as_nullable(kind: DataType) -> DataType: ...
 def as_nullable(kind: DataType) -> DataType:
     """Return the type with everything in it nullable."""
     return map_fields(kind, lambda each: replace(each, nullable=True))

@@ -226,8 +226,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
 
 def _columns(entry: ParquetEntry) -> StructType:
     """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
-    columns = as_nullable(parse_schema(entry.schema))
-    return columns if isinstance(columns, StructType) else StructType()
+    return as_nullable(parse_schema(entry.schema))
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:
