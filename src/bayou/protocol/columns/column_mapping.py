@@ -73,7 +73,8 @@ def mapped_columns(
     if names_are_physical:
         _check_same_columns(schema, known, table, version)
         # What a table without a mode has of ids and names is left over, and its files know nothing of it.
-        schema = without_mapping(schema) if _is_mapped(known) else schema
+        if any(key in field.metadata for _, field in fields_by_path(known) for key in _OF_MAPPING):
+            schema = without_mapping(schema)
     floors = [properties.MAX_COLUMN_ID.read(each) for each in (configuration, current_configuration or {})]
     assigner = _Assigner(
         max(*floors, highest_id(schema), highest_id(known)),
@@ -84,7 +85,9 @@ def mapped_columns(
         new_name=new_name or _physical_name,
     )
     assigned = assigner.struct(schema, ())
-    result = MappedColumns(assigned, {**_without_key(configuration), properties.MAX_COLUMN_ID.key: str(assigner.highest)})
+    highest_key = properties.MAX_COLUMN_ID.key
+    kept = {key: value for key, value in configuration.items() if key.lower() != highest_key.lower()}
+    result = MappedColumns(assigned, {**kept, highest_key: str(assigner.highest)})
     check_mapping(result.schema, result.configuration, table=table, version=version)
     return result
 
@@ -183,11 +186,3 @@ def _check_same_columns(schema: StructType, known: StructType, table: str | None
             error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE",
             next_step="Change the mode first, and the schema in another commit.",
         )
-
-
-def _without_key(configuration: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in configuration.items() if key.lower() != properties.MAX_COLUMN_ID.key.lower()}
-
-
-def _is_mapped(schema: StructType) -> bool:
-    return any(key in field.metadata for _, field in fields_by_path(schema) for key in _OF_MAPPING)

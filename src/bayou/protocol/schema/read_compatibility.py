@@ -93,10 +93,8 @@ class _Fit:
         self._checks_nulls = checks_nulls
 
     def fields(self, written: StructField, read: StructField) -> bool:
-        return written.name == read.name and self._nulls(written.nullable, read.nullable) and self._types(written.type, read.type)
-
-    def _nulls(self, written: bool, read: bool) -> bool:  # noqa: FBT001  (the values, no switches)
-        return read >= written if self._checks_nulls else written >= read
+        nulls_fit = read.nullable >= written.nullable if self._checks_nulls else written.nullable >= read.nullable
+        return written.name == read.name and nulls_fit and self._types(written.type, read.type)
 
     def _types(self, written: DataType, read: DataType) -> bool:
         if isinstance(written, StructType) and isinstance(read, StructType):

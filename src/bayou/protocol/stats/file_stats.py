@@ -95,7 +95,7 @@ def statistics_type(field: StructField) -> str | None:
     Booleans and binary have none by the rules; a collation orders strings otherwise than their bytes; and the digits
     of a float in old statistics are another number once the column is widened to double.
     """
-    return field.type if isinstance(field.type, str) and _gets_bounds(field) and not _was_float(field) else None
+    return field.type if isinstance(field.type, str) and gets_bounds(field) and not _was_float(field) else None
 
 
 def is_collated(field: StructField) -> bool:
@@ -120,6 +120,11 @@ def has_bounds(data_type: str) -> bool:
     if data_type in _BOUNDED_TYPES or partition_values.decimal_type(data_type) is not None:
         return True
     return partition_values.is_string_type(data_type) and "collate" not in data_type.lower()
+
+
+def gets_bounds(field: StructField) -> bool:
+    """Return whether a column has a minimum and a maximum in statistics."""
+    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
@@ -148,7 +153,7 @@ def indexed_leaves(
     partitions = {name.lower() for name in partition_columns}
     prefix = properties.STRING_PREFIX_LENGTH.read(configuration)
     candidates = [
-        IndexedLeaf(logical, physical, field, _gets_bounds(field), prefix)
+        IndexedLeaf(logical, physical, field, gets_bounds(field), prefix)
         for logical, physical, field in leaves(schema)
         if logical[0].lower() not in partitions and field.type not in VOID_TYPES
     ]
@@ -228,10 +233,6 @@ def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tigh
     if tight_bounds is not None:
         members.append(f'"tightBounds":{"true" if tight_bounds else "false"}')
     return "{" + ",".join(members) + "}"
-
-
-def _gets_bounds(field: StructField) -> bool:
-    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def _was_float(field: StructField) -> bool:

@@ -139,7 +139,7 @@ def _overlay(stored: DataType, declared: DataType) -> DataType:
 
 
 def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+    return name if _PLAIN_NAME.fullmatch(name) else quoted_name(name)
 
 
 def _parse(text: str, start: int) -> tuple[DataType, int]:
