@@ -19,7 +19,7 @@ from bayou.protocol.schema.validity import check_names
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType
-from bayou.protocol.types.traverse import map_fields, same_form, twins, with_parts
+from bayou.protocol.types.traverse import map_fields, same_form, twins, with_parts, with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -190,7 +190,7 @@ class _Merge:
         return StructType(kept + tuple(each for each, known in twins(given, table) if known is None))
 
     def _field(self, table: StructField, given: StructField | None, path: tuple[str, ...]) -> StructField:
-        return table if given is None else replace(table, type=self._types(table.type, given.type, (*path, table.name)))
+        return table if given is None else with_type(table, self._types(table.type, given.type, (*path, table.name)))
 
     def _types(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
         if isinstance(table, StructType) and isinstance(given, StructType):

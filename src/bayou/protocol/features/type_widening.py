@@ -18,7 +18,7 @@ from bayou.protocol.features.features import writer_features
 from bayou.protocol.types.char_varchar import parse_type_text
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type, is_string_type
 from bayou.protocol.types.schema import StructType
-from bayou.protocol.types.traverse import all_fields, map_fields, twins, with_parts
+from bayou.protocol.types.traverse import all_fields, map_fields, twins, with_parts, with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +175,7 @@ def _recorded(field: StructField, previous: StructField | None) -> StructField:
     kind = with_parts(field.type, starmap(_recorded, twins(field.type, previous.type)))
     changes = list(_changes(field.type, previous.type, ()))
     if not changes:
-        return replace(field, type=kind)
+        return with_type(field, kind)
     known = field.metadata.get(TYPE_CHANGES)
     earlier = known if isinstance(known, list) else []
     return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})

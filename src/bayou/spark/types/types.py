@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
+from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable, innermost, map_fields, map_twins, same_form, twins
@@ -116,9 +117,6 @@ def stored_fields(fields: Iterable[StructField]) -> list[StructField]:
     return [field if stored == field.type else replace(field, type=stored) for field, stored in found if stored is not None]
 
 
-_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "null": "void"}
-
-
 def sql_type(kind: DataType) -> str:
     """A type as SQL; one of some program's own as what it is stored as."""
     if isinstance(kind, StructType):
@@ -129,7 +127,7 @@ def sql_type(kind: DataType) -> str:
         return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
     if isinstance(kind, UserDefinedType):
         return sql_type(kind.stored)
-    return _SQL_NAMES.get(kind, kind)
+    return type_text(kind)
 
 
 _INTERNAL = ("delta.", *DEFAULT_KEYS, FIELD_ID)
@@ -146,4 +144,4 @@ def readable_schema(schema: StructType) -> StructType:
 def _readable(field: StructField) -> StructField:
     metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_INTERNAL)}
     kind = known_type(field.type) if isinstance(field.type, UserDefinedType) else field.type
-    return replace(field, type=kind, metadata=metadata)
+    return StructField(field.name, kind, field.nullable, metadata)
