@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from bayou.plan.statistics.members import Path
 from bayou.protocol.types import instants
-from bayou.protocol.types.schema import StructType, leaves
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import leaves
 
 _EMPTY: Final = "{}"
 # JSON has no such characters inside of a string.

@@ -13,7 +13,8 @@ from bayou.plan import skipping
 from bayou.plan.predicates.predicate import Predicate, columns, from_dnf
 from bayou.plan.statistics.columns import FileStatistics
 from bayou.protocol.stats.file_stats import is_collated, skipping_types
-from bayou.protocol.types.schema import StructType, leaves
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.statistics_cache import ColumnPath, Fields

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.protocol.types.partition_values import INTEGER_BITS, is_string_type
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.traverse import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_
         with_ids: whether each has to have its field id.
     """
     columns = {(each := footer.schema.column(number)).path: each for number in range(footer.num_columns)}
-    for name, path, kind in _leaves(fields, (), ()):
+    for name, path, kind in _leaves(StructType(tuple(fields))):
         if kind == "variant":
             absent = [part for part in ("metadata", "value") if f"{path}.{part}" not in columns]
             yield from (f"column {name} has no {part}" for part in absent)
@@ -78,25 +79,15 @@ def states_bounds(column: Any, kind: str) -> bool:
     return kind in INTEGER_BITS and found[0] in _INTEGERS and (found[1] == "None" or found[1].endswith("isSigned=true)"))
 
 
-def _leaves(fields: Iterable[StructField], name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """The columns of Parquet below some fields: the logical name, the dotted path, and the type."""
-    for each in fields:
-        yield from _leaves_of(each.type, (*name, each.name), (*path, each.physical_name))
-
-
-def _leaves_of(kind: DataType, name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    match kind:
-        case StructType(fields):
-            yield from _leaves(fields, name, path)
-        case ArrayType(element, _):
-            yield from _leaves_of(element, (*name, "element"), (*path, "list", "element"))
-        case MapType(key, value, _):
-            yield from _leaves_of(key, (*name, "key"), (*path, "key_value", "key"))
-            yield from _leaves_of(value, (*name, "value"), (*path, "key_value", "value"))
-        case UserDefinedType():
-            yield from _leaves_of(kind.stored, name, path)
-        case _:
-            yield ".".join(name), ".".join(path), kind
+def _leaves(kind: DataType, name: tuple[str, ...] = (), path: tuple[str, ...] = ()) -> Iterator[tuple[str, str, str]]:
+    """Yield the columns of Parquet that hold a type: the logical name, the dotted path, and the primitive type."""
+    if isinstance(kind, str):
+        yield ".".join(name), ".".join(path), kind
+    elif isinstance(kind, UserDefinedType):
+        yield from _leaves(kind.stored, name, path)
+    group = ("list",) if isinstance(kind, ArrayType) else ("key_value",) if isinstance(kind, MapType) else ()
+    for each in parts(kind):
+        yield from _leaves(each.type, (*name, each.name), (*path, *group, each.physical_name))
 
 
 def _stored(kind: str) -> tuple[str, str] | None:

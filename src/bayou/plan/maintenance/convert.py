@@ -18,8 +18,9 @@ from bayou.protocol.evolution.schema_merge import merge_schemas
 from bayou.protocol.stats.file_stats import COLLATIONS
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type, parse, serialise
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import map_fields
 
 SINK_LOG: Final = "_spark_metadata"
 """The folder in which Spark's streaming file sink notes the files that it wrote."""
@@ -210,7 +211,7 @@ class MergedSchema:
             SchemaMismatchError: a column has a type that fits none of the files before; or a file has two columns of one name.
         """
         try:
-            self.schema = merge_schemas(self.schema, _as_columns(schema), table_uri=self.table)
+            self.schema = merge_schemas(self.schema, map_fields(schema, _as_column), table_uri=self.table)
         except (SchemaMismatchError, InvalidSchemaError) as error:
             raise SchemaMismatchError(
                 f"Failed to merge the schema of the file {file} with those of the files before it, here called the table: "
@@ -228,27 +229,10 @@ class MergedSchema:
         return StructType((*columns, *by_name.values()))
 
 
-def _as_columns(schema: StructType) -> StructType:
-    """A file's columns as the table gets them: all nullable, and without what their metadata said to the file's writer."""
-    kept = _plain(schema)
-    return kept if isinstance(kept, StructType) else schema
-
-
-def _plain(kind: DataType) -> DataType:
-    match kind:
-        case StructType(fields):
-            return StructType(tuple(_plain_field(each) for each in fields))
-        case ArrayType(element, _):
-            return ArrayType(_plain(element))
-        case MapType(key, value, _):
-            return MapType(_plain(key), _plain(value))
-        case _:
-            return kind
-
-
-def _plain_field(each: StructField) -> StructField:
+def _as_column(each: StructField) -> StructField:
+    """Return a file's column as the table gets it: nullable, and without what its metadata said to the file's writer."""
     metadata = {key: each.metadata[key] for key in _KEPT_METADATA if key in each.metadata}
-    return replace(each, type=_plain(each.type), nullable=True, metadata=metadata)
+    return replace(each, nullable=True, metadata=metadata)
 
 
 def _unescaped(text: str) -> str:

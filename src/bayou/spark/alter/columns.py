@@ -23,7 +23,8 @@ from bayou.protocol.features.type_widening import TYPE_CHANGES
 from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.paths import TableRules, type_at
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.traverse import parts
 from bayou.spark.alter.metadata_actions import altered, table_rules
 from bayou.spark.expressions.column_references import refuse_other_generated, refuse_referenced
 from bayou.spark.expressions.default_checks import check_defaults
@@ -298,16 +299,9 @@ def given_columns(target: SessionTable, columns: Any) -> StructType:
 
 
 def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
-    """A column, or what an array or a map holds, as if it were one."""
-    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
-    if isinstance(parent, StructType):
-        found = parent.field(path[-1])
-        if found is not None:
-            return found
-    nullable = not isinstance(parent, MapType) or (path[-1].lower() == "value" and parent.value_contains_null)
-    if isinstance(parent, ArrayType):
-        nullable = parent.contains_null
-    return StructField(path[-1], type_at(schema, path, _NO_TABLE), nullable)
+    """Return a column, or what an array or a map holds, as if it were one."""
+    around = parts(type_at(schema, path[:-1], _NO_TABLE))
+    return next(each for each in around if each.name.lower() == path[-1].lower())
 
 
 def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
 from bayou.protocol.evolution.column_dependents import refuse_dependents
 from bayou.protocol.features.type_widening import is_widening
-from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import twins
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.types.alignment import same_names_and_types
@@ -106,19 +107,12 @@ def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
 
 
 def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The columns and fields that get a wider type; what is new is none, nor is what had no type."""
-    if isinstance(before, StructType) and isinstance(after, StructType):
-        for field in before.fields:
-            known = after.field(field.name)
-            if known is not None:
-                yield from _widened(field.type, known.type, (*path, field.name))
-    elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
-        yield from _widened(before.element_type, after.element_type, path)
-    elif isinstance(before, MapType) and isinstance(after, MapType):
-        yield from _widened(before.key_type, after.key_type, path)
-        yield from _widened(before.value_type, after.value_type, path)
-    elif isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
+    """Yield the columns and fields that get a wider type; what is new is none, nor is what had no type."""
+    if isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
         yield path
+    for each, known in twins(before, after):
+        if known is not None:
+            yield from _widened(each.type, known.type, (*path, each.name) if isinstance(before, StructType) else path)
 
 
 def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:

@@ -19,8 +19,9 @@ from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
 from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import partition_folder
-from bayou.protocol.types.schema import StructType, as_nullable, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
 from bayou.spark.read.session_table import SessionTable
@@ -225,8 +226,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
 
 def _columns(entry: ParquetEntry) -> StructType:
     """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
-    columns = as_nullable(parse_schema(entry.schema))
-    return columns if isinstance(columns, StructType) else StructType()
+    return as_nullable(parse_schema(entry.schema))
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bayou.protocol.actions import paths
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.protocol.types.traverse import all_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,20 +57,9 @@ def _integer_digits(kind: str) -> int:
 
 
 def _changes(fields: Sequence[StructField]) -> Iterator[tuple[str, str]]:
-    for field in fields:
+    for _, _, field in all_fields(StructType(tuple(fields))):
         for change in field.metadata.get("delta.typeChanges") or ():
             yield str(change.get("fromType")), str(change.get("toType"))
-        yield from _changes_within(field.type)
-
-
-def _changes_within(kind: DataType) -> Iterator[tuple[str, str]]:
-    if isinstance(kind, StructType):
-        yield from _changes(kind.fields)
-    elif isinstance(kind, ArrayType):
-        yield from _changes_within(kind.element_type)
-    elif isinstance(kind, MapType):
-        yield from _changes_within(kind.key_type)
-        yield from _changes_within(kind.value_type)
 
 
 def group_by_types(

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable, parts, same_form
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.own_sql import own_column
@@ -85,18 +86,14 @@ def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> st
 
 
 def same_names_and_types(one: DataType, other: DataType) -> bool:
-    """Whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        return len(one.fields) == len(other.fields) and all(
-            first.name == second.name and same_names_and_types(first.type, second.type)
-            for first, second in zip(one.fields, other.fields, strict=True)
-        )
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return same_names_and_types(one.element_type, other.element_type)
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        keys = same_names_and_types(one.key_type, other.key_type)
-        return keys and same_names_and_types(one.value_type, other.value_type)
-    return one == other
+    """Return whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
+    if not same_form(one, other):
+        return one == other
+    left, right = parts(one), parts(other)
+    return len(left) == len(right) and all(
+        first.name == second.name and same_names_and_types(first.type, second.type)
+        for first, second in zip(left, right, strict=True)
+    )
 
 
 def _text(name: str) -> str:

@@ -13,9 +13,10 @@ from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION, gene
 from bayou.protocol.columns.identity_columns import identity_metadata, is_identity
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.schema import StructType, required_and_absent
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.relations.relation import columns_of_nulls
-from bayou.spark.types.types import as_nullable, readable_schema, spark_data_type
+from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

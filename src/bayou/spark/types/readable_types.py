@@ -12,8 +12,9 @@ from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.schema.validity import is_supported
 from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
 from bayou.protocol.types.schema import StructType, schema_to_json
+from bayou.protocol.types.traverse import primitives
 from bayou.spark.jvm.relations.relation import knows_type
-from bayou.spark.types.types import kinds, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
 def _unknown(application: Application, schema: StructType) -> Iterator[StructField]:
     """The columns of a type, or with a collation, that Spark does not know. It is asked of what not every Spark has."""
     for field in schema.fields:
-        uncommon = any(kind == "variant" or not is_supported(kind) for kind in kinds(field.type))
+        uncommon = any(kind == "variant" or not is_supported(kind) for kind in primitives(field.type))
         alone = StructType((field,))
         if (uncommon or any(collated_fields(alone))) and not knows_type(application.jvm, schema_to_json(readable_schema(alone))):
             yield field
@@ -69,7 +70,7 @@ def _unknown(application: Application, schema: StructType) -> Iterator[StructFie
 
 def _refuse(application: Application, snapshot: Snapshot, field: StructField) -> None:
     spark = application.jvm.spark_version_text
-    found = sorted(kind for kind in set(kinds(field.type)) if kind == "variant" or not is_supported(kind))
+    found = sorted(kind for kind in set(primitives(field.type)) if kind == "variant" or not is_supported(kind))
     first = next((since for kind in found for name, since in _FIRST_SPARK_WITH.items() if kind.split("(")[0] == name), None)
     what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
     raise UnsupportedFeatureError(

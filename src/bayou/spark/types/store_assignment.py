@@ -12,11 +12,12 @@ from bayou.protocol.features.type_widening import Widening, is_widening
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.catalyst.casts import ansi_cast
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.relation import aligned_rows
-from bayou.spark.types.types import as_nullable, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

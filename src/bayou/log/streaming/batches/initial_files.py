@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError, StreamingSourceError
 from bayou.log.streaming.batches.indexed_files import FILE_COLUMNS, STREAM_FILES, IndexedFiles, take_rows
 from bayou.protocol.stats.file_stats import skipping_types
-from bayou.protocol.types.schema import leaves
+from bayou.protocol.types.traverse import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot

@@ -15,7 +15,7 @@ from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.differences import changed_types, dropped_columns, renamed_columns
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.schema.read_compatibility import is_read_compatible
-from bayou.protocol.types.schema import to_physical
+from bayou.protocol.types.traverse import to_physical
 
 if TYPE_CHECKING:
     from bayou.log.streaming.request.options import StreamOptions
