@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what two schemas of a table differ that a stream has to know.
+"""The differences between two schemas of a table that matter to a stream.
 
 Sources: delta-spark's `TypeWidening.containsWideningTypeChanges` and `DeltaColumnMapping.collectRenamedColumns`.
 """
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def has_wider_types(before: StructType, after: StructType) -> bool:
-    """Whether a column, at any depth, has a wider type in the later schema; columns are told by their names."""
+    """Return whether a column, matched by name at any depth, has a wider type in the later schema."""
     return any(is_widening(old, new) for _, old, new in changed_types(before, after))
 
 
 def changed_types(before: DataType, after: DataType, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """The columns whose primitive type is another one in the later schema: path, old type, new type."""
+    """Yield the columns whose primitive type differs in the later schema: path, old type, new type."""
     match before, after:
         case StructType(old), StructType(new):
             known = {field.name.lower(): field for field in new}
@@ -42,14 +42,14 @@ def changed_types(before: DataType, after: DataType, path: str = "") -> Iterator
 
 
 def renamed_columns(before: StructType, after: StructType) -> list[tuple[str, str]]:
-    """The columns, at any depth, with one physical name and two names: the old path and the new one."""
+    """Return the old and new paths of columns, at any depth, that were renamed under the same physical name."""
     known = dict(_by_physical(after))
     pairs = [(path, known[physical]) for physical, path in _by_physical(before) if physical in known]
     return [(".".join(old), ".".join(new)) for old, new in pairs if old[-1] != new[-1]]
 
 
 def dropped_columns(before: StructType, after: StructType) -> list[str]:
-    """The columns, at any depth, whose physical name is not in the later schema."""
+    """Return the columns, at any depth, whose physical name is not in the later schema."""
     known = dict(_by_physical(after))
     return [".".join(path) for physical, path in _by_physical(before) if physical not in known]
 
