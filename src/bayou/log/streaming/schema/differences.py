@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what two schemas of a table differ that a stream has to know.
+"""The differences between two schemas of a table that matter to a stream.
 
 Sources: delta-spark's `TypeWidening.containsWideningTypeChanges` and `DeltaColumnMapping.collectRenamedColumns`.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def has_wider_types(before: StructType, after: StructType) -> bool:
-    """Whether a column, at any depth, has a wider type in the later schema; columns are told by their names."""
+    """Return whether a column, matched by name at any depth, has a wider type in the later schema."""
     return any(is_widening(old, new) for _, old, new in changed_types(before, after))
 
 
