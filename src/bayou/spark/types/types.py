@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's schema in the forms that Spark is given: logical for the user, physical for the files."""
+"""Convert a table's schema into the forms that Spark needs: logical for users, physical for files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ FIELD_ID = "parquet.field.id"
 
 
 def physical_field(wanted: StructField, table: StructField, *, by_id: bool) -> StructField:
-    """A column as the files have it: physical names at every depth, nullable on top, and nothing else in its metadata.
+    """Return a column as the files have it: physical names at every depth, nullable at the top, no other metadata.
 
-    Args:
-        wanted: the column as the query uses it: logical names, nested fields perhaps pruned.
-        table: the same column in the table's schema, which knows the physical names.
-        by_id: whether the files are matched by field id.
+    `wanted` is the column as the query uses it, with nested fields perhaps pruned, and `table` the same column in the table's
+    schema. With `by_id`, the files are matched by field id.
     """
     metadata = {FIELD_ID: table.field_id} if by_id and table.field_id is not None else {}
     kind = _physical_type(wanted.type, table.type, by_id=by_id)
@@ -50,7 +48,7 @@ def _physical_type(wanted: DataType, table: DataType, *, by_id: bool) -> DataTyp
 
 
 def incompatible(analysed: Iterable[StructField], table: StructType) -> Iterator[str]:
-    """What of a DataFrame's columns the table no longer has, or no longer has with that type: one text a column."""
+    """Yield a description of each DataFrame column that the table no longer has, or has with another type."""
     for field in analysed:
         known = table.field(field.name)
         if known is None:
@@ -65,24 +63,24 @@ def _reads_as(table: DataType, wanted: DataType) -> bool:
         return all(known is not None and _reads_as(known.type, each.type) for each, known in twins(wanted, table))
     if isinstance(table, UserDefinedType) and not isinstance(wanted, UserDefinedType):  # one that this program does not know
         return _reads_as(table.stored, wanted)
-    # Spark reads a variant of which only some fields are used as a struct of those.
+    # If only some fields of a variant are used, Spark reads it as a struct of those.
     return table == wanted or (table == "variant" and isinstance(wanted, StructType))
 
 
 def spark_data_type(column: StructField) -> Any:
-    """A column's type as PySpark's object."""
+    """Return a column's type as PySpark's object."""
     return spark_schema((column,))[0].dataType
 
 
 def spark_schema(columns: Iterable[StructField]) -> Any:
-    """Columns as PySpark's `StructType`."""
+    """Return columns as PySpark's `StructType`."""
     from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
 
     return SparkStructType.fromJson(json.loads(for_spark(schema_to_json(StructType(tuple(columns))))))
 
 
 def as_table_has(given: StructType, table: StructType) -> StructType:
-    """Columns with the table's types where these are of some other program's own, and the columns as values are stored for them."""
+    """Return columns with the table's user-defined types in place of the types that these are stored as."""
     return cast("StructType", _as_table_has(given, table))
 
 
@@ -103,7 +101,7 @@ def contains_void(kind: DataType) -> bool:
 
 
 def stored_type(kind: DataType) -> DataType | None:
-    """A type as files have it: structs without their void fields; None where nothing is left, and for void in collections."""
+    """Return a type as files have it, without void fields of structs; None if nothing remains, or a collection contains void."""
     if isinstance(kind, StructType):
         found = ((field, stored_type(field.type)) for field in kind.fields)
         fields = tuple(replace(field, type=stored) for field, stored in found if stored is not None)
@@ -112,13 +110,13 @@ def stored_type(kind: DataType) -> DataType | None:
 
 
 def stored_fields(fields: Iterable[StructField]) -> list[StructField]:
-    """The columns that files have, as they have them."""
+    """Return the columns that files have, with the types that files have."""
     found = ((field, stored_type(field.type)) for field in fields)
     return [field if stored == field.type else replace(field, type=stored) for field, stored in found if stored is not None]
 
 
 def sql_type(kind: DataType) -> str:
-    """A type as SQL; one of some program's own as what it is stored as."""
+    """Return a type as SQL. A user-defined type is the type that it is stored as."""
     if isinstance(kind, StructType):
         return f"struct<{', '.join(f'{quoted_name(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
     if isinstance(kind, ArrayType):
@@ -134,9 +132,9 @@ _INTERNAL = ("delta.", *DEFAULT_KEYS, FIELD_ID)
 
 
 def readable_schema(schema: StructType) -> StructType:
-    """The schema as a reader sees it: without what the log keeps in a column's metadata for writers and for the files.
+    """Return the schema as a reader sees it: without the column metadata that the log keeps for writers and files.
 
-    Types of some program's own are what this program has for them, else what they are stored as: see `known_type`.
+    A user-defined type becomes this program's class for it, otherwise the type that it is stored as: see `known_type`.
     """
     return map_fields(schema, _readable)
 
