@@ -27,7 +27,7 @@ Extreme: TypeAlias = Literal["min", "max"]
 def count_from_log(num_records: pa.Array, deleted: pa.Array) -> int | None:
     """Return the number of live rows of some files; None if the row count of a file is unknown.
 
-    The row counts include deleted rows, which are counted per deletion vector.
+    `num_records` includes deleted rows; `deleted` is the cardinality of each file's deletion vector, null if there is none.
     """
     live = _live_rows(num_records, deleted)
     if live.null_count:
@@ -72,7 +72,8 @@ def min_max_from_log(
 def take_until(num_records: pa.Array, deleted: pa.Array, limit: int) -> pa.Array | None:
     """Return the positions of as many files as hold `limit` live rows; None if the log does not prove so many.
 
-    The files keep their order. Empty files and files with an unknown row count are skipped. The row counts include deleted rows.
+    The files keep their order. Empty files and files with an unknown row count are skipped. The arguments are as in
+    `count_from_log`.
     """
     live = pc.fill_null(_live_rows(num_records, deleted), 0)
     positions = pc.indices_nonzero(live)

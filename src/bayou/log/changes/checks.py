@@ -125,7 +125,7 @@ class RangeCheck:
             read: the metadata of the schema to read.
 
         Raises:
-            UnsupportedFeatureError: the files cannot be read so.
+            UnsupportedFeatureError: a file cannot be read under the schema.
         """
         if not reads_older_rows(previous, read):
             raise self._incompatible(self._versions.start - 1, read, read_version, is_change=False)

@@ -72,7 +72,7 @@ class WinningFiles:
     remove_winner: pa.Array
 
     def between(self, first: int, end: int | None) -> WinningFiles:
-        """Return the file actions of a range of commits, by position; the end is excluded, and None means the last commit."""
+        """Return the file actions of the commits from one position up to, but without, another one (None: all the rest)."""
         masks = []
         for owners in (self.add_winner, self.remove_winner):
             mask = pc.greater_equal(owners, first)

@@ -65,7 +65,7 @@ def read_checksum(store: LogStore, status: FileStatus | None) -> VersionChecksum
 
 
 def parse_checksum(document: Mapping[str, Any], path: str) -> VersionChecksum:
-    """Parse the JSON object of a checksum file; CorruptLogError or ValueError if a part of it is invalid."""
+    """Parse the JSON object of a checksum file, or raise CorruptLogError or ValueError if a part of it is invalid."""
     if HISTOGRAM not in document and _HISTOGRAM_ALIAS in document:
         document = {**document, HISTOGRAM: document[_HISTOGRAM_ALIAS]}
     return VersionChecksum(

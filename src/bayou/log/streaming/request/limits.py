@@ -44,7 +44,7 @@ class Admission:
         return self._files > 0 and self._bytes > 0
 
     def admit(self, sizes: pa.Array) -> int:
-        """Return how many of the next files, of these sizes in bytes, are taken: each for which there is capacity before it."""
+        """Take the next files, of these sizes in bytes, while there is capacity before each, and return their number."""
         if not self.has_capacity or not len(sizes):
             return 0
         some = sizes.slice(0, min(self._files, len(sizes)))

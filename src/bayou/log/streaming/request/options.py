@@ -41,7 +41,7 @@ class StreamOptions:
         read_change_feed: whether the stream reads the change data feed.
         schema_location: `schemaTrackingLocation`, or its alias `schemaLocation`.
         tracking_id: `streamingSourceTrackingId`.
-        allow_rename: `allowSourceColumnRename`: a version, or "always".
+        allow_rename: `allowSourceColumnRename`: a version, or "always"; the next two likewise.
         with_event_time_order: whether the first snapshot's files are read in the order of the event time.
     """
 
