@@ -52,8 +52,8 @@ _COMPARISONS: dict[str, _Operator] = {
 }
 _FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGRAL = ("byte", "short", "integer", "long")
-_UNTOLD = "\ufffd"
-"""What Catalyst's JSON has for bytes that are no text: they compare otherwise."""
+_UNDECODABLE = "\ufffd"
+"""The replacement character, which Catalyst's JSON has in place of bytes that are not UTF-8. Such strings cannot be compared."""
 _MOST_NODES = 200
 """A generation expression of more nodes has no rule."""
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
