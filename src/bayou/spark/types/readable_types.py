@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this Spark can read a table's columns as they are: a type that it lacks is refused by name, never read as another."""
+"""Check that this Spark can read a table's columns. A type that it lacks is refused by name, never read as another."""
 
 from __future__ import annotations
 
@@ -27,21 +27,15 @@ _FIRST_SPARK_WITH: Final = {"variant": "4.0", "time": "4.1"}
 _FEATURE_OF: Final = {"variant": "variantType"}
 
 _logger = logging.getLogger("bayou")
-_told: set[str] = set()
+_warned: set[str] = set()
 _lock = threading.Lock()
 
 
 def check_types(application: Application, snapshot: Snapshot, *, is_read: bool = True) -> None:
-    """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
+    """Raise UnsupportedFeatureError if Spark lacks a type of the table, or if a recorded type change is not supported.
 
-    Collations are no type in the log: a Spark that has none compares such texts by their bytes, which PROTOCOL.md allows readers
-    to do, and the process's log says so.
-
-    Args:
-        is_read: whether its columns stay, so that its files have to be read as them.
-
-    Raises:
-        UnsupportedFeatureError: it has one.
+    Both matter only if the table's files are read with its types (`is_read`). Collations are not types in the log. A Spark without
+    them compares such strings by their bytes, which PROTOCOL.md allows, and bayou logs a warning.
     """
     for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
         raise UnsupportedFeatureError(
@@ -55,11 +49,11 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
     for field in _unknown(application, snapshot.schema) if is_read else ():
         _refuse(application, snapshot, field)
     if application.jvm.spark_version < _FIRST_SPARK_WITH_COLLATIONS:
-        _tell_of_collations(application, snapshot)
+        _warn_of_collations(application, snapshot)
 
 
 def _unknown(application: Application, schema: StructType) -> Iterator[StructField]:
-    """The columns of a type, or with a collation, that Spark does not know. It is asked of what not every Spark has."""
+    """Yield the columns with a type or a collation that Spark does not know. Ask Spark only about what some version lacks."""
     for field in schema.fields:
         uncommon = any(kind == "variant" or not is_supported(kind) for kind in kinds(field.type))
         alone = StructType((field,))
@@ -81,13 +75,13 @@ def _refuse(application: Application, snapshot: Snapshot, field: StructField) ->
     )
 
 
-def _tell_of_collations(application: Application, snapshot: Snapshot) -> None:
+def _warn_of_collations(application: Application, snapshot: Snapshot) -> None:
     found = list(collated_fields(snapshot.schema))
     if not found:
         return
     with _lock:
-        is_new = snapshot.table_uri not in _told
-        _told.add(snapshot.table_uri)
+        is_new = snapshot.table_uri not in _warned
+        _warned.add(snapshot.table_uri)
     if is_new:
         _logger.warning(
             "Spark %s has no collations: texts of %s are compared by their bytes, and not by the collation that the table names "
