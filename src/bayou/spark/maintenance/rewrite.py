@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a table that are written again with the rows that they have: without deletion vectors, with other types or names.
+"""Rewrite files with the rows that they have: without deletion vectors, with other types or column names.
 
-One Spark job writes them, one commit puts them in the place of the old ones. No row changes, and rows keep their ids where the
-table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
+One Spark job writes them, one commit replaces the old ones. No row changes, and rows keep their ids if the table tracks rows.
+Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What was written again, for the metrics of a commit.
+    """What was rewritten, for the metrics of a commit.
 
     Attributes:
         added_sizes: the sizes of the new files in bytes, ascending.
-        removed_files: how many files go.
-        removed_bytes: their size together.
-        removed_vectors: how many deletion vectors go with them.
+        removed_files, removed_bytes: how many files are removed, and the sum of their sizes.
+        removed_vectors: how many deletion vectors they have.
         rows: the rows in the new files.
     """
 
@@ -56,17 +55,13 @@ class Rewritten:
 
     @classmethod
     def of(cls, old: pa.Table, new: NewFiles) -> Rewritten:
-        """Counts.
-
-        Args:
-            old: the files that go, as `Snapshot.files` gives them.
-        """
+        """Count the removed files, as `Snapshot.files` has them, and the new ones."""
         vectors = old.num_rows - old["deletion_vector"].null_count
         size = pc.sum(old["size"]).as_py() or 0
         return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
 
     def as_reorg(self) -> dict[str, int]:
-        """The metrics of OPTIMIZE and REORG."""
+        """Return the metrics of OPTIMIZE and REORG."""
         sizes = self.added_sizes
         count = len(sizes)
         names = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
@@ -81,7 +76,7 @@ class Rewritten:
         }
 
     def as_mapping_removal(self) -> dict[str, int]:
-        """The metrics of REMOVE COLUMN MAPPING."""
+        """Return the metrics of REMOVE COLUMN MAPPING."""
         return {
             "numRewrittenFiles": self.removed_files,
             "numCopiedRows": self.rows,
@@ -92,13 +87,9 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Why files are written again, as the commit says it.
+    """The purpose of a rewrite: the operation and its parameters in the history, and its metrics.
 
-    Attributes:
-        operation: the operation's name in the history.
-        parameters: its parameters.
-        metrics: what it counted, of what was written again.
-        into: the table afterwards, where the commit makes another one of it; None where only files change.
+    `into` is the table afterwards, if the commit changes its definition; None if only files change.
     """
 
     operation: str
@@ -108,12 +99,12 @@ class Rewriting:
 
 
 def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
-    """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
+    """Rewrite some files of a table, and commit them without a change of rows.
 
     Raises:
-        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
-            one. What was written is deleted again.
-        StorageError: the store failed; the commit may be in the log all the same.
+        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table's definition
+            changes. The new files are deleted.
+        StorageError: the store failed; the commit may nevertheless be in the log.
     """
     shown = operation(rewriting.operation, target.spark, target.settings)
     described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
@@ -132,12 +123,9 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
 
 @dataclass(frozen=True, slots=True)
 class WrittenAgain:
-    """Files that are written again and not yet committed. They hold the ids of their rows where the table keeps them.
+    """Rewritten files that are not yet committed, and the files that they replace, as `Snapshot.files` has them.
 
-    Attributes:
-        request: how they were written.
-        added: the new files.
-        old: the files that they replace, as `Snapshot.files` gives them.
+    They hold the row ids if the table tracks rows.
     """
 
     request: WriteRequest
@@ -145,7 +133,7 @@ class WrittenAgain:
     old: pa.Table
 
     def take_back(self) -> None:
-        """Deletes the new files."""
+        """Delete the new files."""
         delete_files(self.request, self.added.actions)
 
 
@@ -156,14 +144,14 @@ def write_again(
     into: WriteTarget | None = None,
     tasks: pa.Array | None = None,
 ) -> WrittenAgain:
-    """Writes the rows of some files again, and checks that none is lost. Nothing is committed.
+    """Rewrite some files, and check that no row is lost. Nothing is committed.
 
     Args:
         into: the table afterwards; None for the same table.
-        tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
+        tasks: the number of the task that reads each file, from 0 on; each task writes one file. Spark decides if None.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted.
     """
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
@@ -180,16 +168,16 @@ def write_rows_again(
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
 ) -> WrittenAgain:
-    """Writes the rows of some files as new files, and checks that none is lost. Nothing is committed.
+    """Write the rows of some files as new files, and check that no row is lost. Nothing is committed.
 
     Args:
         frame: their rows, with the columns that keep their ids.
         into: the table afterwards; None for the same table.
         tasks: the tasks of the job, if each reads certain files and writes one.
-        is_arranged: whether each partition of the rows is to be one file.
+        is_arranged: whether each partition of the rows becomes one file.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted.
     """
     request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
     request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
@@ -205,6 +193,6 @@ def write_rows_again(
 
 
 def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
-    """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
+    """Return the write target for a table's own rows, which satisfy its constraints already."""
     given = readable_schema(snapshot.schema)
     return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)
