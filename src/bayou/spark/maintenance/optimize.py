@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OPTIMIZE: small files, and files with many deleted rows, become few larger ones.
+"""OPTIMIZE: coalesce small files, and files with many deleted rows, into fewer, larger ones.
 
-One Spark job writes the files of one commit, one task for each new file. No row is shuffled, and none changes. Source:
+One Spark job writes the files of one commit, one task for each new file. No row is shuffled or changed. Source:
 delta-spark's `OptimizeExecutor`.
 """
 
@@ -61,17 +61,12 @@ _MIN_SIZE: Final = "spark.databricks.delta.optimize.minFileSize"
 _MAX_DELETED: Final = "spark.databricks.delta.optimize.maxDeletedRowsRatio"
 _BATCH_SIZE: Final = "spark.databricks.delta.optimize.batchSize"
 _MOST_COMMITS: Final = 10
-"""So often a commit is tried again on top of others, without the bins whose files they removed."""
+"""How often a commit is tried after winning commits, without the bins whose files they removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedFiles:
-    """What auto compaction follows.
-
-    Attributes:
-        paths: the canonical paths of the files that a commit added.
-        rules: when a partition is compacted.
-    """
+    """The files that the commit before an auto compaction added, by canonical path, and the rules for compacting a partition."""
 
     paths: pa.Array
     rules: AutoCompactionRules
@@ -79,15 +74,15 @@ class AddedFiles:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What an OPTIMIZE is asked for.
+    """The arguments of an OPTIMIZE.
 
     Attributes:
-        where: conditions on partition columns, as SQL; all have to be true.
-        where_files: conditions on any columns, as SQL. Files stay that cannot hold a row for which all are true.
-        purges: whether files are rewritten for what they hold and the table does not (REORG), and not for their sizes.
+        where: conditions on partition columns, as SQL; all of them must be true.
+        where_files: conditions on any columns, as SQL. Files that cannot hold a row for which all are true are not rewritten.
+        purges: whether files are rewritten to drop what the table no longer has (REORG), and not for their sizes.
         z_order: the columns of ZORDER BY, as the user names them.
         is_full: whether all files of a clustered table are clustered again.
-        auto: the commit that it follows by itself; None if a user asks for it.
+        auto: the commit that an auto compaction follows; None if a user asks for it.
     """
 
     where: tuple[str, ...] = ()
@@ -99,15 +94,11 @@ class OptimizeRequest:
 
     @property
     def operation(self) -> str:
-        """The operation's name in the history."""
+        """Return the operation's name in the history."""
         return "REORG" if self.purges else "OPTIMIZE"
 
     def parameters(self, order: Order | None) -> dict[str, object]:
-        """Its parameters in the history.
-
-        Args:
-            order: what rows are put in order by; None if files are compacted.
-        """
+        """Return its parameters in the history. `order` is None if files are compacted."""
         predicate = json.dumps(list(self.predicates))
         if self.purges:
             return {"predicate": predicate, "applyPurge": True}
@@ -116,13 +107,13 @@ class OptimizeRequest:
 
     @property
     def predicates(self) -> tuple[str, ...]:
-        """All conditions."""
+        """Return all conditions."""
         return (*self.where, *self.where_files)
 
 
 @dataclass(slots=True)
 class _Done:
-    """What the commits of an OPTIMIZE did so far."""
+    """The result of an OPTIMIZE's commits so far."""
 
     versions: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
@@ -133,15 +124,12 @@ class _Done:
 
 
 def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot | None = None) -> CompactionPlan:
-    """What an OPTIMIZE would do.
-
-    Args:
-        snapshot: its state; the latest if None.
+    """Return what an OPTIMIZE would do to a snapshot, the latest if None.
 
     Raises:
         InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number; for
             columns see `order_of`.
-        UnsupportedFeatureError: bayou may not write to the table; a condition holds a subquery.
+        UnsupportedFeatureError: bayou cannot write to the table; a condition holds a subquery.
     """
     found = table.snapshot() if snapshot is None else snapshot
     return _planned(table, request, found, _order(table, request, found))
@@ -167,11 +155,11 @@ def _planned(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot, 
 
 
 def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
-    """Compacts a table; see `plan_optimize`.
+    """Compact a table; see `plan_optimize`.
 
     Raises:
-        StorageError: the store failed; commits before that one are in the log.
-        ConcurrentModificationError: another commit changed what the table is.
+        StorageError: the store failed; earlier commits of the operation are final.
+        ConcurrentModificationError: a winning commit changed the table's definition.
     """
     started = int(time.time() * 1000)
     snapshot = table.snapshot()
@@ -250,7 +238,7 @@ def _sizes(settings: Mapping[str, str], snapshot: Snapshot) -> SizeRules:
 
 
 def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -> pa.Array | None:
-    """For each file whether the conditions leave it; None for all of them."""
+    """Return for each file whether it satisfies the conditions; None for all files."""
     if not request.predicates:
         return None
     chosen = np.ones(snapshot.num_files, bool)
@@ -264,13 +252,9 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
 
 
 def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
-    """The positions of the files that may hold a row for which a condition is true.
+    """Return the positions of the files that may hold a row for which a condition is true.
 
-    Args:
-        partitions_only: whether it may name no other columns than partition columns.
-
-    Raises:
-        InvalidOptionError: it names others.
+    Raise InvalidOptionError if it names other than partition columns, and `partitions_only` is set.
     """
     jvm = table.application.jvm
     statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
@@ -317,23 +301,18 @@ def _written(
 
 
 def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
-    """The sum of the values of each number."""
     sums = pa.table({"number": numbers, "value": values}).group_by("number").aggregate([("value", "sum")])
     return dict(zip(sums["number"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
 
 
 def _tagged(add: AddFile, sizes: SizeRules, size: int) -> AddFile:
-    """A new file, made of files of so many bytes, with the tags that later runs know it by."""
+    """Return a new file, made of files with `size` bytes, with the tags by which later runs recognise it."""
     filled = {TARGET_TAG: str(sizes.target)} if size >= sizes.full else {}
     return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **filled})
 
 
 def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, object]], bins: WrittenBins, done: _Done) -> None:
-    """Commits bins; those whose files another commit removed or changed meanwhile are left out.
-
-    Args:
-        said: the operation and its parameters, for the history.
-    """
+    """Commit bins. Leave out those whose files a winning commit removed or changed. `said` is the operation and its parameters."""
     base = snapshot
     for attempt in range(_MOST_COMMITS):
         try:
@@ -359,9 +338,9 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
 
 
 def _is_same_table(before: Snapshot, after: Snapshot) -> bool:
-    """Whether files that were written for one state are files of another one.
+    """Whether files that were written for one snapshot are valid for a later one.
 
-    Columns may have been added and properties set. What decides how files are written has to be the same.
+    Columns and properties may have been added, but what decides how files are written must be the same.
     """
     if before.metadata.id != after.metadata.id or before.partition_columns != after.partition_columns:
         return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a table that are written again with the rows that they have: without deletion vectors, with other types or names.
+"""Rewrite files with the rows that they have: without deletion vectors, with other types or column names.
 
-One Spark job writes them, one commit puts them in the place of the old ones. No row changes, and rows keep their ids where the
-table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
+One Spark job writes them, one commit replaces the old ones. No row changes, and rows keep their ids if the table tracks rows.
+Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What was written again, for the metrics of a commit.
+    """What was rewritten, for the metrics of a commit.
 
     Attributes:
         added_sizes: the sizes of the new files in bytes, ascending.
-        removed_files: how many files go.
-        removed_bytes: their size together.
-        removed_vectors: how many deletion vectors go with them.
+        removed_files, removed_bytes: how many files are removed, and the sum of their sizes.
+        removed_vectors: how many deletion vectors they have.
         rows: the rows in the new files.
     """
 
@@ -54,17 +53,13 @@ class Rewritten:
 
     @classmethod
     def of(cls, old: pa.Table, new: NewFiles) -> Rewritten:
-        """Counts.
-
-        Args:
-            old: the files that go, as `Snapshot.files` gives them.
-        """
+        """Count the removed files, as `Snapshot.files` has them, and the new ones."""
         vectors = old.num_rows - old["deletion_vector"].null_count
         size = pc.sum(old["size"]).as_py() or 0
         return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
 
     def as_reorg(self) -> dict[str, int]:
-        """The metrics of OPTIMIZE and REORG."""
+        """Return the metrics of OPTIMIZE and REORG."""
         sizes = self.added_sizes
         count = len(sizes)
         names = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
@@ -79,7 +74,7 @@ class Rewritten:
         }
 
     def as_mapping_removal(self) -> dict[str, int]:
-        """The metrics of REMOVE COLUMN MAPPING."""
+        """Return the metrics of REMOVE COLUMN MAPPING."""
         return {
             "numRewrittenFiles": self.removed_files,
             "numCopiedRows": self.rows,
@@ -90,13 +85,9 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Why files are written again, as the commit says it.
+    """The purpose of a rewrite: the operation and its parameters in the history, and its metrics.
 
-    Attributes:
-        operation: the operation's name in the history.
-        parameters: its parameters.
-        metrics: what it counted, of what was written again.
-        into: the table afterwards, where the commit makes another one of it; None where only files change.
+    `into` is the table afterwards, if the commit changes its definition; None if only files change.
     """
 
     operation: str
@@ -106,12 +97,12 @@ class Rewriting:
 
 
 def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
-    """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
+    """Rewrite some files of a table, and commit them without a change of rows.
 
     Raises:
-        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
-            one. What was written is deleted again.
-        StorageError: the store failed; the commit may be in the log all the same.
+        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table's definition
+            changes. The new files are deleted.
+        StorageError: the store failed; the commit may nevertheless be in the log.
     """
     shown = operation(rewriting.operation, target.spark, target.settings)
     described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
@@ -148,7 +139,7 @@ def write_again(
     Args:
         uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
-        tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
+        tasks: the number of the task that reads each file, from 0 on; each task writes one file. Spark decides if None.
 
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones.
@@ -176,7 +167,7 @@ def write_rows_again(
         uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
         tasks: the tasks of the job, if each reads certain files and writes one.
-        is_arranged: whether each partition of the rows is to be one file.
+        is_arranged: whether each partition of the rows becomes one file.
 
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones.
@@ -196,6 +187,6 @@ def write_rows_again(
 
 
 def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
-    """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
+    """Return the write target for a table's own rows, which satisfy its constraints already."""
     given = readable_schema(snapshot.schema)
     return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of a snapshot a filter leaves: by statistics, partition values and generated partition columns."""
+"""Prune the files of a snapshot by a filter: with statistics, partition values and generated partition columns."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def choose(application: Application, session: JavaObject, snapshot: Snapshot, pr
 
 
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:
-    """The files whose partition values make all of some conditions true, by Spark's own evaluation; all files for none.
+    """Return the files whose partition values satisfy all conditions, by Spark's own evaluation; all files without conditions.
 
-    A condition is asked where those before it are true, as in a query: one may keep another from values that it cannot take.
+    A condition is evaluated only if those before it are true, as in a query: they may exclude values that it fails on.
     """
     if not conditions:
         return pa.array(np.arange(snapshot.files(["path"]).num_rows), pa.int64())
