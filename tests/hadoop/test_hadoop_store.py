@@ -88,7 +88,7 @@ def test_a_read_is_given_up_when_it_fails_twice_on_the_same_file(store):
 
 def test_a_rename_that_failed_and_can_take_place_no_more_has_lost_to_the_file_that_is_there(store, hdfs, folder):
     slow = HadoopStore(folder, Failing(store._files, "rename", afterwards=False))
-    slow._is_there = _first_not(slow._is_there)
+    slow._exists = _first_not(slow._exists)
     store.put(COMMIT, b"the winner's")
     assert not slow.put_if_absent(COMMIT, b"x")
     assert store.read(COMMIT) == b"the winner's"

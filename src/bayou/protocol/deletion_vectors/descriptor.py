@@ -199,16 +199,13 @@ def encode(positions: Bitmap | Iterable[int]) -> bytes:
     return roaring.encode(positions)
 
 
-def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = None, file: str | None = None) -> Bitmap:
+def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = None) -> Bitmap:
     """The row positions of an inline vector.
-
-    Args:
-        file: the data file that the vector belongs to, for the error.
 
     Raises:
         DeletionVectorError: the text cannot be read, or holds another number of rows than the descriptor says.
     """
-    where = _Where(table, file, descriptor)
+    where = _Where(table, None, descriptor)
     if not descriptor.is_inline:
         raise where.error(f"The deletion vector has the storage type {descriptor.storage_type!r}; it is not inline.")
     try:
@@ -216,7 +213,7 @@ def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = N
     except ValueError as error:
         message = f"An inline deletion vector cannot be read: {error}."
         raise where.error(message, "DELTA_DELETION_VECTOR_SIZE_MISMATCH") from error
-    return where.checked(decode(data, table=table, file=file))
+    return where.checked(decode(data, table=table))
 
 
 def encode_inline(positions: Bitmap | Iterable[int]) -> DeletionVectorDescriptor:

@@ -32,6 +32,7 @@ from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.traverse import parts
 
 COMMENT: Final = "comment"
 """The key of a field's metadata that holds its comment."""
@@ -306,20 +307,11 @@ def _refuse_nameless_change(
     if comment is not None:
         message = f"Can't add a comment to {dotted(path)!r}: what an array or a map holds has none."
         raise rules.refusal(message, "DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", column=dotted(path))
-    if nullable is not None and nullable != _holds_null(parent, path[-1]):
+    holds_null = next(each.nullable for each in parts(parent) if each.name == path[-1].lower())
+    if nullable is not None and nullable != holds_null:
         raise _bad_change("what an array or a map holds keeps its nullability", path, rules)
     if position is not None:
         raise _bad_change("what an array or a map holds has no position", path, rules)
-
-
-def _holds_null(parent: DataType, name: str) -> bool:
-    match parent:
-        case ArrayType(_, contains_null):
-            return contains_null
-        case MapType(_, _, value_contains_null):
-            return value_contains_null and name.lower() == "value"
-        case _:
-            return True
 
 
 def _bad_change(why: str, path: Path, rules: TableRules, *, widening: bool = False) -> InvalidSchemaError:

@@ -15,7 +15,8 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.protocol.types.schema import parse_schema
+from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.types.schema import DataType
     from bayou.spark.dml.core.result import PlannedChange
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
@@ -172,12 +172,4 @@ def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFea
 
 def _is_doubtful(snapshot: Snapshot, name: str) -> bool:
     field = snapshot.schema.field(name)
-    return field is None or CURRENT_DEFAULT in field.metadata or _has_struct(field.type)
-
-
-def _has_struct(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_struct(kind.element_type)
-    if isinstance(kind, MapType):
-        return _has_struct(kind.key_type) or _has_struct(kind.value_type)
-    return isinstance(kind, StructType)
+    return field is None or CURRENT_DEFAULT in field.metadata or has_struct(field.type)
