@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file."""
+"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file.
+
+Generation expressions too: `plan/generated` finds out which of them are understood.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from bayou.plan.generated.expressions import Call, Constant, Reference
 from bayou.plan.predicates.predicate import (
     And,
     Boolean,
@@ -31,6 +35,7 @@ from bayou.protocol.types.schema import StructType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bayou.plan.generated.expressions import Expression
     from bayou.protocol.types.schema import DataType, StructField
 
     Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
@@ -49,6 +54,8 @@ _FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": 
 _INTEGRAL = ("byte", "short", "integer", "long")
 _UNTOLD = "\ufffd"
 """What Catalyst's JSON has for bytes that are no text: they compare otherwise."""
+_MOST_NODES = 200
+"""A generation expression of more nodes has no rule."""
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
 """The types of literals that arrive as the number behind them: microseconds, days."""
 
@@ -67,6 +74,23 @@ def path_of(text: str) -> tuple[str, ...] | None:
     """The names that lead to a column or a field of a struct; None where an expression is neither."""
     named = _named(_tree(json.loads(text)))
     return None if named is None else named[0]
+
+
+def expression_of(text: str) -> Expression | None:
+    """Return a generation expression out of Catalyst's JSON; None if it is too large to be understood."""
+    nodes = json.loads(text)
+    return _expression(_tree(nodes)) if len(nodes) <= _MOST_NODES else None
+
+
+def _expression(node: _Node) -> Expression:
+    named = _named(node)
+    if named is not None:
+        return Reference(named[0])
+    if node.kind == "Literal":
+        value = node.facts["value"]
+        return Constant(int(value) if value is not None and node.facts["dataType"] in _INTEGRAL else value)
+    name = f"Cast to {node.facts['dataType']}" if node.kind == "Cast" else node.kind
+    return Call(name, tuple(map(_expression, node.children)))
 
 
 class _Node:

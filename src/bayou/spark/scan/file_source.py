@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bayou.spark.scan import vector_columns
-from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.vector_loading import load_vectors
 
 if TYPE_CHECKING:
@@ -73,7 +72,8 @@ class SnapshotFiles:
         return self.snapshot.partition_texts()
 
     def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
-        return choose(self.snapshot, predicate)
+        del predicate  # the files of a table are chosen before its scan is made
+        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         found = self.snapshot.files(columns=["deletion_vector"])

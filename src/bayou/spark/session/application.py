@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.generated.rules import PartitionRule
     from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
@@ -120,6 +121,7 @@ class Application:
         native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
         why_not_native: what is missing, where `native` is False.
         authenticated: whether the callback port asks for a token.
+        partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
     _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
@@ -138,6 +140,7 @@ class Application:
             self.native = False
             self.why_not_native = str(error)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
+        self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
 
@@ -186,8 +189,9 @@ class Application:
     def workbench(self, session: JavaObject) -> JavaObject:
         """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
 
-        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
-        session's settings must not decide what another session reads. Made once for each time zone.
+        Partition values are cast in it, and generation expressions are resolved. It has none of the other SQL settings of
+        `session`: it is kept for the application, and a session's settings must not decide what another session reads. Made once
+        for each time zone.
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:

@@ -129,7 +129,7 @@ class RuleBody:
         _check_schema(wanted, snapshot)
         predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
         if table["version"] is None:
-            _note_read(snapshot, predicate, found.transactions)
+            self._note_read(session, snapshot, predicate, found.transactions)
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
@@ -169,10 +169,19 @@ class RuleBody:
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
         return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
 
+    def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
+        """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
+        transaction = active_transaction(snapshot.table_uri, transactions)
+        if transaction is None or transaction.read_version != snapshot.version:
+            return
+        paths = snapshot.files(["path"])["path"]
+        chosen = None if predicate is None else choose(self._application, session, snapshot, predicate)
+        transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
+
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
         """The files that the filter on the table and a limit above it leave, or None for all."""
         if predicate is not None:
-            return choose(snapshot, predicate)
+            return choose(self._application, objects[1], snapshot, predicate)
         if "LocalLimit" in kinds:
             limit = metadata_query.limit(list(objects[0]), kinds[:-1])
             return metadata_query.take_until(snapshot, limit) if limit is not None else None
@@ -223,16 +232,6 @@ def _refuse_lost_partitions(command: JavaObject) -> None:
             next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
             "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
         )
-
-
-def _note_read(snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
-    """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
-    transaction = active_transaction(snapshot.table_uri, transactions)
-    if transaction is None or transaction.read_version != snapshot.version:
-        return
-    paths = snapshot.files(["path"])["path"]
-    chosen = None if predicate is None else choose(snapshot, predicate)
-    transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
 
 def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:

@@ -5,10 +5,26 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.core.plan.generated.generated_partitions import PARTS, STAMP, generated, leaf, micros, rules_for, stamp, truth
+from tests.core.plan.generated.generated_partitions import (
+    BASE,
+    PARTS,
+    STAMP,
+    date_format,
+    date_trunc,
+    leaf,
+    micros,
+    rules_for,
+    stamp,
+    substring,
+    to_date,
+    to_timestamp,
+    trunc,
+    truth,
+)
 from tests.support.cases import in_one_test
 
-from bayou.plan.generated.filters import derived_filter, partition_rules
+from bayou.plan.generated.expressions import Call, Constant, Reference
+from bayou.plan.generated.filters import derived_filter
 from bayou.plan.predicates.partition_values import to_arrow
 from bayou.plan.predicates.predicate import (
     And,
@@ -26,7 +42,6 @@ from bayou.plan.predicates.predicate import (
 )
 from bayou.plan.skipping import may_match
 from bayou.plan.statistics.columns import FileStatistics
-from bayou.protocol.types.schema import StructField, StructType
 
 
 def kept(predicate, rules, column, values):
@@ -63,7 +78,7 @@ def test_null_is_looked_for_in_the_null_partition():
 
 @pytest.mark.parametrize("unit", ["month", "MONTH", "mon", "mm"])
 def test_a_truncated_timestamp_skips_other_months(unit):
-    rules = rules_for("timestamp", ("tt", "timestamp", f"date_trunc('{unit}', base)"))
+    rules = rules_for("timestamp", ("tt", "timestamp", date_trunc(unit)))
     months = [micros(f"2024-0{month}-01") for month in range(1, 6)]
     assert kept(leaf("=", stamp("2024-03-15 12:00:00")), rules, "tt", months) == [months[2]]
     assert kept(leaf("<", stamp("2024-03-15 12:00:00")), rules, "tt", months) == months[:3]
@@ -100,7 +115,7 @@ def test_parts_are_used_as_far_as_they_follow_the_year(present, used):
 
 
 def test_formatted_dates_after_the_year_9999_are_kept():
-    rules = rules_for("timestamp", ("f", "string", "date_format(base, 'yyyy-MM')"))
+    rules = rules_for("timestamp", ("f", "string", date_format("yyyy-MM")))
     texts = ["2023-12", "2024-01", "2024-02", "+12345-01"]
     assert kept(leaf(">", stamp("2024-01-15")), rules, "f", texts) == texts[1:]
     assert kept(leaf("<", stamp("2024-01-15")), rules, "f", texts) == ["2023-12", "2024-01", "+12345-01"]
@@ -108,7 +123,7 @@ def test_formatted_dates_after_the_year_9999_are_kept():
 
 
 def test_a_nested_field_is_found_by_its_physical_path():
-    rules = rules_for("timestamp", ("dt", "date", "date(`s`.TS)"))
+    rules = rules_for("timestamp", ("dt", "date", to_date(Reference(("s", "TS")))))
     assert [rule.base for rule in rules] == [("S", "col-ts")]
     predicate = Comparison("=", Column(("S", "col-ts")), stamp("1970-01-11 12:00:00"))
     assert kept(predicate, rules, "dt", [8, 9, 10, 11, 12]) == [9, 10, 11]
@@ -116,12 +131,12 @@ def test_a_nested_field_is_found_by_its_physical_path():
 
 
 def test_a_substring_cuts_the_constant_too():
-    rules = rules_for("string", ("p", "string", "substring(base FROM 1 FOR 2)"))
+    rules = rules_for("string", ("p", "string", substring(1, 2)))
     values = ["aa", "ab", "b", "ba", None]
     assert kept(leaf("=", Literal("abc", "string")), rules, "p", values) == ["ab", None]
     assert kept(leaf("<", Literal("abc", "string")), rules, "p", values) == ["aa", "ab", None]
     assert kept(StartsWith(Column(("base",)), "b"), rules, "p", values) == ["b", "ba", None]
-    (other,) = rules_for("string", ("p", "string", "substr(base, 2)"))
+    (other,) = rules_for("string", ("p", "string", substring(2, 2**31 - 1)))
     assert kept(leaf("=", Literal("abc", "string")), [other], "p", ["bc", "b"]) == ["bc"]
     assert derived_filter(leaf("<", Literal("abc", "string")), [other]) is None
 
@@ -129,35 +144,31 @@ def test_a_substring_cuts_the_constant_too():
 @in_one_test(
     ("base_type", "column"),
     [
-        ("timestamp", ("p", "date", "date_add(base, 1)")),
-        ("timestamp", ("p", "integer", "YEAR(base) + 1")),
-        ("timestamp", ("p", "string", "date_format(base, 'MM-yyyy')")),
-        ("timestamp", ("p", "string", "date_format(base, 'y-MM')")),
-        ("timestamp", ("p", "string", "CAST(base AS DATE)")),
-        ("timestamp", ("p", "long", "YEAR(base)")),
-        ("timestamp", ("p", "date", "to_date(base, 'yyyy')")),
-        ("timestamp", ("p", "timestamp", "date_trunc('century', base)")),
-        ("timestamp_ntz", ("p", "timestamp", "date_trunc('month', base)")),
-        ("date", ("p", "string", "date_format(base, 'yyyy-MM-dd-HH')")),
-        ("string", ("p", "date", "CAST(base AS DATE)")),
-        ("string", ("p", "string", "substring(base, 1, length(base))")),
-        ("string", ("p", "string", "upper(base)")),
-        ("string", ("p", "string", "gone")),
-        ("string collate UNICODE_CI", ("p", "string collate UNICODE_CI", "base")),
-        ("long", ("p", "integer", "base")),
-        ("long", ("p", "long", "(((")),
+        ("timestamp", ("p", "date", Call("DateAdd", (to_date(), Constant(1))))),
+        ("timestamp", ("p", "integer", Call("Add", (Call("Year", (to_date(),)), Constant(1))))),
+        ("timestamp", ("p", "string", date_format("MM-yyyy"))),
+        ("timestamp", ("p", "string", date_format("y-MM"))),
+        ("timestamp", ("p", "string", Call("DateFormatClass", (BASE, Reference(("p",)))))),
+        ("timestamp", ("p", "string", to_date())),
+        ("timestamp", ("p", "long", Call("Year", (to_date(),)))),
+        ("timestamp", ("p", "date", trunc(None))),
+        ("timestamp", ("p", "timestamp", date_trunc("century"))),
+        ("timestamp_ntz", ("p", "timestamp", date_trunc("month", to_timestamp()))),
+        ("date", ("p", "string", date_format("yyyy-MM-dd-HH", to_timestamp()))),
+        ("date", ("p", "integer", Call("Hour", (to_timestamp(),)))),
+        ("string", ("p", "date", to_date())),
+        ("string", ("p", "string", Call("Substring", (BASE, Constant(1), Call("Length", (BASE,)))))),
+        ("string", ("p", "string", Call("Upper", (BASE,)))),
+        ("string", ("p", "string", Reference(("gone",)))),
+        ("string", ("p", "string", Constant("a"))),
+        ("string collate UNICODE_CI", ("p", "string collate UNICODE_CI", BASE)),
+        ("long", ("p", "integer", BASE)),
     ],
 )
 def test_what_is_not_understood_derives_nothing(base_type, column):
     rules = rules_for(base_type, column)
     assert rules == ()
     assert derived_filter(leaf("=", Literal(1, base_type)), rules) is None
-
-
-def test_only_partition_columns_have_rules():
-    schema = StructType((StructField("base", "timestamp"), generated("dt", "date", "CAST(base AS DATE)")))
-    assert partition_rules(schema, []) == ()
-    assert len(partition_rules(schema, ["DT"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,24 +190,24 @@ def test_what_says_nothing_about_the_partition_derives_nothing(predicate):
 
 
 def test_a_nested_timestamp_is_not_compared_with_its_partition_text():
-    rules = rules_for("timestamp", ("p", "timestamp", "base"))
+    rules = rules_for("timestamp", ("p", "timestamp", BASE))
     assert derived_filter(leaf("=", stamp("2024-01-01")), rules) is None
     assert derived_filter(IsNull(Column(("base",))), rules) == IsNull(Column(("p",)))
 
 
 def test_a_nested_field_that_is_a_partition_column_is_compared_as_it_is():
-    rules = rules_for("date", ("p", "date", "base"))
+    rules = rules_for("date", ("p", "date", BASE))
     assert kept(leaf("<", Literal(10, "date")), rules, "p", [9, 10, None]) == [9, None]
 
 
 @pytest.mark.parametrize(
     ("column", "texts"),
     [
-        (("p", "date", "CAST(base AS DATE)"), ["2024-03-13", "2024-03-15", "2024-03-17"]),
-        (("p", "integer", "YEAR(base)"), ["2023", "2024", "2025"]),
-        (("p", "string", "date_format(base, 'yyyy-MM')"), ["2024-02", "2024-03", "2024-04"]),
-        (("p", "timestamp", "date_trunc('hour', base)"), ["2024-03-13 23:00:00", "2024-03-15 12:00:00", "2024-03-17 01:00:00"]),
-        (("p", "date", "trunc(base, 'month')"), ["2024-02-01", "2024-03-01", "2024-04-01"]),
+        (("p", "date", to_date()), ["2024-03-13", "2024-03-15", "2024-03-17"]),
+        (("p", "integer", Call("Year", (to_date(),))), ["2023", "2024", "2025"]),
+        (("p", "string", date_format("yyyy-MM")), ["2024-02", "2024-03", "2024-04"]),
+        (("p", "timestamp", date_trunc("hour")), ["2024-03-13 23:00:00", "2024-03-15 12:00:00", "2024-03-17 01:00:00"]),
+        (("p", "date", trunc("month")), ["2024-02-01", "2024-03-01", "2024-04-01"]),
     ],
 )
 def test_skipping_understands_what_is_derived(column, texts):

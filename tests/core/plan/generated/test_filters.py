@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.core.plan.generated.generated_partitions import (
+    BASE,
+    DATE_PARTS,
     DATES,
     EPOCH,
     GAPS,
@@ -23,13 +25,19 @@ from tests.core.plan.generated.generated_partitions import (
     ZONES,
     clock,
     cut,
+    date_format,
     date_of,
+    date_trunc,
     days,
     leaf,
     micros,
     rules_for,
     stamp_of,
+    substring,
     text_of,
+    to_date,
+    to_timestamp,
+    trunc,
     truth,
 )
 
@@ -42,12 +50,12 @@ from bayou.protocol.types.instants import MICROS_PER_DAY, parse_timestamp
 def stamp_columns(unit, date_unit):
     """Partition columns over a timestamp, each with a function that computes its value from the clock."""
     return [
-        (("dt", "date", "CAST(base AS DATE)"), days),
-        (("f7", "string", "date_format(base, 'yyyy-MM')"), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m}"),
-        (("f10", "string", "date_format(base, 'yyyy-MM-dd')"), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m-%d}"),
-        (("f13", "string", "date_format(base, 'yyyy-MM-dd-HH')"), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m-%d-%H}"),
-        (("td", "date", f"trunc(base, '{date_unit}')"), lambda wall: date_of(wall, date_unit)),
-        (("tt", "timestamp", f"date_trunc('{unit}', base)"), lambda wall: text_of(stamp_of(wall, unit))),
+        (("dt", "date", to_date()), days),
+        (("f7", "string", date_format("yyyy-MM")), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m}"),
+        (("f10", "string", date_format("yyyy-MM-dd")), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m-%d}"),
+        (("f13", "string", date_format("yyyy-MM-dd-HH")), lambda wall: f"{wall:%Y}".zfill(4) + f"{wall:-%m-%d-%H}"),
+        (("td", "date", trunc(date_unit)), lambda wall: date_of(wall, date_unit)),
+        (("tt", "timestamp", date_trunc(unit)), lambda wall: text_of(stamp_of(wall, unit))),
         (PARTS[0], lambda wall: wall.year),
         (PARTS[1], lambda wall: wall.month),
         (PARTS[2], lambda wall: wall.day),
@@ -89,11 +97,11 @@ def test_no_timestamp_is_lost_whatever_the_zones_of_writer_and_reader(value, gap
 )
 def test_no_date_is_lost(value, gap, op, unit, zone):
     columns = [
-        ("dt", "date", "to_date(base)"),
-        ("f7", "string", "date_format(CAST(base AS TIMESTAMP), 'yyyy-MM')"),
-        ("td", "date", f"TRUNC(CAST(base AS DATE), '{unit.upper()}')"),
-        ("tt", "timestamp", f"date_trunc('{unit}', base)"),
-        *PARTS[:3],
+        ("dt", "date", BASE),
+        ("f7", "string", date_format("yyyy-MM", to_timestamp())),
+        ("td", "date", trunc(unit.upper(), BASE)),
+        ("tt", "timestamp", date_trunc(unit, to_timestamp())),
+        *DATE_PARTS,
     ]
     rules = rules_for("date", *columns)
     assert len(rules) == 5
@@ -111,7 +119,7 @@ def test_no_date_is_lost(value, gap, op, unit, zone):
 @given(TEXTS, TEXTS, OPERATORS, st.integers(-6, 6), st.integers(-1, 7))
 @example("abc", "abc", "=", -4, 3)
 def test_no_string_is_lost(value, other, op, position, length):
-    rules = rules_for("string", ("sub", "string", f"SUBSTRING(base, {position}, {length})"), ("same", "string", "base"))
+    rules = rules_for("string", ("sub", "string", substring(position, length)), ("same", "string", BASE))
     assert len(rules) == 2
     row = {("base",): value, ("sub",): cut(value, position, length) or None, ("same",): value or None}
     leaves = [Comparison(op, Column(("base",)), Literal(other, "string")), StartsWith(Column(("base",)), other)]

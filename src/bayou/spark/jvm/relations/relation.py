@@ -305,8 +305,8 @@ def plan_of(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
 
 
-def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
-    """SQL conditions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
+def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
+    """Return SQL expressions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
 
     Args:
         spark: the session whose settings they are resolved under.
@@ -317,7 +317,7 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     # Under names of their own: columns that are selected as they are would be no projection.
-    named = [own_column(spark, text).alias(f"__bayou_condition_{number}") for number, text in enumerate(texts)]
+    named = [own_column(spark, text).alias(f"__bayou_expression_{number}") for number, text in enumerate(texts)]
     plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
     return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
 
