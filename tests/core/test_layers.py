@@ -42,7 +42,7 @@ SEPARATE = {
 STANDARD_LIBRARY_ONLY = {"errors", "version", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
-DEPENDENCIES = {"pyarrow", "sqlglot"}
+DEPENDENCIES = {"pyarrow"}
 OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
 
 JVM_ROOM = ("spark", "jvm")

@@ -88,7 +88,7 @@ def test_a_read_is_given_up_when_it_fails_twice_on_the_same_file(store):
 
 def test_a_rename_that_failed_and_can_take_place_no_more_has_lost_to_the_file_that_is_there(store, hdfs, folder):
     slow = HadoopStore(folder, Failing(store._files, "rename", afterwards=False))
-    slow._is_there = _first_not(slow._is_there)
+    slow._exists = _first_not(slow._exists)
     store.put(COMMIT, b"the winner's")
     assert not slow.put_if_absent(COMMIT, b"x")
     assert store.read(COMMIT) == b"the winner's"
@@ -264,9 +264,9 @@ def test_without_a_session_the_scheme_is_not_served(monkeypatch):
         open_hadoop_store(qualify("hdfs://nn/t"), {})
 
 
-def test_without_adapters_the_scheme_is_not_served(spark, folder, monkeypatch):
+def test_a_session_without_adapters_does_not_serve_the_scheme(spark, folder, monkeypatch):
     def missing(jvm):
-        raise SessionError("The Java adapters cannot be compiled on this session: no compiler")
+        raise SessionError("bayou's Java adapters cannot be compiled and loaded on this session: no compiler")
 
     monkeypatch.setattr(hadoop.Adapters, "of", missing)
     with pytest.raises(StorageError, match=r"'hdfs' is served by the Java adapters.*no compiler"):

@@ -16,10 +16,10 @@ from tests.support.tables.built import file_of
 
 import bayou
 from bayou.errors import DataFileNotFoundError, DeletionVectorError, StorageError, TableExistsError
-from bayou.protocol.actions.actions import AddFile, Protocol
+from bayou.protocol.actions import paths
+from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_file
-from bayou.spark.data_files.request import WriteRequest
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.scan.footers import read_footers
 from bayou.storage import open_store, qualify
@@ -127,8 +127,8 @@ def test_files_without_rows_are_deleted_again(spark, folder, hdfs):
 def test_files_of_a_lost_write_are_deleted(spark, folder, hdfs):
     bayou.write(spark.range(5).coalesce(1).selectExpr("id", "'a b' as p"), folder, partition_by=["p"])
     (path,) = bayou.open(folder).snapshot().files(columns=["path"])["path"].to_pylist()
-    gone = AddFile("p=a%20b/missing.parquet", {}, 1, 1, data_change=True)
-    delete_files(WriteRequest(folder, "append"), [AddFile(path, {}, 1, 1, data_change=True), gone])
+    with UncommittedFiles(folder, {}) as uncommitted:
+        uncommitted.add([paths.decode(path), "p=a b/missing.parquet"])
     assert hdfs.names(f"{folder}/p=a b") == []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replacement for delta-spark in programs and tests written for it: imports, session settings, package version, SQL.
+"""The replacement for delta-spark in programs written for it: imports, session settings, package version.
 
-What a table does is in `table` and `spark`; nothing here reads or writes one itself.
+The operations on tables are in `table` and `spark`; this package reads and writes none.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m bayou.as_delta program.py ...`: runs a program that was written for delta-spark, as `python program.py` would."""
+"""`python -m bayou.as_delta program.py ...`: run a program written for delta-spark as `python program.py` would."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayou import install_as_delta
 
 
 def main() -> None:
-    """Installs bayou as delta-spark, and runs the program that the first argument names (`-m` and a module work too)."""
+    """Install bayou as delta-spark and run the program that the first argument names (or `-m` and a module)."""
     arguments = sys.argv[1:]
     if not arguments or (arguments[0] == "-m" and len(arguments) == 1):
         raise SystemExit("usage: python -m bayou.as_delta (program.py | -m module) [argument ...]")

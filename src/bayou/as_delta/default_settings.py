@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What delta-spark's own settings are where nobody set them: it registers them with Spark, and `spark.conf.get` tells.
+"""The defaults of delta-spark's settings, which it registers with Spark so that `spark.conf.get` reports them.
 
-Source: the settings that delta-spark 4.4 registers. Those of its tests, and of its inner workings, are not here.
+Source: the settings that delta-spark 4.4 registers, without those for its tests and internals.
 """
 
 from __future__ import annotations
@@ -94,4 +94,4 @@ DEFAULTS: Final[dict[str, str | None]] = {
     **{f"spark.databricks.delta.{name}": value for name, value in _OTHERS.items()},
     "spark.databricks.io.skipping.stringPrefixLength": "32",
 }
-"""The value of each setting, by its whole name; None where it has none until somebody sets it."""
+"""The default of each setting by its full name; None if it has no default."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program set for delta-spark and Spark was not given: programs, and their tests, read it back.
+"""Remember the settings that a program made for delta-spark and that Spark does not get, so that it can read them back.
 
-It is noted on the builder and on the context; `spark.conf.get` and `SparkContext.getConf` look there first.
+They are noted on the builder and on the context; `spark.conf.get` and `SparkContext.getConf` look there first.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _of_launch: dict[str, str] = {}
 
 
 def note(owner: SparkContext | SparkSession.Builder, settings: Mapping[str, Any]) -> None:
-    """Notes on a context or a builder what it was given and is left out, by name."""
+    """Note on a context or a builder those of its settings that are left out, by name."""
     notes: dict[str, str] = owner.__dict__.setdefault(_NOTES, {})
     notes.update(_left_out(settings))
 
 
 def note_launch(settings: Mapping[str, Any]) -> None:
-    """Notes what the JVM was started with; it holds for each context in it."""
+    """Note the left-out settings that the JVM was started with. They hold for each context in it."""
     _of_launch.update(_left_out(settings))
 
 
 def pass_on(builder: SparkSession.Builder, context: SparkContext) -> None:
-    """Notes on a builder's context what the builder was given."""
+    """Copy a builder's notes to its context."""
     note(context, noted(builder))
 
 
 def noted(owner: SparkContext | SparkSession.Builder) -> dict[str, str]:
-    """What is noted on a context or a builder, by name."""
+    """Return the notes of a context or a builder, by name."""
     return dict(owner.__dict__.get(_NOTES, {}))
 
 
@@ -50,12 +50,12 @@ def _left_out(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_running() -> dict[str, str]:
-    running = SparkContext._active_spark_context  # noqa: SLF001  (PySpark's way to ask without making one)
+    running = SparkContext._active_spark_context  # noqa: SLF001  (PySpark's way to ask without creating one)
     return {**_of_launch, **({} if running is None else noted(running))}
 
 
 def get_given(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`spark.conf.get`: what the program set; where it set nothing and names no default, what delta-spark registers as one."""
+    """Wrap `spark.conf.get`: return the program's value; if it set none and passes no default, delta-spark's registered default."""
 
     def get(self: RuntimeConfig, key: str, *default: Any, **options: Any) -> Any:
         given = _of_running()
@@ -69,7 +69,7 @@ def get_given(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_given(original: Callable[..., None]) -> Callable[..., None]:
-    """`spark.conf.set`: a catalog of Delta's is noted, and not set."""
+    """Wrap `spark.conf.set`: note a catalog of Delta's instead of setting it."""
 
     def set_(self: RuntimeConfig, key: str, value: Any) -> None:
         running = SparkContext._active_spark_context  # noqa: SLF001  (as above)
@@ -83,7 +83,7 @@ def set_given(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def unset_given(original: Callable[..., None]) -> Callable[..., None]:
-    """`spark.conf.unset`: what was noted is forgotten."""
+    """Wrap `spark.conf.unset`: delete the note too."""
 
     def unset(self: RuntimeConfig, key: str) -> None:
         running = SparkContext._active_spark_context  # noqa: SLF001  (as above)
@@ -95,7 +95,7 @@ def unset_given(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def conf_given(original: Callable[..., SparkConf]) -> Callable[..., SparkConf]:
-    """`SparkContext.getConf`: with what the program set."""
+    """Wrap `SparkContext.getConf`: add the noted settings."""
 
     def get_conf(self: SparkContext) -> SparkConf:
         return original(self).setAll(list({**_of_launch, **noted(self)}.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bayou.install_as_delta`: bayou answers to the names of delta-spark in this process."""
+"""`bayou.install_as_delta`: make bayou answer to the names of delta-spark in this process."""
 
 from __future__ import annotations
 
@@ -27,17 +27,15 @@ _MODULES: Final = {
 
 
 def install_as_delta() -> None:
-    """Lets programs and tests that were written for delta-spark run unmodified in this process; again does nothing.
+    """Let programs and tests written for delta-spark run unmodified in this process. A second call changes nothing.
 
-    Afterwards `import delta` and its modules give bayou's classes, `importlib.metadata.version("delta-spark")` answers with
-    the version that bayou stands for, and every classic Spark session is an enabled one: builders, configurations,
-    `PYSPARK_SUBMIT_ARGS` and `spark-defaults.conf` may name Delta's extension, catalog, packages and JARs, which are left
-    out. A session that runs already is enabled.
-
-    A delta-spark that is installed is not touched, and not used in this process.
+    Afterwards `import delta` and its modules provide bayou's classes, and `importlib.metadata.version("delta-spark")` returns the
+    version that bayou replaces. Every classic Spark session is enabled, one that already runs included. Builders,
+    configurations, `PYSPARK_SUBMIT_ARGS` and `spark-defaults.conf` may name Delta's extension, catalog, packages and JARs,
+    which are left out. An installed delta-spark is neither changed nor used in this process.
 
     Raises:
-        SessionError: delta-spark, or another module of the name `delta`, is imported already.
+        SessionError: delta-spark, or another module named `delta`, is already imported.
     """
     found = sys.modules.get("delta")
     if found is not None and found is not delta:

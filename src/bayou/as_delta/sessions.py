@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PySpark's sessions made so that programs written for delta-spark find `delta` on each of them.
+"""Wrap PySpark's sessions so that programs written for delta-spark find `delta` on each of them.
 
-Some methods of PySpark are wrapped, once, and only by `install_as_delta`: a context and how it starts a JVM, a builder, a
-session that is made, and how settings are read. A program may therefore name Delta's classes and packages
-anywhere, and finds them where it put them.
+`install_as_delta` wraps these methods of PySpark once: starting a context and its JVM, builders, creating sessions, and
+reading settings. A program may therefore name Delta's classes and packages anywhere, and reads them back from there.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _enabling = threading.local()
 
 
 def wrap_pyspark() -> None:
-    """Wraps PySpark's methods; a second call changes nothing."""
+    """Wrap PySpark's methods, each at most once."""
     _wrap(SparkContext, "__init__", _clean_configuration)
     _wrap(SparkContext, "_ensure_initialized", _clean_launch)
     _wrap(SparkSession, "__init__", _enable_made)
@@ -48,7 +47,7 @@ def wrap_pyspark() -> None:
 
 
 def enable_running() -> None:
-    """Enables the session that runs already, where one does."""
+    """Enable the running session, if there is one."""
     if Jvm.running() is not None:
         running = SparkSession.getActiveSession()
         if running is not None:
@@ -56,12 +55,12 @@ def enable_running() -> None:
 
 
 def options_of(builder: SparkSession.Builder) -> dict[str, Any]:
-    """The options that a builder was given."""
-    return dict(builder._options)  # noqa: SLF001  (PySpark gives them out nowhere)
+    """Return the options of a builder."""
+    return dict(builder._options)  # noqa: SLF001  (PySpark has no public way)
 
 
 def set_options(builder: SparkSession.Builder, options: dict[str, Any]) -> None:
-    """Gives a builder these options instead of its own."""
+    """Replace the options of a builder."""
     builder._options.clear()  # noqa: SLF001
     builder._options.update(options)  # noqa: SLF001
 
@@ -77,7 +76,7 @@ def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[.
 
 
 def _clean_configuration(original: Callable[..., None]) -> Callable[..., None]:
-    """`SparkContext(conf=...)`: the configuration without Delta's own settings."""
+    """Wrap `SparkContext(conf=...)`: pass the configuration without Delta's own settings."""
 
     def init(self: SparkContext, *arguments: Any, **options: Any) -> None:
         for each in (*arguments, *options.values()):
@@ -99,7 +98,7 @@ def _clean(given: SparkConf) -> SparkConf:
 
 
 def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
-    """The start of the JVM: no package of Delta's from the environment or from `spark-defaults.conf`."""
+    """Wrap the start of the JVM: load none of Delta's packages from the environment or from `spark-defaults.conf`."""
 
     def ensure_initialized(cls: type[SparkContext], *arguments: Any, **options: Any) -> None:
         if cls._gateway:
@@ -122,7 +121,7 @@ def _clean_environment() -> Iterator[None]:
     given = os.environ.get(_SUBMIT_ARGUMENTS)
     text = submit_arguments(given or "pyspark-shell")
     for name, value in overrides(_defaults()).items():
-        # What stands in the arguments, or in the builder, has the last word over the file by itself.
+        # Put it first: the arguments and the builder take precedence over the file.
         text = f"--conf {shlex.quote(f'{name}={value}')} {text}"
     os.environ[_SUBMIT_ARGUMENTS] = text
     try:
@@ -144,7 +143,7 @@ def _defaults() -> list[str]:
 
 
 def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., SparkSession]:
-    """`SparkSession.builder.getOrCreate()`: without Delta's own options, and enabled."""
+    """Wrap `SparkSession.builder.getOrCreate()`: leave out Delta's options, and enable the session."""
 
     def get_or_create(self: SparkSession.Builder) -> SparkSession:
         note(self, options_of(self))
@@ -159,7 +158,7 @@ def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., Spark
 
 
 def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
-    """Sessions that no builder makes: `SparkSession(context)`, `newSession()`, those of a streaming batch."""
+    """Wrap the sessions that no builder makes: `SparkSession(context)`, `newSession()`, those of a streaming batch."""
 
     def init(self: SparkSession, *arguments: Any, **options: Any) -> None:
         original(self, *arguments, **options)
@@ -169,7 +168,7 @@ def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _enable(spark: Any) -> None:
-    """Enables a session; one of Spark Connect stays as it is, and so do those that enabling makes of its own."""
+    """Enable a session. Skip those of Spark Connect, and those that enabling itself creates."""
     if isinstance(spark, SparkSession) and not getattr(_enabling, "now", False):
         _enabling.now = True
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Spark settings name what delta-spark's JARs bring, and the same settings without it.
+"""Recognise the Spark settings that name delta-spark's JARs, and remove those names.
 
-A setting that lists several things keeps the others; one that is left with nothing goes.
+A setting that lists several things keeps the others; one whose list becomes empty is removed.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ JARS: Final = "spark.jars"
 EXTENSIONS: Final = "spark.sql.extensions"
 CATALOGS: Final = "spark.sql.catalog."
 
-# Those of the open JARs, wherever Spark's own packages are, and those of Databricks' runtime.
+# Classes of the open JARs, wherever Spark's own packages are, and of Databricks' runtime.
 _CLASS: Final = re.compile(r"(io\.delta|(\w+\.)+sql\.(delta|transaction\.tahoe))\.[\w.$]+")
 _JAR: Final = re.compile(r"delta-(core|spark|storage|contribs|connect|kernel|iceberg|hudi|sharing|standalone)[-_][^/]*\.jar")
 _ARGUMENTS: Final = {"--packages": PACKAGES, "--jars": JARS}
 
 
 def is_package(coordinates: str) -> bool:
-    """Whether Maven coordinates are of a package of Delta Lake."""
+    """Whether Maven coordinates name a package of Delta Lake."""
     return coordinates.strip().startswith("io.delta:")
 
 
 def is_class(name: str) -> bool:
-    """Whether a class is one of delta-spark's JARs."""
+    """Whether a class is from one of delta-spark's JARs."""
     return _CLASS.fullmatch(name.strip()) is not None
 
 
@@ -43,7 +43,7 @@ _LISTS: Final[dict[str, Callable[[str], bool]]] = {PACKAGES: is_package, JARS: i
 
 
 def kept_value(name: str, value: Any) -> Any:
-    """A setting's value without what is delta-spark's; None where nothing is left. Other settings stay as they are."""
+    """Return a setting's value without delta-spark's parts; None if nothing remains. Other settings keep their value."""
     if not isinstance(value, str):
         return value
     if name.startswith(CATALOGS) and is_class(value):
@@ -56,13 +56,13 @@ def kept_value(name: str, value: Any) -> Any:
 
 
 def without_delta(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings without what stock Spark does not have: Delta's extension, catalogs, packages and JARs."""
+    """Return settings without what stock Spark lacks: Delta's extension, catalogs, packages and JARs."""
     kept = {name: (value, kept_value(name, value)) for name, value in settings.items()}
     return {name: after for name, (before, after) in kept.items() if after is not None or before is None}
 
 
 def submit_arguments(text: str) -> str:
-    """The arguments of `spark-submit`, as in `PYSPARK_SUBMIT_ARGS`, without what is delta-spark's."""
+    """Return the arguments of `spark-submit`, as in `PYSPARK_SUBMIT_ARGS`, without delta-spark's parts."""
     words = shlex.split(text)
     kept: list[str] = []
     at = 0
@@ -93,7 +93,7 @@ def _argument(name: str, value: str) -> str | None:
 
 
 def overrides(lines: Iterable[str]) -> dict[str, str]:
-    """What has to be given to `spark-submit` so that a `spark-defaults.conf` brings no package and no JAR of Delta Lake.
+    """Return the settings for `spark-submit` that remove packages and JARs of Delta Lake from a `spark-defaults.conf`.
 
     Args:
         lines: the lines of the file: a name, blanks, `=` or `:`, and a value.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which delta-spark bayou stands for, and the entry that `importlib.metadata` finds for it."""
+"""The version of delta-spark that bayou replaces, and its entry for `importlib.metadata`."""
 
 from __future__ import annotations
 
@@ -16,28 +16,20 @@ _METADATA: Final = {
     "3": ("delta-spark", ("pyspark<3.6.0,>=3.5.3", "importlib_metadata>=1.0.0")),
     "4": ("delta_spark", ("pyspark<=4.2.0,>=4.0.1", "importlib_metadata<=8.7.1,>=1.0.0")),
 }
-"""Its name, as it spells it, and what it requires, by the first number of its version."""
+"""Its name as the package spells it, and its requirements, by the first number of its version."""
 _NEWEST: Final = "4.4.0"
-"""What bayou is compared with; it runs on Spark 4.0 to 4.2, and none runs on a later one."""
+"""The version that bayou is compared with, on Spark 4.0 to 4.2. No delta-spark runs on a later Spark."""
 _OF_SPARK_3: Final = "3.3.2"
-"""Of the last line that runs on Spark 3.5."""
+"""The last version that runs on Spark 3.5."""
 
 
 def delta_spark_version(spark_version: str) -> str:
-    """The version of delta-spark that a program on a Spark would have, as far as bayou stands for it.
-
-    Args:
-        spark_version: PySpark's version, such as `4.0.1`.
-    """
+    """Return the version of delta-spark that bayou replaces on a version of PySpark, such as `4.0.1`."""
     return _OF_SPARK_3 if spark_version.startswith("3.") else _NEWEST
 
 
 def artifact(spark_version: str) -> str:
-    """The name of delta-spark's JAR for a Spark, as its `configure_spark_with_delta_pip` spells it.
-
-    Args:
-        spark_version: PySpark's version, such as `4.0.1`.
-    """
+    """Return the name of delta-spark's JAR for a version of PySpark, as `configure_spark_with_delta_pip` spells it."""
     if spark_version.startswith("3."):
         return "delta-spark_2.12"
     return f"delta-spark_{'.'.join(spark_version.split('.')[:2])}_2.13"
@@ -50,7 +42,7 @@ class StandInDistribution(Distribution):
         self._version = version
 
     def read_text(self, filename: str) -> str | None:
-        """The text of a metadata file; there is `METADATA` only."""
+        """Return the content of a metadata file; None unless it is `METADATA`."""
         if filename != "METADATA":
             return None
         name, requirements = _METADATA[self._version.partition(".")[0]]
@@ -59,11 +51,7 @@ class StandInDistribution(Distribution):
         return "".join(f"{field}: {value}\n" for field, value in fields)
 
     def locate_file(self, path: Any) -> Path:
-        """There are no files.
-
-        Raises:
-            FileNotFoundError: always.
-        """
+        """Raise FileNotFoundError: the entry has no files."""
         raise FileNotFoundError(f"{path}: bayou stands for delta-spark, and has none of its files")
 
 
@@ -74,10 +62,10 @@ class StandInFinder(DistributionFinder):
         self._version = version
 
     def find_spec(self, *_: Any) -> None:
-        """Modules are others' to find."""
+        """Find no module."""
 
     def find_distributions(self, context: DistributionFinder.Context = DistributionFinder.Context()) -> Iterable[Distribution]:  # noqa: B008
-        """The entry of delta-spark, where it or everything is asked for."""
+        """Yield the entry of delta-spark if the context asks for it or for everything."""
         asked = getattr(context, "name", None)
         if asked is None or re.sub(r"[-_.]+", "-", asked).lower() == _NAME:
             yield StandInDistribution(self._version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of `bayou`, on click."""
+"""The commands of `bayou`, defined with click."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(arguments: Sequence[str] | None) -> int:
 
 
 class _Commands(click.Group):
-    """Commands of which a closed pipe and Ctrl-C leave no text. click would print an empty line after Ctrl-C."""
+    """A group of commands that prints nothing after a closed pipe or Ctrl-C. click would print an empty line after Ctrl-C."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -255,7 +255,7 @@ def _latest_readable(delta_log: DeltaLog) -> Snapshot:
 def _open(
     table: str, version: int | None, timestamp: str | None, *, latest: Callable[[DeltaLog], Snapshot] = lambda log: log.update()
 ) -> tuple[DeltaLog, Snapshot]:
-    """The table's log and the snapshot asked for; where nothing is called `path@v12` literally, that is version 12."""
+    """Return a table's log and the requested snapshot. `path@v12` is version 12, unless a folder has that name."""
     delta_log = open_table(table)
     try:
         return delta_log, latest(delta_log) if version is None and timestamp is None else delta_log.snapshot(version, timestamp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log says about a table, under the names that DESCRIBE HISTORY and DESCRIBE DETAIL use."""
+"""Facts about a table from its log, with the column names of DESCRIBE HISTORY and DESCRIBE DETAIL."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _HISTORY = {
 
 
 def of_commit(entry: HistoryEntry) -> dict[str, Any]:
-    """One row of the history."""
+    """Return a commit as a row of the history."""
     told = {name: getattr(entry, attribute) for name, attribute in _HISTORY.items()}
     return {"version": entry.version, "timestamp": utc(entry.timestamp), **told}
 
 
 def of_table(snapshot: Snapshot, committed_at: int) -> dict[str, Any]:
-    """The one row of the detail.
+    """Return the row of the detail.
 
     Args:
         snapshot: the table.
@@ -76,7 +76,7 @@ def of_table(snapshot: Snapshot, committed_at: int) -> dict[str, Any]:
 
 
 def of_files(snapshot: Snapshot, limit: int | None) -> Iterator[dict[str, Any]]:
-    """The live files as `add` actions, one at a time; a batch of them is in memory."""
+    """Yield the live files as `add` actions. At most one batch of them is in memory."""
     table = snapshot.files(columns=FILE_COLUMNS)
     if limit is not None:
         table = table.slice(0, min(limit, table.num_rows))
@@ -96,7 +96,7 @@ def _file(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _parsed(text: str | None) -> Any:
-    """Statistics as JSON; what another writer wrote wrong is shown as it is."""
+    """Parse statistics as JSON. Return invalid JSON as it is."""
     try:
         return None if text is None else exact_json.loads(text)
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def _parsed(text: str | None) -> Any:
 
 
 def of_columns(schema: StructType, partition_columns: tuple[str, ...]) -> Iterator[tuple[str, str, str, str]]:
-    """Name, type, nullability and remarks of each column; the fields of a struct follow it, dotted."""
+    """Yield name, type, nullability and remarks of each column. Fields of a struct follow it with dotted names."""
     partitioned = set(partition_columns)
     for field in schema.fields:
         yield from _column((), field, "partition column" if field.name in partitioned else "")
@@ -122,7 +122,7 @@ def _column(parent: tuple[str, ...], field: StructField, remark: str) -> Iterato
 
 
 def simple_type(kind: DataType) -> str:
-    """A type as Spark's `simpleString` spells it, for example array<struct<a:long>>."""
+    """Return a type in the format of Spark's `simpleString`, for example array<struct<a:long>>."""
     match kind:
         case StructType(fields):
             return f"struct<{','.join(f'{field.name}:{simple_type(field.type)}' for field in fields)}>"

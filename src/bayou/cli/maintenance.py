@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that maintain a table. One that deletes files or commits prints what it would do, and does it with `--yes` only."""
+"""The commands that maintain a table. Commands that delete files or commit only print their plan without `--yes`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How results are printed: tables in color on a terminal, plain aligned columns in a pipe, JSON on request.
+"""Print results: tables in color on a terminal, plain aligned columns in a pipe, JSON on request.
 
-What a table holds is untrusted: text goes out with its control characters escaped, so that no name in a log can move
-the cursor, change colors, or pretend to be a further row.
+The content of a table is untrusted. Control characters are escaped, so that no name in a log can move the cursor, change colors,
+or look like another row.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Column:
 
     Attributes:
         title: its header.
-        is_number: numbers stand on the right.
-        style: the color that it has on a terminal.
-        wraps: whether a terminal that is too narrow breaks its text into lines.
-        on_terminal: how a value is spelled for a reader on a terminal; in a pipe it goes out as it is.
+        is_number: whether to align it to the right.
+        style: its color on a terminal.
+        wraps: whether to wrap it on a narrow terminal.
+        on_terminal: formats a value for a terminal. A pipe gets the value itself.
     """
 
     title: str
@@ -62,8 +62,8 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, tota
 
     Args:
         columns: the headers.
-        rows: the cells; None is an empty one.
-        total: the number of rows, where the caller knows it, for the note on a terminal.
+        rows: the cells; None for an empty cell.
+        total: the number of rows if known, for the note on a terminal.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
@@ -73,7 +73,7 @@ def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, tota
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Print names and values, one pair a line; a list takes a line for each element."""
+    """Print one name and value per line. A list gets one line per element."""
     rows: list[tuple[str, Any]] = []
     for name, value in facts.items():
         if isinstance(value, dict):
@@ -86,18 +86,18 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document on one line, in ASCII: no character of it can drive a terminal."""
+    """Print one JSON document on one line, in ASCII, so that no character can control a terminal."""
     sys.stdout.write(exact_json.dumps(document, separators=(", ", ": ")))
     sys.stdout.write("\n")
 
 
 def escape(text: str) -> str:
-    """The text with its control characters spelled out."""
+    """Return the string with control characters escaped."""
     return text.translate(_ESCAPED)
 
 
 def utc(timestamp_ms: int | None) -> str | None:
-    """Milliseconds since the epoch as ISO 8601 in UTC; None stays None. The time is whole, so that `--timestamp` accepts it."""
+    """Return milliseconds since the epoch as ISO 8601 in UTC, in a format that `--timestamp` accepts. None stays None."""
     if timestamp_ms is None:
         return None
     micros = timestamp_ms * MICROS_PER_MILLISECOND
@@ -107,12 +107,12 @@ def utc(timestamp_ms: int | None) -> str | None:
 
 
 def plain_time(text: str | None) -> str | None:
-    """A time as `utc` spells it, for a reader on a terminal. `--timestamp` accepts it as it is shown."""
+    """Return a time of `utc` in a shorter format for terminals, which `--timestamp` also accepts."""
     return text and text.replace("T", " ").removesuffix("Z")
 
 
 def size(size_bytes: int | None) -> str | None:
-    """A number of bytes, for a reader on a terminal: 12.3 MiB."""
+    """Return a number of bytes in a format for terminals, such as 12.3 MiB."""
     if size_bytes is None:
         return None
     amount = float(size_bytes)
@@ -124,14 +124,14 @@ def size(size_bytes: int | None) -> str | None:
 
 
 def pairs(values: Mapping[str, Any] | None) -> str | None:
-    """A small map on one line: mode=Append, partitionBy=[]."""
+    """Return a small map on one line, such as mode=Append, partitionBy=[]."""
     if not values:
         return None
     return ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
 
 
 def _cells(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, is_terminal: bool) -> Iterator[list[str]]:
-    """The text of each cell; in a pipe an absent value is a dash, so that every line has every column."""
+    """Return the string of each cell. In a pipe an absent value is a dash, so that every line has every column."""
     for row in rows:
         spelled = (
             column.on_terminal(value) if column.on_terminal and is_terminal else value
@@ -163,7 +163,7 @@ def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[lis
 
 
 def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
-    """The width that a table needs so that it loses nothing."""
+    """Return the width that a table needs to be printed in full."""
     cells = zip([column.title for column in columns], *rows, strict=True)
     longest = [max(map(cell_len, each)) for each in cells]
     kept = (min(each, _NARROWEST) if column.wraps else each for each, column in zip(longest, columns, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command shares with its process: the standard streams, any of which may be closed, and Ctrl-C."""
+"""Standard streams, any of which may be closed, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERRUPTED: Final = 130
-"""The exit code after Ctrl-C, as shells give it: 128 and the number of the signal."""
+"""The exit code after Ctrl-C, as in shells: 128 plus the number of the signal."""
 
 
 def exits_when_interrupted() -> None:
-    """Let Ctrl-C end the process at once, without a trace, wherever it is: in an import, in a C library, at exit.
+    """Let Ctrl-C end the process immediately and without a trace, also in an import, in a C library or at exit.
 
-    The command only reads, so that nothing has to be undone. A process that ignores the signal goes on ignoring it.
+    The command only reads, so nothing has to be rolled back. A process that ignores the signal keeps ignoring it.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -29,16 +29,16 @@ def exits_when_interrupted() -> None:
 
 @contextlib.contextmanager
 def open_streams() -> Iterator[bool]:
-    """Standard streams that can be written to, also if the process began without them.
+    """Open standard streams that the process was started without.
 
     Returns:
-        Whether somebody can see what is written to standard output.
+        Whether standard output leads anywhere.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # Otherwise the next file that is opened gets the number, and whoever writes to it destroys that file.
+            # Otherwise the next file that is opened gets the number, and writes to standard output destroy that file.
             os.open(os.devnull, os.O_RDWR)
     has_output = sys.stdout is not None
     with contextlib.ExitStack() as undo:
@@ -51,10 +51,10 @@ def open_streams() -> Iterator[bool]:
 
 
 def flushed(stream: TextIO) -> bool:
-    """Write out what a stream holds back.
+    """Flush a stream.
 
     Returns:
-        Whether that was possible. Otherwise the stream leads nowhere from then on: the interpreter flushes it once more at exit.
+        Whether that was possible. Otherwise the stream is redirected to nowhere, because the interpreter flushes it again at exit.
     """
     try:
         stream.flush()

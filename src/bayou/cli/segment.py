@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of the log a snapshot is made of."""
+"""The log segment of a snapshot: the log files that it was built from."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """One file of the segment.
+    """A file of a log segment.
 
     Attributes:
-        kind: what it is: a checkpoint, a part or a sidecar of one, a compacted file, a commit, a checksum.
-        versions: the version that it is of, or the first and last one of a compacted file.
-        size: in bytes; None where the store does not say.
-        modification_time: in ms since the epoch; None where the listing did not show the file.
+        kind: checkpoint, checkpoint part, sidecar, compacted file, commit or checksum.
+        versions: its version, or the first and last version of a compacted file.
+        size: in bytes; None if the store does not report it.
+        modification_time: in ms since the epoch; None if the file was not listed.
         path: relative to the table.
     """
 
@@ -38,17 +38,17 @@ class SegmentFile:
     path: str
 
     def to_row(self) -> tuple[str, str, int | None, str | None, str]:
-        """The cells of a printed row."""
+        """Return the cells of a printed row."""
         return self.kind, self.versions, self.size, utc(self.modification_time), self.path
 
     def to_json(self) -> dict[str, Any]:
-        """The file as JSON."""
+        """Return the file as JSON."""
         names = ("kind", "versions", "size", "modificationTime", "path")
         return dict(zip(names, self.to_row(), strict=True))
 
 
 def files(snapshot: Snapshot, store: LogStore) -> Iterator[SegmentFile]:
-    """The files of the segment: the checkpoint, what it names, the commits; then the checksum."""
+    """Return the files of a segment: the checkpoint, its sidecars, the commits, the checksum."""
     segment = snapshot.segment
     if segment.checkpoint:
         yield from map(_listed, segment.checkpoint.files)
@@ -62,9 +62,9 @@ def files(snapshot: Snapshot, store: LogStore) -> Iterator[SegmentFile]:
 
 
 def last_checkpoint(store: LogStore) -> Any:
-    """What `_last_checkpoint` says: its JSON, its text where it is not JSON, None where there is no such file.
+    """Return the content of `_last_checkpoint`: its JSON, its text if it is not JSON, or None if it does not exist.
 
-    It is a hint, so that the command goes on where it cannot be read; then the result is the reason, as text.
+    The file is only a hint. If it cannot be read, the result is the reason, as a string.
     """
     try:
         text = store.read(LAST_CHECKPOINT).decode(errors="replace")
@@ -79,7 +79,7 @@ def last_checkpoint(store: LogStore) -> Any:
 
 
 def summary(snapshot: Snapshot, hint: Any) -> dict[str, Any]:
-    """The version, where replay starts, and what `_last_checkpoint` said about that."""
+    """Return the version, the version at which replay starts, and the content of `_last_checkpoint`."""
     checkpoint = snapshot.segment.checkpoint
     return {
         "version": snapshot.version,

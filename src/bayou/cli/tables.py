@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table that a command is about, and the storage options that it is reached with."""
+"""The TABLE argument and the storage options of a command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPTIONS: Final = "bayou.storage_options"
 
 
 def table_argument(command: C) -> C:
-    """The argument TABLE, and the option `--storage-option`, which `open_table` obeys."""
+    """Add the argument TABLE and the option `--storage-option`, which `open_table` uses."""
     option = click.option(
         "--storage-option",
         multiple=True,
@@ -29,21 +29,21 @@ def table_argument(command: C) -> C:
 
 
 def open_table(path: str) -> DeltaLog:
-    """The log of a table, with the storage options of the running command."""
+    """Open a table with the storage options of the running command."""
     return open_log(path, storage_options())
 
 
 def storage_options() -> Mapping[str, str]:
-    """The storage options of the running command."""
+    """Return the storage options of the running command."""
     found: Mapping[str, str] = click.get_current_context().meta.get(_OPTIONS, {})
     return found
 
 
 def pair(text: str, option: str) -> tuple[str, str]:
-    """A key and its value.
+    """Split KEY=VALUE.
 
     Raises:
-        click.BadParameter: the text is not KEY=VALUE. It is not repeated: it may be a secret.
+        click.BadParameter: the argument is not KEY=VALUE. The error does not repeat it, because it may be a secret.
     """
     key, separator, value = text.partition("=")
     if not (separator and key):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the log answers without reading a data file: counts, least and greatest values, how many files a LIMIT needs.
+"""Answers from the log without reading a data file: counts, minima and maxima, the files that a LIMIT needs.
 
-Each function answers only where the answer is exact, and says None otherwise.
+Each function answers only if the answer is exact, and otherwise returns None.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ Extreme: TypeAlias = Literal["min", "max"]
 
 
 def count_from_log(num_records: pa.Array, deleted: pa.Array) -> int | None:
-    """The live rows of some files, or None where a file does not say how many it has.
+    """Return the number of live rows of some files; None if the row count of a file is unknown.
 
-    Args:
-        num_records: the rows of each file, deleted ones included; null where not known.
-        deleted: the cardinality of each file's deletion vector; null where there is none.
+    `num_records` includes deleted rows; `deleted` is the cardinality of each file's deletion vector, null if there is none.
     """
     live = _live_rows(num_records, deleted)
     if live.null_count:
@@ -46,20 +44,19 @@ def min_max_from_log(
     partitions: Mapping[Path, pa.Array],
     deleted: pa.Array,
 ) -> pa.Scalar | None:
-    """The least or the greatest value of a column over all live rows, or None where the log does not prove it.
+    """Return the minimum or maximum of a column over all live rows; None if the log does not prove it.
 
-    Partition columns: a value counts where its file has a live row. Other columns: integers and dates, where every
-    bound is tight, no row is deleted, and each file has a bound or only NULLs; bounds of strings, timestamps and
-    decimals can be cut or rounded. Floats are left to the scan, which knows about NaN, and so are dates that Python
-    cannot hold.
+    Partition columns: a value counts if its file has a live row. Other columns: integers and dates, if every bound is tight, no row
+    is deleted, and each file has a bound or only NULLs; bounds of strings, timestamps and decimals can be truncated or rounded.
+    Floats are left to the scan, which handles NaN, and so are dates that Python cannot hold.
 
     Args:
         data_type: its primitive type, as in the schema's JSON.
-        statistics: of all the files, with the column where it is no partition column.
-        deleted: the cardinality of each file's deletion vector; null or zero where there is none.
+        statistics: of all the files, with the column if it is not a partition column.
+        deleted: the cardinality of each file's deletion vector; null or zero if there is none.
 
     Returns:
-        A scalar of the type that Spark exchanges with Arrow, null where no row has a value.
+        A scalar of the type that Spark exchanges with Arrow, null if no row has a value.
     """
     values = partitions.get(path)
     if values is not None:
@@ -73,13 +70,10 @@ def min_max_from_log(
 
 
 def take_until(num_records: pa.Array, deleted: pa.Array, limit: int) -> pa.Array | None:
-    """The positions of as many files as hold `limit` live rows, or None where the log does not find so many.
+    """Return the positions of as many files as hold `limit` live rows; None if the log does not prove so many.
 
-    Files in their order, without those that are empty or do not say how many rows they have.
-
-    Args:
-        num_records: the rows of each file, deleted ones included; null where not known.
-        deleted: the cardinality of each file's deletion vector; null or zero where there is none.
+    The files keep their order. Empty files and files with an unknown row count are skipped. The arguments are as in
+    `count_from_log`.
     """
     live = pc.fill_null(_live_rows(num_records, deleted), 0)
     positions = pc.indices_nonzero(live)
@@ -108,14 +102,14 @@ def _proved_bounds(which: Extreme, path: Path, statistics: FileStatistics, delet
         pc.and_kleene(statistics.tight_bounds, has_all_rows),
         pc.or_kleene(pc.invert(has_values), pc.is_valid(bounds)),
     )
-    # A count that is not known leaves `has_values` null.
+    # An unknown count leaves `has_values` null.
     if has_values.null_count or pc.all(is_proved, skip_nulls=False, min_count=0).as_py() is not True:
         return None
     return bounds.filter(has_values)
 
 
 def _live_rows(num_records: pa.Array, deleted: pa.Array) -> pa.Array:
-    """Null where the rows are not known, or fewer than the deleted ones."""
+    """Return the live rows of each file; null if unknown, or if fewer rows are stated than deleted."""
     live = pc.subtract(num_records, pc.fill_null(deleted.cast(pa.int64()), 0))
     return pc.if_else(pc.greater_equal(live, 0), live, None)
 

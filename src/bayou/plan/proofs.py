@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files the log proves a predicate true for in every row, so that they can go without being read.
+"""Which files the log proves a predicate true for in every row, so that they can be removed without being read.
 
-More is asked than for skipping: a wrong answer loses rows. Bounds have to be tight, the rows counted, and no NULL may be where
-it would make the predicate NULL. Whether a row may make it false, the same bounds tell that skipping looks at, which know
-about NaN beyond a maximum, cut strings, cut timestamps and rounded decimals.
+This needs more than skipping: a wrong answer loses rows. Bounds must be tight, the rows counted, and no NULL may make the predicate
+NULL. Whether a row may make it false is decided by the bounds of data skipping, which handle NaN beyond a maximum, truncated
+strings and timestamps, and rounded decimals.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
-    """One bool for each file: true only where the predicate is true for every row of the file."""
+    """Return one bool per file: true only if the predicate is true for every row of the file."""
     size = len(statistics.num_records)
     try:
         if _may_be_null_anyway(predicate):
@@ -42,7 +42,7 @@ def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Par
 
 
 def _may_be_null_anyway(predicate: Predicate) -> bool:
-    """Whether the predicate can be NULL for a row without any NULL in it: a constant in it is NULL, or nobody knows."""
+    """Return whether the predicate can be NULL for a row without NULLs: a constant in it is NULL, or a part is unknown."""
     match predicate:
         case And(children) | Or(children):
             return any(map(_may_be_null_anyway, children))
@@ -59,7 +59,7 @@ def _may_be_null_anyway(predicate: Predicate) -> bool:
 
 
 def _null_makes_null(predicate: Predicate) -> Iterator[Path]:
-    """The columns whose NULL makes a part of the predicate NULL."""
+    """Yield the columns whose NULL makes a part of the predicate NULL."""
     match predicate:
         case And(children) | Or(children):
             for child in children:

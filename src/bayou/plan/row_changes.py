@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a change of rows is going to do, and what it did, as values that can be printed."""
+"""What a row change will do, and what it did, as printable values."""
 
 from __future__ import annotations
 
@@ -27,24 +27,14 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FileTotals:
-    """Some files.
-
-    Attributes:
-        files: how many.
-        size_bytes: their size together.
-    """
+    """The number of some files, and their total size."""
 
     files: int = 0
     size_bytes: int = 0
 
     @classmethod
     def of(cls, sizes: pa.ChunkedArray, chosen: pa.Array | None = None) -> Self:
-        """The files of a table, or those of them that are chosen.
-
-        Args:
-            sizes: the sizes of all files, in bytes.
-            chosen: their positions, or one bool for each file; None for all.
-        """
+        """Return the totals of a table's files, or of some of them, by positions or one bool per file."""
         found = sizes
         if chosen is not None:
             found = sizes.filter(chosen) if pa.types.is_boolean(chosen.type) else sizes.take(chosen)
@@ -52,28 +42,25 @@ class FileTotals:
 
 
 class FileOutcome(Enum):
-    """What a plan has in mind for a file."""
+    """What a plan does with a file."""
 
     PRUNED_BY_PARTITION = "pruned by partition"
     PRUNED_BY_STATISTICS = "pruned by statistics"
     DELETED_UNREAD = "deleted unread"
     READ = "read"
-    """Rows are looked for in it, and it stays as it is, with a deletion vector maybe."""
+    """The file is searched for rows and stays, possibly with a deletion vector."""
     MAY_BE_REWRITTEN = "may be rewritten"
-    """Rows are looked for in it, and where it has some its other rows are copied."""
+    """The file is searched for rows; if it has some, its other rows are copied."""
 
 
 def files_by_outcome(files: pa.Table, *, in_partitions: pa.Array, to_read: pa.Array, unread: pa.Array, rewrites: bool) -> pa.Table:
-    """The files of a table with what becomes of them: the columns `path`, `outcome`, a value of `FileOutcome`, and `size`.
-
-    Shape: one row for each file, in the order that they come in.
-    Units: size in bytes.
+    """Return the files of a table with the columns `path`, `outcome`, a value of `FileOutcome`, and `size` in bytes.
 
     Args:
-        in_partitions: the positions of those whose partition values do not rule them out.
-        to_read: the positions of those that are read.
-        unread: the positions of those that are deleted unread.
-        rewrites: whether files are written again.
+        in_partitions: the positions of files that their partition values do not exclude.
+        to_read: the positions of files that are read.
+        unread: the positions of files that are deleted unread.
+        rewrites: whether files are rewritten.
     """
     read = FileOutcome.MAY_BE_REWRITTEN if rewrites else FileOutcome.READ
     numbers = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), files.num_rows)), 1)
@@ -90,22 +77,18 @@ def _no_files() -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class RowChangePlan:
-    """Which files a DELETE, an UPDATE or a MERGE reads, which it passes over and why, and which it may rewrite.
+    """The files that a DELETE, UPDATE or MERGE reads, prunes, and may rewrite.
 
     Attributes:
-        operation: DELETE, UPDATE or MERGE.
-        table: the table's URI.
-        version: the version that the plan was made for.
-        condition: which rows it changes, as SQL; None for all.
-        way: how.
+        condition: the condition of the changed rows in SQL; None for all rows.
         total: the files of the table.
-        pruned_by_partition: the files whose partition values tell that no row of theirs is meant.
-        pruned_by_statistics: the files whose statistics tell it.
-        wholly_matched: the files of which every row is deleted, as the log tells; they are not read.
-        to_read: the files in which the rows are looked for.
-        may_rewrite: the files of which rows that stay may have to be copied; none where deletion vectors are used.
-        files: lists the files when it is called: `path`, as the log has it, `outcome` and `size` (see `files_by_outcome`).
-            There are none where the operation was done before.
+        pruned_by_partition: the files that their partition values exclude.
+        pruned_by_statistics: the files that their statistics exclude.
+        wholly_matched: the files in which the log proves every row deleted; they are not read.
+        to_read: the files that are searched for rows.
+        may_rewrite: the files whose remaining rows may have to be copied; none with deletion vectors.
+        files: returns the files: `path`, as in the log, `outcome` and `size` (see `files_by_outcome`). There are none if the
+            operation is a replay.
     """
 
     operation: str
@@ -123,7 +106,7 @@ class RowChangePlan:
 
     @property
     def num_pruned_files(self) -> int:
-        """How many files are passed over, by their partition values or by their statistics."""
+        """The number of files pruned by partition values or statistics."""
         return self.pruned_by_partition.files + self.pruned_by_statistics.files
 
     def __str__(self) -> str:
@@ -143,19 +126,17 @@ class RowChangePlan:
 
 @dataclass(frozen=True, slots=True)
 class RowChangeCounts:
-    """What an operation counted, by the names of the history's metrics; None where nothing tells.
+    """The metrics of an operation, as in the history; None if unknown.
 
     Attributes:
         changed_rows: the rows that were deleted or updated.
-        copied_rows: the rows that were written again as they were.
-        removed_files: the files that left the table.
-        removed_bytes: their size.
+        copied_rows: the rows that were rewritten unchanged.
+        removed_files: the files that were removed.
         added_files: the files that were written.
-        added_bytes: their size.
-        vectors_added: the deletion vectors that were written, in the place of others, too.
-        vectors_removed: the deletion vectors that the table had and has no longer.
-        vectors_updated: those of them in whose place another stands.
-        change_files: the files of change rows that were written.
+        vectors_added: the deletion vectors that were written, including those that replace others.
+        vectors_removed: the deletion vectors that the table no longer has.
+        vectors_updated: how many of the removed ones were replaced.
+        change_files: the change data files that were written.
     """
 
     changed_rows: int | None = 0
@@ -170,11 +151,10 @@ class RowChangeCounts:
     change_files: int = 0
 
     def metrics(self, rows_name: str, times: Mapping[str, int]) -> dict[str, int]:
-        """The metrics of the history. Source: delta-spark, `DeltaOperations`.
+        """Return the metrics of the history, with durations in ms. Source: delta-spark, `DeltaOperations`.
 
         Args:
-            rows_name: under which name the rows are counted: `numDeletedRows` or `numUpdatedRows`.
-            times: what took how long, in milliseconds.
+            rows_name: the metric of the changed rows: `numDeletedRows` or `numUpdatedRows`.
         """
         found = {
             "numRemovedFiles": self.removed_files,
@@ -192,7 +172,7 @@ class RowChangeCounts:
 
 
 def aligned_text(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of texts as lines: the first column on the left, the others on the right."""
+    """Return rows of strings as lines: the first column left-aligned, the others right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files may hold a row that satisfies a predicate, and which questions the log answers alone."""
+"""Data skipping: which files may hold a row that satisfies a predicate."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ Partitions: TypeAlias = Mapping[tuple[str, ...], pa.Array]
 
 
 def may_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
-    """One bool for each file: false only where the predicate is true for no row of the file.
+    """Return one bool per file: false only if the predicate is true for no row of the file.
 
-    A column that is neither a partition column nor in the statistics, and a constant of another type than its column,
-    skip nothing.
+    A column that is neither a partition column nor in the statistics, and a constant of another type than its column, skip nothing.
     """
     files = _Files(statistics, partitions)
     try:
@@ -51,10 +50,10 @@ class _Files:
         return len(self.statistics.num_records)
 
     def may_be(self, predicate: Predicate, *, truth: bool) -> pa.Array:
-        """Whether the predicate may have that truth value for a row of the file; NULL is neither true nor false.
+        """Return whether the predicate may have that truth value for a row of each file; NULL is neither true nor false.
 
-        Asking for false instead of inverting a mask is what carries NOT down to the comparisons: a file in which a
-        predicate may be true is no file in which it cannot be false.
+        Inverting a mask would be wrong: if a predicate may be true for a file, it may also be false. So NOT asks its child for the
+        opposite.
         """
         match predicate:
             case Unknown():
@@ -76,7 +75,7 @@ class _Files:
 
     def _leaf(self, leaf: Comparison | In | IsNull | IsNotNull | StartsWith, *, truth: bool) -> pa.Array:
         if isinstance(leaf, In) and not leaf.values:
-            # Nothing is in an empty list, and that holds for NULL too.
+            # IN with an empty list is false, even for NULL.
             return constant_mask(self.size, truth=not truth)
         path: Path = leaf.column.path
         values = self.partitions.get(path)

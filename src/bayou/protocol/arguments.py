@@ -137,13 +137,13 @@ def long(value: object, name: str, *, table: str | None = None) -> int:
     return number
 
 
-def optional_integer(value: object, name: str, *, table: str | None = None, least: int | None = None) -> int | None:
+def optional_integer(value: object, name: str, *, table: str | None = None) -> int | None:
     """An integer, or None.
 
     Raises:
         InvalidOptionError: it is neither.
     """
-    return None if value is None else integer(value, name, table=table, least=least)
+    return None if value is None else integer(value, name, table=table)
 
 
 def optional_number(value: object, name: str, *, table: str | None = None) -> float | None:

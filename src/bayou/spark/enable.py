@@ -12,7 +12,6 @@ from weakref import WeakSet
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.errors import SessionError
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
@@ -62,12 +61,13 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         The same session, or that of the builder.
 
     Raises:
-        SessionError: it is a Spark Connect session, or the session was stopped.
+        SessionError: it is a Spark Connect session, the session was stopped, or the Java adapters cannot be compiled on it.
         ArgumentTypeError: it is neither a session nor a builder.
     """
     session = session_of(spark)
     jvm = Jvm.of(session)
     callbacks.start(jvm)
+    adapters = Adapters.of(jvm)
     if jvm not in _told:
         register_hadoop_stores()  # bayou.open reaches them from here on, too
         register_object_stores()
@@ -75,11 +75,6 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         follow_writes(_compact_after)
         listen(session)
         _told.add(jvm)
-    try:
-        adapters = Adapters.of(jvm)
-    except SessionError as error:
-        warnings.warn(str(error), stacklevel=3)
-        return session
     if jvm not in _answered:
         _answer(jvm, adapters)
         _answered.add(jvm)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a log is kept: the contract of a log store, the stores, and which store serves which scheme.
+"""Log stores: the contract that they keep, bayou's own stores, and the registry that maps URI schemes to stores.
 
-Nothing here knows what a file of the log means, beyond its name.
+This package knows the names of log files, but not their content.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies files from one table's folder into another's, byte for byte."""
+"""Copy files byte for byte from one table's folder to another's."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ class FileCopy:
 
 @runtime_checkable
 class CopyingStore(Protocol):
-    """A log store that copies files without their bytes passing through this process."""
+    """A log store that copies files without passing their bytes through this process."""
 
     def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
-        """Copy a file of another store, or of this one. No file is replaced.
+        """Copy a file from another store or from this one. Never replace a file.
 
         Args:
             source: the store that has the file.
             source_path: its path in that store.
-            path: the path of the copy in this one.
+            path: the path of the copy in this store.
 
         Returns:
-            True if the copy was made, False if a file of this name is there; None if this store cannot copy from that one.
+            True if the copy was made, False if a file of this name exists, None if this store cannot copy from that one.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the source does not exist.
             StorageError: a store failed.
         """
         ...
 
 
 def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
-    """Copy files, several at a time, and make the copies durable. No file is replaced.
+    """Copy files concurrently and make the copies durable. Never replace a file.
 
-    If one cannot be copied, the copies that this call made are deleted.
+    If one copy fails, delete the copies that this call made.
 
     Args:
         target: the store that gets the copies.
-        copies: what to copy.
+        copies: the files to copy.
 
     Raises:
-        FileNotFoundError: a source is not there.
+        FileNotFoundError: a source does not exist.
         StorageError: a store failed, or the target has a file of this name.
     """
     made: list[str] = []
@@ -81,7 +81,7 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
             raise
         except OSError as error:
             raise failed("copy-failed", file=one.target_path, reason=str(error)) from error
-        if not is_new:
+        if not is_new:  # the file belongs to another program, and must not be deleted
             while one.target_path in made:
                 made.remove(one.target_path)
             raise failed("copy-target-exists", file=one.target_path)
@@ -92,7 +92,7 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
                 for done in [pool.submit(copy, each) for each in copies]:
                     done.result()
             except BaseException:
-                pool.shutdown(cancel_futures=True)  # what would be copied now would only be deleted again
+                pool.shutdown(cancel_futures=True)  # copies that start now would only be deleted
                 raise
         target.sync(made)
     except BaseException:
@@ -102,13 +102,10 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
 
 
 def _copied(target: LogStore, copy: FileCopy, begin: Callable[[str], None]) -> bool:
-    """Copy a file.
+    """Copy a file, and return whether it was new.
 
-    Args:
-        target: the store that gets the copy.
-        copy: what to copy.
-        begin: called with the path before anything is written there: a store that fails may have made the copy all the same.
-            Until then, a file of this name is another program's.
+    Call `begin` with the path before anything is written there: a store may have made the copy even if it raises an error.
+    Until then, a file of this name belongs to another program.
     """
     if isinstance(target, CopyingStore):
         try:
@@ -129,9 +126,9 @@ def _copied(target: LogStore, copy: FileCopy, begin: Callable[[str], None]) -> b
 
 
 def _copied_on_disk(source: Path, target: Path, begin: Callable[[], None]) -> bool:
-    """Copy a file without its bytes passing through Python. The copy gets its name when it is complete."""
+    """Copy a file without passing its bytes through Python. The copy gets its name only when it is complete."""
     make_folders(target.parent)
-    temporary = target.parent / f".{uuid.uuid4().hex}.tmp"  # a name of its own: the file's may be as long as names can be
+    temporary = target.parent / f".{uuid.uuid4().hex}.tmp"  # a short name: the file's own may already have the maximum length
     try:
         shutil.copyfile(source, temporary)
         begin()

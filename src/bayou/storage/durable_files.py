@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and names on a local disk that survive a crash of the machine."""
+"""Write files and names to a local disk so that they survive a crash of the machine."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Final
 
 from bayou.storage.exclusive_rename import rename_exclusively
 
-# What file systems without hard links answer. vfat and exfat say EPERM; FUSE passes on what its server says.
+# What file systems without hard links report: vfat and exfat say EPERM, FUSE forwards its server's answer.
 _NO_HARD_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
-# What file systems answer that cannot sync a folder.
+# What file systems report that cannot sync a folder.
 _NO_FOLDER_SYNC: Final = frozenset({errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EOPNOTSUPP})
-# Windows syncs only what is open for writing.
+# Windows syncs only files that are open for writing.
 _OPEN_FOR_SYNC: Final = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
 @contextlib.contextmanager
 def temporary_file(target: Path, data: bytes) -> Iterator[Path]:
-    """A synced file beside the target, gone afterwards. Its name is hidden and is no log file's name."""
+    """Yield a synced file in the target's folder, and delete it afterwards. Its name is hidden and not that of a log file."""
     make_folders(target.parent)
     temporary = target.parent / f".{target.name}.{uuid.uuid4().hex}.tmp"
     try:
@@ -33,19 +33,19 @@ def temporary_file(target: Path, data: bytes) -> Iterator[Path]:
             os.fsync(out.fileno())
         yield temporary
     finally:
-        # What remains is hidden and harmless; it must not turn a file that is in place into an error.
+        # A leftover is hidden and harmless. It must not turn a published file into an error.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
 def publish(temporary: Path, target: Path) -> bool:
-    """Give a file its name, unless the name is taken: by a hard link, or by an exclusive rename where there are none.
+    """Give a file its name, unless the name is taken. Use a hard link, or an exclusive rename if hard links do not exist.
 
     Returns:
-        True where the file has its name now, False where another file has it.
+        True if the file now has its name, False if another file has it.
 
     Raises:
-        OSError: the file system can do neither, or fails.
+        OSError: the file system supports neither, or failed.
     """
     try:
         os.link(temporary, target)
@@ -64,7 +64,7 @@ def publish(temporary: Path, target: Path) -> bool:
 
 
 def make_folders(folder: Path) -> None:
-    """Make a folder and the ones that it is in, and sync every folder that got an entry by that."""
+    """Make a folder and its missing parents, and sync every folder that got a new entry."""
     missing = []
     at = folder
     while not at.is_dir() and at != at.parent:
@@ -78,7 +78,7 @@ def make_folders(folder: Path) -> None:
 
 
 def sync_file(file: str | os.PathLike[str]) -> None:
-    """Bring a file's content to the disk."""
+    """Flush a file's content to the disk."""
     descriptor = os.open(file, _OPEN_FOR_SYNC)
     try:
         os.fsync(descriptor)
@@ -87,8 +87,8 @@ def sync_file(file: str | os.PathLike[str]) -> None:
 
 
 def sync_folder(folder: str | os.PathLike[str]) -> None:
-    """Bring a folder's entries to the disk, where the file system offers that."""
-    if os.name == "nt":  # folders cannot be opened there
+    """Flush a folder's entries to the disk, if the file system supports it."""
+    if os.name == "nt":  # folders cannot be opened on Windows
         return
     try:
         sync_file(folder)
@@ -98,7 +98,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def sync_folders_above(folder: Path) -> None:
-    """Bring the entries to the disk by which a new folder is found; folders that this process cannot change are left out."""
+    """Flush the entries that lead to a new folder. Skip folders that this process cannot change."""
     for above in folder.absolute().parents:
         if os.access(above, os.W_OK):
             sync_folder(above)

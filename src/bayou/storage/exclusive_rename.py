@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rename that fails where the name is taken, in one step: for file systems without hard links."""
+"""Rename a file atomically, and fail if the name is taken: for file systems without hard links."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _RENAME_NOREPLACE: Final = 1
 
 
 def rename_exclusively(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Rename a file, unless the name is taken; no other process sees anything in between.
+    """Rename a file atomically, unless the name is taken.
 
     Raises:
         FileExistsError: the name is taken.
-        OSError: with `errno.ENOTSUP` where the machine or the file system cannot do this; Linux can, on most file systems.
+        OSError: with `errno.ENOTSUP` if the machine or the file system does not support it. Linux does on most file systems.
 
     Source: `renameat2(2)` with RENAME_NOREPLACE.
     """
@@ -46,7 +46,7 @@ def _renameat2() -> Any:
         return None
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):  # a C library that is older than the call
+    except (OSError, AttributeError):  # a C library older than the call
         return None
     function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
     function.restype = ctypes.c_int

@@ -17,7 +17,7 @@ from bayou.storage.durable_files import publish, sync_file, sync_folder, sync_fo
 from bayou.storage.store import FileStatus
 from bayou.storage.trees import Deletions, Folder, LocalTree
 
-# A disk merges syncs that wait together; beyond this many it does not get faster.
+# A disk merges syncs that wait together. More threads than this are not faster.
 _SYNC_THREADS: Final = 8
 
 _NEXT_STEPS: Final = {
@@ -31,16 +31,16 @@ _NEXT_STEPS: Final = {
 class LocalStore:
     """A folder on a local disk, safe for any number of processes on one machine.
 
-    `put_if_absent` writes a temporary file, syncs it, and links it to its name: the link fails where the name exists,
-    so no process overwrites another's commit and no reader sees a part of one. The folder is synced afterwards, and the
-    folders above it that were made for it, so that the name survives a crash. On file systems without hard links an
-    exclusive rename takes the link's place; where Linux offers none, the call raises StorageError.
+    `put_if_absent` writes and syncs a temporary file and links it to its name. The link fails if the name exists, so no
+    process overwrites another's commit and no reader sees part of one. Then the folder, and its new parents, are synced, so
+    that the name survives a crash. On file systems without hard links an exclusive rename replaces the link. If Linux does
+    not support that either, the call raises StorageError.
 
     A put that fails before the file has its name leaves no file behind. A put that fails afterwards, while its folder is
-    synced, raises though the file is there, and it may be gone after a crash.
+    synced, raises although the file exists; the file may disappear in a crash.
 
-    Hadoop keeps a checksum beside a file that it wrote, `.name.crc`, and refuses the file when the two disagree; each
-    write here deletes that sibling.
+    Hadoop writes a checksum file `.name.crc` next to each file, and refuses the file if the two disagree. Each write here
+    deletes that sibling.
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
@@ -91,7 +91,7 @@ class LocalStore:
         """See LogStore."""
         target = Path(self._at(path))
         with self._writing(path), temporary_file(target, data) as temporary:
-            # The sibling goes first: a file without one is read unchecked, a file with a stale one is refused.
+            # Delete the sibling first: a file without one is read unchecked, a file with a stale one is refused.
             _drop_hadoop_checksum(target)
             temporary.replace(target)
             sync_folder(target.parent)
@@ -106,8 +106,8 @@ class LocalStore:
     def sync(self, paths: Iterable[str]) -> None:
         """See LogStore.
 
-        Syncs each file, then each folder between it and the root, once; where there is no log yet, the folders above
-        the root too, since the table's own folder may be new. One `fsync` a file, several at a time.
+        Sync each file once, then each folder up to the root. Before the first commit the table's own
+        folder may be new, so sync the folders above the root too.
         """
         files = dict.fromkeys(paths)
         if not files:
@@ -117,7 +117,7 @@ class LocalStore:
                 raise failed("sync-outside-table", table=self._root, file=path)
         _each(self._sync_file, files)
         _each(self._sync_folder, _folders(files))
-        if not os.path.exists(self._at(LOG_FOLDER)):  # noqa: PTH110  (a text is all there is)
+        if not os.path.exists(self._at(LOG_FOLDER)):  # noqa: PTH110  (a string is enough)
             with self._writing(""):
                 sync_folders_above(Path(self._root))
 
@@ -190,9 +190,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _hides_commit(entry: os.DirEntry[str]) -> bool:
-    """Whether a link that leads nowhere, or a folder, has the name of a commit.
+    """Whether a dangling link or a folder has the name of a commit.
 
-    A reader that does not see it would take the version before it for the latest. One that sees it fails when it reads it.
+    A reader that does not see it would take the previous version for the latest. A reader that sees it fails when it reads it.
     """
     name = parse_log_file_name(entry.name)
     return name is not None and name.kind is LogFileKind.COMMIT and (entry.is_symlink() or entry.is_dir())
@@ -203,7 +203,7 @@ def _drop_hadoop_checksum(target: Path) -> None:
 
 
 def _folders(files: Iterable[str]) -> set[str]:
-    """Every folder from the files up to the root, which is the empty path."""
+    """Return every folder from the files up to the root, which is the empty path."""
     folders: set[str] = set()
     for folder in {path.rpartition("/")[0] for path in files}:
         at = folder
@@ -214,7 +214,7 @@ def _folders(files: Iterable[str]) -> set[str]:
 
 
 def _each(call: Callable[[str], None], paths: Iterable[str]) -> None:
-    """Make a call for each path, several at a time; the first error is raised, and what has not begun is left out."""
+    """Call a function for each path concurrently. Raise the first error, and skip the calls that have not started."""
     todo = list(paths)
     if len(todo) == 1:
         call(todo[0])

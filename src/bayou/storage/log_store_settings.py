@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What delta-spark's settings for log stores mean to bayou.
+"""What delta-spark's log store settings mean in bayou, which loads no log store of the JVM.
 
-bayou loads no log store of the JVM. A setting is honored where bayou's own store for the scheme excludes the writers that
-the named class excludes, and works beside them; it is refused where bayou's commits and theirs could replace each other.
+A setting is honored if bayou's own store for the scheme excludes the writers that the named class excludes, and works with
+them. It is refused if commits of bayou and of the class could replace each other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IMPL: Final = ".impl"
 # The default of `delta.logStore.class`: it chooses by scheme.
 _BY_SCHEME: Final = "DelegatingLogStore"
 
-# delta-spark's classes whose commits bayou's store for the scheme can share a table with.
+# delta-spark's classes whose writers can share a table with bayou's store for the scheme.
 _HONORED: Final[Mapping[str, Mapping[str, str]]] = {
     "HDFSLogStore": {"file": "LocalStore", "hdfs": "HadoopStore", "viewfs": "HadoopStore"},
     "LocalLogStore": {"file": "LocalStore"},
@@ -39,23 +39,23 @@ _REFUSED: Final[Mapping[str, str]] = {
 
 
 def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = None) -> dict[str, str]:
-    """What the settings `spark.delta.logStore.*` of a session come to.
+    """Return the log stores that the `spark.delta.logStore.*` settings of a session select.
 
-    The same keys without `spark.` count too, as in delta-spark. A store that was registered in Python for a scheme which bayou
-    does not serve itself stands for whatever class is named.
+    The same keys without `spark.` count too, as in delta-spark. If bayou does not serve a scheme itself and a store was
+    registered for it in Python, that store is used whatever class is named.
 
     Args:
-        conf: the session's settings; other keys are passed over.
-        scheme: the one scheme that matters, so that settings for other schemes are not refused; None for all of them.
+        conf: the session's settings; other keys are ignored.
+        scheme: check only the settings for this scheme; None for all schemes.
 
     Returns:
-        The store in bayou for each scheme that a setting names and that is honored: `LocalStore`, `HadoopStore`, `ObjectStore`,
-        or the `package.module:Name` that was registered. Empty where nothing is set.
+        The store in bayou for each scheme that a setting names: `LocalStore`, `HadoopStore`, `ObjectStore`, or the registered
+        `package.module:Name`. Empty if nothing is set.
 
     Raises:
-        StorageError: with DELTA_INVALID_LOGSTORE_CONF where a class for all schemes and one for some are both set, with
-            DELTA_INCONSISTENT_LOGSTORE_CONFS where a key has another value with `spark.` than without, and with
-            DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION where the class is refused.
+        StorageError: with DELTA_INVALID_LOGSTORE_CONF if a class for all schemes and one for some are both set, with
+            DELTA_INCONSISTENT_LOGSTORE_CONFS if a key has different values with and without `spark.`, with
+            DELTA_INCORRECT_LOG_STORE_IMPLEMENTATION if the class is refused.
 
     Source: delta-spark's LogStoreProvider and DelegatingLogStore.
     """
@@ -71,7 +71,7 @@ def check_spark_log_store_conf(conf: Mapping[str, str], *, scheme: str | None = 
 
 
 def _settings(conf: Mapping[str, str]) -> dict[str, str]:
-    """The settings by what follows the prefix: `class`, `hdfs.impl`."""
+    """Return the settings by their names without the prefix: `class`, `hdfs.impl`."""
     settings: dict[str, str] = {}
     for prefix in _PREFIXES:
         for key, value in conf.items():
@@ -112,7 +112,7 @@ def _served_schemes() -> Iterable[str]:
 
 
 def _simple_name(class_name: str) -> str:
-    """The class's own name where it is delta-spark's, from the current package or the one before it; else empty."""
+    """Return a class's own name if it is one of delta-spark's, from its current or former package; otherwise an empty string."""
     package, _, name = class_name.rpartition(".")
     is_scala = package.startswith("org.apache.") and package.endswith(".spark.sql.delta.storage")
     return name if package == "io.delta.storage" or is_scala else ""

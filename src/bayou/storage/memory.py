@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A store in memory, for tests and for logs that never touch a disk."""
+"""A store in memory, for tests and for logs that are never on a disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayou.storage.trees import Deletions, Folder, FolderBuilder
 
 
 class MemoryStore:
-    """Files in a dictionary, safe for the threads of one process; nothing outlives the object."""
+    """Files in a dictionary, safe for the threads of one process. They exist as long as the object."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[bytes, int, int]] = {}
@@ -69,14 +69,14 @@ class MemoryStore:
             self._files.pop(path, None)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """See LogStore. Nothing here survives a crash, so there is nothing to do."""
+        """See LogStore. Do nothing, since nothing here survives a crash."""
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002  (the contract's signature)
         """See LogStore."""
         return None
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
-        """See TreeStore. A folder is what is before a slash, and as old as its youngest file."""
+        """See TreeStore. A folder is the part of a path before a slash, and as old as its youngest file."""
         with self._lock:
             files = list(self._files.items())
         found = []
@@ -101,7 +101,7 @@ class MemoryStore:
             return Deletions(sum(self._files.pop(path, None) is not None for path in paths), {})
 
     def set_modification_time(self, path: str, modification_time: int) -> None:
-        """Give a file another age, in ms since the epoch; for tests of time travel."""
+        """Set a file's modification time, in ms since the epoch; for tests of time travel."""
         with self._lock:
             data, _, write = self._files[path]
             self._files[path] = (data, modification_time, write)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store for a place, chosen by its scheme."""
+"""Open the log store of a location, chosen by its scheme."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayou.storage.paths import QualifiedPath
 from bayou.storage.registry import make_store
 from bayou.storage.store import LogStore
 
-# Hadoop's file systems with an atomic rename that does not replace; every other one is left out.
+# Hadoop's file systems with an atomic rename that never replaces; all others are left out.
 SCHEMES_OF_A_SESSION: Final = frozenset({"abfs", "abfss", "hdfs", "viewfs"})
 
 OBJECT_STORES: Final[Mapping[str, str]] = {
@@ -25,14 +25,14 @@ OBJECT_STORES: Final[Mapping[str, str]] = {
 
 
 def open_store(place: QualifiedPath, storage_options: Mapping[str, str] | None = None) -> LogStore:
-    """The store that holds a table; nothing is read yet.
+    """Return the store that holds a table, without reading anything.
 
     Args:
-        place: where the table is.
+        place: the table's location.
         storage_options: credentials and settings for the store; the local store has none.
 
     Raises:
-        StorageError: no store serves the scheme, or its store cannot be made.
+        StorageError: no store serves the scheme, or its store cannot be created.
     """
     store = make_store(place, {} if storage_options is None else storage_options)
     if store is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading many files of a store."""
+"""Read many files of a store concurrently."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _READERS: Final = 32
 
 
 def read_each(store: LogStore, items: Sequence[S], read: Callable[[S], T]) -> Iterator[T]:
-    """Call a function that reads a file for each item; where each read is a request, many run at a time.
+    """Call a function that reads a file for each item, concurrently unless the store is a local disk.
 
     Args:
-        store: what the function reads from.
+        store: the store that the function reads from.
         items: what to read.
-        read: reads one of them.
+        read: reads one item.
 
     Yields:
-        What the function gives, in the order of the items. At most 32 results wait to be taken.
+        The results in the order of the items. At most 32 results are waiting at any time.
     """
     if len(items) <= 1 or store.local_path("") is not None:
         yield from map(read, items)
@@ -34,20 +34,20 @@ def read_each(store: LogStore, items: Sequence[S], read: Callable[[S], T]) -> It
 
 
 def in_chunks(items: Sequence[S], read: Callable[[S], T], *, readers: int, at_once: int) -> Iterator[T]:
-    """Call a function for each item, on several threads.
+    """Call a function for each item on several threads.
 
     Args:
         items: the items.
         read: the function.
-        readers: how many threads there are, at most.
-        at_once: how many results are made before the first of them is taken.
+        readers: the maximum number of threads.
+        at_once: how many results are computed before the first of them is yielded.
 
     Yields:
-        What the function gives, in the order of the items.
+        The results in the order of the items.
     """
     for start in range(0, len(items), at_once):
-        # No pool waits for the next item to be taken. If nobody takes it, the garbage collector would end the pool, on any thread
-        # and while that starts another thread: Python 3.11 holds a lock there that joining a thread of the pool asks for.
+        # No pool waits for the consumer to take the next item. If the consumer stops, the garbage collector would end the pool,
+        # on any thread and while that thread starts another one: Python 3.11 then holds a lock that joining a pool's thread needs.
         chunk = items[start : start + at_once]
         with ThreadPoolExecutor(min(readers, len(chunk)), thread_name_prefix="bayou-read") as pool:
             found = list(pool.map(read, chunk))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to read a table's path, so that the log engine and Spark mean the same place."""
+"""Resolve a table's path in one way, so that the log engine and Spark mean the same location."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayou.protocol.actions.paths import local_path, with_lower_scheme
 
 __all__ = ["QualifiedPath", "host_of", "path_text", "qualify", "redact_uri", "without_host"]
 
-# Two letters at least: one letter and a colon is a drive.
+# At least two letters: one letter and a colon are a drive.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
 _WANTED = "a string or an os.PathLike, such as '/data/t' or Path('/data/t')"
 _HOST = re.compile(r"[^:/]+:(//[^/]*)?", re.ASCII)
@@ -22,11 +22,11 @@ _HOST = re.compile(r"[^:/]+:(//[^/]*)?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class QualifiedPath:
-    """A table's place, absolute and without a trailing slash.
+    """A table's location, absolute and without a trailing slash.
 
     Attributes:
         uri: the absolute URI in Hadoop's spelling (not percent-encoded), for example `file:///data/t`.
-        local: the path on the local disk, or None where the table is elsewhere.
+        local: the path on the local disk, or None if the table is elsewhere.
     """
 
     uri: str
@@ -37,16 +37,16 @@ class QualifiedPath:
 
     @property
     def scheme(self) -> str:
-        """The URI's scheme in lower case."""
+        """Return the URI's scheme in lower case."""
         return self.uri.partition(":")[0].lower()
 
 
 def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
     """Make a table's path absolute.
 
-    A path without a scheme is local, whatever `fs.defaultFS` says. `~/` at its beginning is the home folder; a folder may be
-    called `~` or `~x` all the same. A `file:` URI is taken as Hadoop takes it: a percent sign in it is a percent sign. Its host
-    may be left out or `localhost`. Any other scheme is kept, in lower case.
+    A path without a scheme is local, whatever `fs.defaultFS` says. A leading `~/` is the home folder; other names may begin
+    with `~`. A `file:` URI follows Hadoop: a percent sign is itself, and the host is empty or `localhost`. Any other scheme is
+    kept, in lower case.
 
     Raises:
         InvalidOptionError: it is not a path, it is empty, or no file can have this name.
@@ -60,7 +60,7 @@ def qualify(path: str | os.PathLike[str]) -> QualifiedPath:
 
 
 def path_text(path: object) -> str:
-    """A table's path as text, as it was given.
+    """Return a table's path as a string, exactly as the user wrote it.
 
     Raises:
         InvalidOptionError: it is not a path, it is empty, or no file can have this name.
@@ -81,17 +81,17 @@ def path_text(path: object) -> str:
 
 def _local(path: str) -> QualifiedPath:
     absolute = os.path.abspath(path)  # noqa: PTH100  (Path.absolute keeps `..`)
-    if absolute.startswith("//"):  # POSIX lets two slashes at the beginning mean something, and no file system here does
+    if absolute.startswith("//"):  # POSIX allows a special meaning of two leading slashes; no file system here has one
         absolute = "/" + absolute.lstrip("/")
     return QualifiedPath("file://" + Path(absolute).as_posix(), absolute)
 
 
 def host_of(uri: str) -> str:
-    """The scheme and the host of a URI: where one is the same, one file system has the files."""
+    """Return the scheme and the host of a URI. URIs with the same ones are on the same file system."""
     found = _HOST.match(uri)
     return found[0] if found else uri
 
 
 def without_host(uri: str) -> str:
-    """The path of a URI; one host may have several names, and Hadoop adds one where a URI has none."""
+    """Return the path of a URI. One host may have several names, and Hadoop adds one if a URI has none."""
     return "/" + uri[len(host_of(uri)) :].lstrip("/")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which log store serves which scheme."""
+"""Register log stores for URI schemes, and make the store that serves a scheme."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bayou.storage.paths import QualifiedPath
 from bayou.storage.store import LogStore
 
 StoreFactory: TypeAlias = Callable[[QualifiedPath, Mapping[str, str]], LogStore]
-"""Makes the store of a table from its place and the storage options that the user gave."""
+"""Makes the store of a table from its location and the user's storage options."""
 
 # As in `qualify`: a single letter is a drive.
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.\-]+", re.ASCII)
 _FACTORY_NAME: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 _OBJECT_STORE: Final = "bayou.storage.object_stores.object_store:open_object_store"
-# Served unless somebody registers another factory.
+# Used for a scheme unless another factory is registered.
 _BUILT_IN: Final[Mapping[str, str]] = dict.fromkeys(
     ("abfs", "abfss", "az", "azure", "gcs", "gs", "https", "r2", "s3", "s3a", "s3n", "wasb", "wasbs"), _OBJECT_STORE
 )
@@ -33,18 +33,18 @@ _registered: Final[dict[str, StoreFactory | str]] = {}
 
 
 def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False) -> None:
-    """Let a log store serve a scheme, in this process.
+    """Let a log store serve a scheme in this process.
 
     The store must keep the guarantees of `bayou.storage.LogStore`; `bayou.testing.log_store_conformance` checks them.
 
     Args:
-        scheme: the scheme of a table's URI without the colon, in any case. `file` serves paths without a scheme too.
-        factory: makes a store from the table's place and the storage options; or the name of such a callable as
+        scheme: the scheme of a table's URI without the colon, in any case. `file` also serves paths without a scheme.
+        factory: makes a store from the table's location and the storage options. Alternatively the name of such a callable,
             `package.module:Name`, which is imported when the first table with that scheme is opened.
-        replace: whether the factory takes the place of one that serves the scheme; `file` is served from the beginning.
+        replace: whether to replace the factory that serves the scheme; `file` always has one.
 
     Raises:
-        InvalidOptionError: the scheme or the factory's name is not well-formed, or the scheme is served already.
+        InvalidOptionError: the scheme or the factory's name is malformed, or the scheme is served already.
     """
     name = arguments.text(scheme, "scheme").lower()
     if not isinstance(factory, str):
@@ -61,29 +61,29 @@ def register(scheme: str, factory: StoreFactory | str, *, replace: bool = False)
 
 
 def unregister(scheme: str) -> None:
-    """Undo `register`; `file` is then served by the local store again. A scheme that nobody registered is no error."""
+    """Undo `register`; ignore a scheme that is not registered. The local store then serves `file` again."""
     with _lock:
         _registered.pop(arguments.text(scheme, "scheme").lower(), None)
 
 
 def registered_schemes() -> tuple[str, ...]:
-    """The schemes that a log store serves, in order."""
+    """Return the schemes that a log store serves, sorted."""
     with _lock:
         return tuple(sorted({"file", *_BUILT_IN, *_registered}))
 
 
 def registered_name(scheme: str) -> str | None:
-    """What was registered for a scheme, as `package.module:Name`; None where nothing was."""
+    """Return the factory that was registered for a scheme, as `package.module:Name`; None if nothing was registered."""
     with _lock:
         found = _registered.get(arguments.text(scheme, "scheme").lower())
     return None if found is None else _name(found)
 
 
 def make_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogStore | None:
-    """The store of a place, from the factory that serves its scheme; None where none does.
+    """Return the store of a location from the factory that serves its scheme; None if no factory does.
 
     Raises:
-        StorageError: the factory cannot be imported, or what it made is no log store.
+        StorageError: the factory cannot be imported, or its result is not a log store.
     """
     with _lock:
         found = _registered.get(place.scheme, _local_store if place.scheme == "file" else _BUILT_IN.get(place.scheme))

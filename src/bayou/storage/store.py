@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a log store: what the log engine needs from the place where a table is kept."""
+"""The contract of a log store: what the log engine needs from the location of a table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What a listing says about one file.
+    """What a listing reports about one file.
 
     Attributes:
         path: relative to the store's root, with forward slashes, not percent-encoded.
         size: in bytes.
         modification_time: in ms since the epoch.
-        etag: changes whenever the file is replaced, where the store can tell; else None.
+        etag: changes whenever the file is replaced; None if the store does not know.
     """
 
     path: str
@@ -26,7 +26,7 @@ class FileStatus:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Return the last part of the path."""
         return self.path.rsplit("/", 1)[-1]
 
 
@@ -36,34 +36,33 @@ class LogStore(Protocol):
 
     Every store guarantees:
 
-    1. *Atomic visibility*: a reader sees a whole file or none, whichever way it was written.
-    2. *Mutual exclusion*: of any number of `put_if_absent` calls on one path, by any threads, processes or machines
-       that the store serves, exactly one returns True.
+    1. *Atomic visibility*: a reader sees a whole file or none, however it was written.
+    2. *Mutual exclusion*: if any threads, processes or machines that the store serves call `put_if_absent` on one path,
+       exactly one of these calls returns True.
     3. *Consistent listing*: once a put has returned, every later `list_from` and `read` sees the file.
     4. *Durability*: once a put has returned, the file survives a crash of the writer, as far as the medium allows.
 
-    A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises
-    StorageError, and FileNotFoundError where the file is missing; a put that raises may or may not have written, and
-    the caller finds out by reading. A store that knows that a put wrote nothing gives its error the fact `is_refused`.
-    Stores are safe to use from several threads.
+    A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises StorageError,
+    or FileNotFoundError if the file does not exist. A put that raises may or may not have written; the caller finds out by
+    reading. If a store knows that a put wrote nothing, its error has the fact `is_refused`. Stores are thread-safe.
 
-    The store keeps the log; data files and deletion vectors are written by others, and `sync` makes those durable. VACUUM
-    needs two more operations, which a store may have or not: see `bayou.storage.TreeStore`.
+    The store keeps the log. Others write data files and deletion vectors, and `sync` makes those durable. VACUUM needs two
+    more operations, which are optional: see `bayou.storage.TreeStore`.
 
     Implement this protocol to bring your own store (do not subclass), and run
     `bayou.testing.log_store_conformance.LogStoreConformance` on it.
     """
 
     def list_from(self, path: str) -> Iterator[FileStatus]:
-        """List the files of a folder, from a name on, in the order of their names' code points.
+        """List the files of a folder, starting at a name, in the order of their names' code points.
 
-        Folders inside the folder are not listed, nor opened. Hidden files may be listed.
+        Folders inside the folder are neither listed nor opened. Hidden files may be listed.
 
         Args:
             path: a folder and a name; the name need not exist. An empty name lists the whole folder.
 
         Raises:
-            FileNotFoundError: the folder is missing, on stores that have folders; others list nothing.
+            FileNotFoundError: the folder does not exist, on stores that have folders; others list nothing.
         """
         ...
 
@@ -71,58 +70,58 @@ class LogStore(Protocol):
         """Read a whole file.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
         """
         ...
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file for reading parts of it; the result can seek. The caller closes it.
+        """Open a file for reading parts of it. The result can seek, and the caller closes it.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
         """
         ...
 
     def size(self, path: str) -> int:
-        """The size of a file in bytes.
+        """Return the size of a file in bytes.
 
         Raises:
-            FileNotFoundError: there is no such file.
+            FileNotFoundError: the file does not exist.
         """
         ...
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
-        """Create a file, unless it is there; missing folders are made.
+        """Create a file unless it exists. Make missing folders.
 
         Returns:
-            True where this call created the file, False where it was there already.
+            True if this call created the file, False if it existed.
         """
         ...
 
     def put(self, path: str, data: bytes) -> None:
-        """Create or replace a file; missing folders are made. For files that are hints or caches, never for commits."""
+        """Create or replace a file, and make missing folders. Only for files that are hints or caches, never for commits."""
         ...
 
     def delete(self, path: str) -> None:
-        """Delete a file; a missing one is no error."""
+        """Delete a file. Ignore a missing one."""
         ...
 
     def sync(self, paths: Iterable[str]) -> None:
         """Make files durable that were not written through this store, before a commit names them.
 
         Once the call has returned, each file and its name survive a crash of the machine, as far as the medium allows.
-        A store whose files are durable as soon as their writer has closed them does nothing: object stores are such.
-        After an error the files must be written again: an operating system may drop what it failed to bring to the disk.
+        A store does nothing if its files are durable once their writer has closed them, as on object stores.
+        After an error the files must be rewritten: an operating system may drop data that it failed to write to the disk.
 
         Args:
             paths: relative to the table's root, with forward slashes, not percent-encoded.
 
         Raises:
-            FileNotFoundError: a file is missing, on stores that have something to do.
+            FileNotFoundError: a file does not exist, on stores that have something to do.
             StorageError: a file could not be made durable.
         """
         ...
 
     def local_path(self, path: str) -> str | None:
-        """Where the file is on the local disk, so that it can be mapped into memory; None for other stores."""
+        """Return the file's path on the local disk, so that it can be mapped into memory; None for other stores."""
         ...

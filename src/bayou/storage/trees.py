@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole folders of a table: listed with everything below them, and many files deleted at once.
+"""List whole folders of a table recursively, and delete many files in one call.
 
-A store says how by two more operations (see `TreeStore`). For one that has neither, files are deleted one by one, and a folder
-on the local disk is walked.
+A store may implement both itself (see `TreeStore`). Otherwise files are deleted one at a time, and only a folder on the local
+disk can be listed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _THREADS: Final = 8
 
 @cache
 def tree_schema() -> pa.Schema:
-    """What a listing says of each file and folder.
+    """Return the schema of a listing of files and folders.
 
     The path is relative to the table's root, with forward slashes, not percent-encoded. The size is in bytes; for a folder it is
     the number of its entries, hidden ones included. The modification time is in ms since the epoch. A link to a file has the
-    file's size, and is as young as the younger one of the two.
+    file's size and the later modification time of the two.
     """
     import pyarrow as pa  # noqa: PLC0415  (a program that brings a store, or listens to events, needs no Arrow)
 
@@ -47,7 +47,7 @@ def tree_schema() -> pa.Schema:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What one folder holds, without what is in the folders inside it.
+    """The content of one folder, without that of its subfolders.
 
     Attributes:
         files: its files that are shown, in batches of `tree_schema`.
@@ -62,12 +62,12 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Deletions:
-    """What became of files that were to be deleted.
+    """The result of deleting files.
 
     Attributes:
-        deleted: how many were there, and are deleted. An object store does not tell which were there: it counts those that are
-            not there now.
-        failed: what could not be deleted, and why, by path.
+        deleted: how many files existed and are deleted. An object store does not report which existed: it counts all that are
+            gone now.
+        failed: the files that could not be deleted, each with its error, by path.
     """
 
     deleted: int
@@ -75,11 +75,11 @@ class Deletions:
 
 
 class FolderBuilder:
-    """A `Folder` in the making, from one entry after the other.
+    """Builds a `Folder` from one entry at a time.
 
     Args:
         path: the folder's path, relative to the table's root.
-        shown: how hidden names begin that are shown all the same (see `is_shown`).
+        shown: beginnings of hidden names that are shown nevertheless (see `is_shown`).
     """
 
     def __init__(self, path: str, shown: tuple[str, ...]) -> None:
@@ -92,7 +92,7 @@ class FolderBuilder:
         self._is_table = False
 
     def add(self, name: str, size: int, modification_time: int, *, is_folder: bool) -> None:
-        """Take an entry of the folder: its name, its size in bytes and its modification time in ms since the epoch."""
+        """Add an entry of the folder: its name, its size in bytes and its modification time in ms since the epoch."""
         self._count += 1
         if not is_shown(name, self._shown):
             self._is_table |= is_folder and name == LOG_FOLDER and bool(self._prefix)
@@ -107,11 +107,11 @@ class FolderBuilder:
             self._flush()
 
     def pass_over(self) -> None:
-        """Take an entry that is not shown."""
+        """Count an entry that is not shown."""
         self._count += 1
 
     def build(self) -> Folder:
-        """The folder with what was added; nothing of a folder inside the table that has a log of its own: it is another table."""
+        """Return the folder of the added entries. A subfolder with its own log is another table, and its content is left out."""
         self._flush()
         if self._is_table:
             return Folder([], [], self._count)
@@ -124,27 +124,27 @@ class FolderBuilder:
 
 
 def is_shown(name: str, shown: tuple[str, ...]) -> bool:
-    """Whether a listing shows a file or folder: names that begin with `_` or `.` are hidden, with all that is below them.
+    """Whether a listing shows a file or folder. Names that begin with `_` or `.` are hidden, with everything below them.
 
     Args:
         name: the last part of its path.
-        shown: how hidden names begin that are shown all the same.
+        shown: beginnings of hidden names that are shown nevertheless.
     """
     return not name.startswith(("_", ".")) or name.startswith(shown)
 
 
 @runtime_checkable
 class TreeStore(Protocol):
-    """A log store that lists folders and deletes many files; both are safe to use from several threads."""
+    """A log store that lists folders and deletes many files. Both are thread-safe."""
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
         """List some folders.
 
-        A folder that is gone is an empty one. A link to a folder is not shown, so that nobody walks out of the table through it.
+        A missing folder counts as empty. Links to folders are not shown, so that a listing never leaves the table.
 
         Args:
-            folders: relative to the table's root; the empty text is the root.
-            shown: how hidden names begin that are shown all the same (see `is_shown`).
+            folders: relative to the table's root, which is the empty string.
+            shown: beginnings of hidden names that are shown nevertheless (see `is_shown`).
 
         Raises:
             StorageError: a folder cannot be listed.
@@ -152,7 +152,7 @@ class TreeStore(Protocol):
         ...
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
-        """Delete files and empty folders. Ignore those that are missing, and folders that are not empty.
+        """Delete files and empty folders. Ignore missing ones, and folders that are not empty.
 
         Args:
             paths: relative to the table's root. A path that leads out of the table, also through a link, is not followed.
@@ -161,13 +161,13 @@ class TreeStore(Protocol):
 
 
 def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> Iterator[pa.RecordBatch]:
-    """List everything below a table's root, or below a folder of it, in bounded batches of `tree_schema`.
+    """List everything below a table's root, or below one of its folders, in bounded batches of `tree_schema`.
 
-    Many folders are listed at a time, at any depth.
+    Many folders are listed concurrently, at any depth.
 
     Args:
         store: the table's store.
-        shown: how hidden names begin that are shown all the same (see `is_shown`).
+        shown: beginnings of hidden names that are shown nevertheless (see `is_shown`).
         below: the folder, relative to the table's root; it is not listed itself.
 
     Raises:
@@ -188,11 +188,11 @@ def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> 
 
 
 def linked_folders(store: LogStore, folders: Iterable[str]) -> Iterator[str]:
-    """The links to folders in some folders, which no listing shows; none in a store that is not the local disk.
+    """Yield the links to folders that some folders contain, which no listing shows. Yield nothing for a remote store.
 
     Args:
         store: the table's store.
-        folders: relative to the table's root; the empty text is the root.
+        folders: relative to the table's root, which is the empty string.
     """
     for folder in folders:
         place = store.local_path(folder)
@@ -217,7 +217,7 @@ def delete_many(store: LogStore, paths: Sequence[str]) -> Deletions:
 
 
 def list_each(folders: Sequence[str], list_one: Callable[[str], Folder], *, threads: int) -> list[Folder]:
-    """List some folders, many at a time, in their order."""
+    """List some folders concurrently, and return them in the same order."""
     if len(folders) == 1:
         return [list_one(folders[0])]
     with ThreadPoolExecutor(min(threads, len(folders)), thread_name_prefix="bayou-list") as pool:
@@ -262,12 +262,12 @@ class LocalTree:
                     except FileNotFoundError:  # deleted since the folder was read
                         continue
                     is_folder = stat.S_ISDIR(status.st_mode)
-                    if stat.S_ISLNK(status.st_mode) and os.path.isdir(entry.path):  # noqa: PTH112  (a text is all there is)
+                    if stat.S_ISLNK(status.st_mode) and os.path.isdir(entry.path):  # noqa: PTH112  (a string is enough)
                         found.pass_over()
                         continue
                     size, modified = status.st_size, status.st_mtime_ns
                     if stat.S_ISLNK(status.st_mode):
-                        with contextlib.suppress(OSError):  # a link to nothing
+                        with contextlib.suppress(OSError):  # a dangling link
                             size, modified = entry.stat().st_size, max(modified, entry.stat().st_mtime_ns)
                     found.add(entry.name, size, modified // 1_000_000, is_folder=is_folder)
         except (FileNotFoundError, NotADirectoryError):
@@ -277,7 +277,7 @@ class LocalTree:
         return found.build()
 
     def _checksums(self, folder: str) -> frozenset[str]:
-        """The names of the checksum files in a folder: to try each file's is a call of the system for each."""
+        """Return the names of the checksum files in a folder: one listing instead of one system call for each file."""
         with contextlib.suppress(OSError), os.scandir(self._at(folder)) as entries:
             return frozenset(entry.name for entry in entries if entry.name[0] == "." and entry.name.endswith(".crc"))
         return frozenset()
@@ -292,12 +292,12 @@ class LocalTree:
             try:
                 self._delete(path)
                 if f".{name}.crc" in checksums[folder]:
-                    with contextlib.suppress(OSError):  # it says nothing of a file that is gone
+                    with contextlib.suppress(OSError):  # it is meaningless once its file is gone
                         os.unlink(self._at(f"{folder}/.{name}.crc" if folder else f".{name}.crc"))  # noqa: PTH108  (as below)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder got a file meanwhile
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:  # a folder that got a file in the meantime
                     failures[path] = self._failed(path, error)
                 continue
             deleted += 1
@@ -306,8 +306,8 @@ class LocalTree:
     def _delete(self, path: str) -> None:
         target = self._at(path)
         try:
-            os.unlink(target)  # noqa: PTH108  (a text is all there is, as below)
-        except (IsADirectoryError, PermissionError):  # the latter on macOS
+            os.unlink(target)  # noqa: PTH108  (a string is enough, as below)
+        except (IsADirectoryError, PermissionError):  # PermissionError on macOS
             if not stat.S_ISDIR(os.lstat(target).st_mode):
                 raise
             os.rmdir(target)  # noqa: PTH106
@@ -317,7 +317,7 @@ class LocalTree:
         root = os.path.realpath(self._root)
         if folder.startswith("/") or ".." in folder.split("/"):
             return False
-        return os.path.realpath(self._at(folder)) == os.path.normpath(os.path.join(root, folder))  # noqa: PTH118  (a text)
+        return os.path.realpath(self._at(folder)) == os.path.normpath(os.path.join(root, folder))  # noqa: PTH118  (a string)
 
     def _at(self, path: str) -> str:
         return os.path.join(self._root, path) if path else self._root  # noqa: PTH118

@@ -75,7 +75,7 @@ class FaultyStore:
     own; one that fails hides the later ones.
 
     Attributes:
-        inner: the store behind it, for looking at what is really there.
+        inner: the wrapped store, which has the actual files.
     """
 
     def __init__(self, inner: LogStore, plan: Iterable[Fault] = (), *, maps_files: bool = False) -> None:
@@ -84,8 +84,8 @@ class FaultyStore:
         Args:
             inner: the store that keeps the files.
             plan: the faults; `add` adds to them.
-            maps_files: whether `local_path` answers as the inner store does. Files that are read by their local path pass by
-                the faults and the counts, so it answers None where this is False.
+            maps_files: whether `local_path` returns the inner store's paths. Reads by a local path bypass the faults and the
+                counts, so by default it returns None.
         """
         self.inner = inner
         self._maps_files = maps_files

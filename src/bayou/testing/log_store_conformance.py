@@ -46,9 +46,9 @@ class LogStoreConformance:
     """The guarantees of `bayou.storage.LogStore`. Provide a fixture `store` that gives an empty store each time."""
 
     def in_another_process(self, store: LogStore) -> str | None:  # noqa: ARG002  (for those who override it)
-        """Python statements that make `store` anew in a fresh process, with the same files.
+        """Return Python statements that open `store` in another process, with the same files.
 
-        None, unless overridden, where no other process can see the files: what concerns several processes is skipped then.
+        None, unless overridden, if no other process can see the files. Tests of several processes are skipped then.
         """
         return None
 
@@ -266,7 +266,7 @@ class LogStoreConformance:
             store.put(path, b"x")
         done = store.delete_many([*paths, "p=0/missing", "missing/too"])
         assert not done.failed
-        assert done.deleted in {len(paths), len(paths) + 2}  # an object store does not tell which were there
+        assert done.deleted in {len(paths), len(paths) + 2}  # an object store does not report which existed
         left = [row["path"] for batch in list_tree(store) for row in batch.to_pylist() if not row["is_folder"]]
         assert left == ["kept"]
 

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Tests run much code a few times: compiling it well costs more processor time than it saves, as does a collector that runs
-# beside the program. The room for compiled code is the one that Java has otherwise; without it hot code is thrown away.
-# The time zone is the JVM's and no setting of the session's, as it is for most users.
+# Tests run much code a few times. Optimised compilation and a concurrent garbage collector cost more processor time than they save.
+# This level of compilation has a smaller code cache by default, which would evict hot code: it gets the usual size.
+# The JVM sets the time zone, and not the session, as for most users.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC -Duser.timezone=UTC"
 _SETTINGS = {
     "spark.driver.extraJavaOptions": _JAVA_OPTIONS,

@@ -27,7 +27,7 @@ from bayou.errors import (
 from bayou.log.checksum.verify import verify_checksum
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot.snapshot import Snapshot
-from bayou.protocol.types.schema import leaves
+from bayou.protocol.types.traverse import leaves
 
 CORPORA = Path(__file__).resolve().parents[4] / "shared" / "corpora" / "open"
 FACTS = (

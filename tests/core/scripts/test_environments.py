@@ -37,7 +37,7 @@ def test_a_group_has_what_its_own_groups_have(environments):
 
 def test_environments_of_the_matrix_hold_what_bayou_and_its_tests_need_but_no_pyspark(environments):
     found = names(environments.dependencies())
-    assert {"pyarrow", "sqlglot", "click", "rich", "pytest", "hypothesis", "deltalake"} <= set(found)
+    assert {"pyarrow", "click", "rich", "pytest", "hypothesis", "deltalake"} <= set(found)
     assert not {"pyspark", "bayou", "mypy"} & set(found)
 
 

@@ -10,11 +10,10 @@ import pyarrow as pa
 import pytest
 from tests.support.observing import files_read, jobs, plan_of
 from tests.support.tables.built import file_of
-from tests.support.tables.feeds import STORY, at_days, changed, gone, part, rows, seen, story, table
+from tests.support.tables.feeds import STORY, at_days, changed, gone, rows, story, table
 
 import bayou
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.session.application import Application
 
 
 def partitioned(path, **configuration):
@@ -120,15 +119,3 @@ def test_no_job_runs_before_the_rows_are_asked_for_and_then_one(spark, table_pat
     with jobs(spark) as run:
         frame.collect()
     assert (made.value, run.value) == (0, 1)
-
-
-@pytest.mark.filterwarnings("ignore:The Java adapters")
-def test_without_the_java_adapters_a_frame_reads_the_range_that_it_was_made_for(spark, table_path, monkeypatch):
-    monkeypatch.setattr(Application.of(spark), "native", False)
-    monkeypatch.setattr(Application.of(spark), "why_not_native", "The Java adapters cannot be compiled on this session.")
-    builder = story(table_path)
-    frame = bayou.read(spark, table_path, changes=(2, None))
-    builder.commit(rows(table_path, "late.parquet", [1]))
-    assert frame.columns == ["id", "name", "_change_type", "_commit_version", "_commit_timestamp"]
-    assert seen(frame) == part(2)
-    assert seen(frame.where("_commit_version = 4 and id >= 0")) == part(4, 4)

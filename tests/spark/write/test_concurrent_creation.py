@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 
 import bayou
 from bayou.errors import TableExistsError
+from bayou.spark.write import writer
 
 THREADS = 6
 
@@ -78,6 +80,27 @@ def test_statements_that_describe_other_tables_do_nothing_either(spark, name):
 def test_first_appends_all_add_their_rows(spark, table_path):
     assert at_once(lambda: rows(spark).mode("append").save(table_path)) == [None] * THREADS
     assert bayou.read(spark, table_path).count() == 5 * THREADS
+
+
+def test_a_first_append_fills_the_columns_of_a_table_that_was_created_meanwhile(spark, table_path, monkeypatch):
+    write_new_files, created = writer.write_new_files, []
+
+    def late(*arguments, **options):
+        if not created:
+            numbers, features = bayou.IdentityGenerator(start=10), "delta.feature.allowColumnDefaults"
+            builder = bayou.DeltaTable.create(spark).location(table_path).property(features, "supported").addColumn("id", "bigint")
+            builder.addColumn("number", "bigint", generatedAlwaysAs=numbers).addColumn("source", "string").execute()
+            spark.sql(f"alter table delta.`{table_path}` alter column source set default 'unknown'")
+            created.append(True)
+        return write_new_files(*arguments, **options)
+
+    monkeypatch.setattr(writer, "write_new_files", late)
+    rows(spark).mode("append").save(table_path)
+    found = bayou.read(spark, table_path).orderBy("id").collect()
+    assert [(row.id, row.source) for row in found] == [(number, "unknown") for number in range(5)]
+    assert len({row.number for row in found if row.number >= 10}) == 5
+    files = [*Path(table_path).glob("*.parquet")]
+    assert len(files) == bayou.open(table_path).snapshot().num_files  # those of the first attempt were deleted
 
 
 EXCLUSIVE = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The modules that `import delta` finds after `bayou.install_as_delta()`, with delta-spark's names for bayou's classes.
+"""The modules that `import delta` finds after `bayou.install_as_delta()`: delta-spark's names for bayou's classes.
 
-Nothing here has behaviour of its own; each name is a class or function from elsewhere in bayou.
+Each name is a class or function from elsewhere in bayou.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from bayou.as_delta.delta.pip_utils import configure_spark_with_delta_pip
 from bayou.as_delta.delta.version import __version__
 from bayou.table import DeltaTable, IdentityGenerator
 
-IdentityGenerator = IdentityGenerator  # noqa: PLW0127  (a name that programs import from here too)
+IdentityGenerator = IdentityGenerator  # noqa: PLW0127  (programs import the name from here too)
 
 __all__ = ["DeltaTable", "__version__", "configure_spark_with_delta_pip"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`delta.pip_utils`: the helper that adds delta-spark's JARs to a session, and here adds none."""
+"""`delta.pip_utils`: the helper that adds delta-spark's JARs to a session. Here it adds none."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from bayou.as_delta.versions import artifact, delta_spark_version
 __all__ = ["List", "Optional", "SparkSession", "configure_spark_with_delta_pip"]
 
 _PACKAGE = f"io.delta:{artifact(pyspark.__version__)}:{delta_spark_version(pyspark.__version__)}"
-"""What delta-spark's helper adds, for programs that read it back."""
+"""The package that delta-spark's helper adds, for programs that read it back."""
 
 
 def configure_spark_with_delta_pip(
     spark_session_builder: SparkSession.Builder,
     extra_packages: Optional[List[str]] = None,  # noqa: UP006, UP045  (see the import)
 ) -> SparkSession.Builder:
-    """The builder without Delta's own extension, catalogs and packages; its `getOrCreate()` gives an enabled session.
+    """Return the builder without Delta's own extension, catalogs and packages. Its `getOrCreate()` returns an enabled session.
 
     Args:
         spark_session_builder: the builder; it is changed and returned.
         extra_packages: Maven coordinates of further packages; those of `io.delta` are left out.
 
     Raises:
-        TypeError: it is no builder.
+        TypeError: it is not a builder.
     """
     if type(spark_session_builder) is not SparkSession.Builder:
         raise TypeError(

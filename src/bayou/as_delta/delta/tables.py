@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`delta.tables`: the classes, and every other name that `from delta.tables import *` gives with delta-spark.
+"""`delta.tables`: delta-spark's classes, and every other name that `from delta.tables import *` imports.
 
-delta-spark's module has no `__all__`, so that programs may lean on what it happens to import.
+delta-spark's module has no `__all__`, so programs may use what it happens to import.
 """
 
 from __future__ import annotations

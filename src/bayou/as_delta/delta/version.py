@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`delta.version`: the delta-spark that bayou stands for on this PySpark."""
+"""`delta.version`: the version of delta-spark that bayou replaces on this PySpark."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commit files, and every other file of actions in JSON: read once, split by kind, file actions parsed on demand.
+"""Files of actions in JSON, such as commits: read once, split by kind, with file actions parsed on demand.
 
-`DerivedFileError` is raised for a damaged file that repeats other files, which a reader may do without.
+`DerivedFileError` is raised for a damaged file that a reader can do without, because it repeats other files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from bayou.storage.store import LogStore
 
-# Lines that begin like this need no parsing until the file list is asked for.
+# Lines that begin like this are parsed only when the file list is read.
 _BULKY: Final = (b'{"add":{', b'{"remove":{', b'{"cdc":{', b'{"commitInfo":{')
 
 _ADD: Final = _BULKY[0]
@@ -38,11 +38,9 @@ _FILE_ACTIONS: Final = ("add", "remove")
 
 @dataclass(slots=True)
 class Header:
-    """The actions that are not about files, the latest of each.
+    """The latest actions that are not about files.
 
     Attributes:
-        protocol: the latest protocol, or None where no action set one.
-        metadata: the latest metadata, or None.
         transactions: the latest `txn` of each application.
         domains: the latest `domainMetadata` of each domain, removed ones included.
     """
@@ -53,7 +51,7 @@ class Header:
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
 
     def apply(self, action: Mapping[str, Any]) -> None:
-        """Take one action of a commit, in the order of the log; actions of other kinds are ignored."""
+        """Apply one action of a commit, in the order of the log; actions of other kinds are ignored."""
         if (value := action.get("protocol")) is not None:
             self.protocol = Protocol.from_json(value)
         if (value := action.get("metaData")) is not None:
@@ -66,7 +64,7 @@ class Header:
             self.domains[domain.domain] = domain
 
     def later(self, newer: Header) -> Header:
-        """This header with a newer one on top."""
+        """Return this header overridden by a newer one."""
         return Header(
             newer.protocol or self.protocol,
             newer.metadata or self.metadata,
@@ -80,9 +78,7 @@ class FileActions:
     """The file actions of some commits as columns.
 
     Attributes:
-        adds: the `add` actions, ADD_SCHEMA.
-        removes: the `remove` actions, REMOVE_SCHEMA.
-        add_order: each add's place among all file actions of the log, later is higher.
+        add_order: each add's position among all file actions of the log; later is higher.
         remove_order: the same for removes.
     """
 
@@ -93,18 +89,14 @@ class FileActions:
 
 
 class ActionFile:
-    """One file of JSON actions, one a line: a commit, a compacted file, or a V2 checkpoint's manifest.
+    """One file of JSON actions, one per line: a commit, a compacted file, or a V2 checkpoint's manifest.
 
-    The lines that hold file actions are kept as bytes until `file_actions` asks for them, so that protocol and metadata
-    cost no more than finding line ends.
+    Lines with file actions stay bytes until `file_actions` needs them, so that reading protocol and metadata only costs the search
+    for line ends.
     """
 
     def __init__(self, data: bytes, *, table: str, path: str, version: int, derived: bool = False) -> None:
-        """Split a file into lines.
-
-        Args:
-            derived: whether commits say the same, so that a broken file can be passed over.
-        """
+        """Split a file into lines; `derived` if it repeats commits, so that a broken one can be skipped."""
         self.version = version
         self._derived = derived
         self._table = table
@@ -116,26 +108,17 @@ class ActionFile:
 
     @classmethod
     def of_commit(cls, store: LogStore, version: int, table: str) -> Self:
-        """The commit that made a version.
-
-        Raises:
-            FileNotFoundError: there is no such commit, or not any more.
-            CorruptLogError: the file is empty.
-        """
+        """Read the commit of a version, which raises FileNotFoundError if it is gone."""
         path = commit_path(version)
         return cls(store.read(path), table=table, path=path, version=version)
 
     @property
     def nbytes(self) -> int:
-        """The memory that the unparsed lines take."""
+        """The memory of the unparsed lines."""
         return self._size
 
     def header(self) -> Header:
-        """The actions that are not about files.
-
-        Raises:
-            CorruptLogError: a line is no JSON object, or an action has a field of a wrong type.
-        """
+        """Return the actions that are not about files, or raise CorruptLogError if one is malformed."""
         header = Header()
         for number, action in self._actions(bulky=False):
             try:
@@ -145,7 +128,7 @@ class ActionFile:
         return header
 
     def other_actions(self, name: str) -> Iterator[Mapping[str, Any]]:
-        """The values of the actions of one kind, which is neither a file action nor `commitInfo`."""
+        """Yield the values of one kind of action, which is neither a file action nor `commitInfo`."""
         for number, action in self._actions(bulky=False):
             value = action.get(name)
             if value is None:
@@ -155,7 +138,7 @@ class ActionFile:
             yield value
 
     def commit_info(self) -> CommitInfo | None:
-        """The commit's provenance, or None where the writer left it out."""
+        """Return the `commitInfo`; None if the writer left it out."""
         for number, line in enumerate(self._lines, 1):
             if b'"commitInfo"' in line:
                 value = self._parse(line, number).get("commitInfo")
@@ -167,25 +150,21 @@ class ActionFile:
         return None
 
     def changes(self) -> list[Mapping[str, Any]]:
-        """The values of the `cdc` actions. Only lines that may hold one are parsed."""
+        """Return the values of the `cdc` actions. Only lines that may hold one are parsed."""
         found = (self._parse(line, number).get("cdc") for number, line in enumerate(self._lines, 1) if b'"cdc"' in line)
         return [value for value in found if value is not None]
 
     def without_adds(self) -> Self:
-        """The file without the lines of `add` actions, for those who do not ask for these: parsing is what takes time."""
+        """Return the file without the lines of `add` actions, which take most of the time to parse."""
         found = copy(self)
         found._lines = [b"" if line.startswith(_ADD) else line for line in self._lines]  # noqa: SLF001  (of the same class)
         return found
 
     def actions(self) -> list[dict[str, Any]]:
-        """All actions, parsed, in the order of the file.
-
-        Raises:
-            CorruptLogError: a line is no JSON object.
-        """
+        """Parse all actions, in the order of the file, or raise CorruptLogError if a line is not a JSON object."""
         lines = [line for line in self._lines if line and not line.isspace()]
         try:
-            # One call for the whole file is twice as fast as one a line.
+            # One call for the whole file is twice as fast as one per line.
             parsed: list[dict[str, Any]] = json.loads(b"[" + b",".join(lines) + b"]")
         except (ValueError, RecursionError):
             parsed = []
@@ -200,7 +179,7 @@ class ActionFile:
 
     def _parse(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            # Text after the object is tolerated, as other readers do; a second object there would be a lost action.
+            # Other readers tolerate text after the object, but a second object would be a lost action.
             text = line.decode("utf-8").strip()
             action, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError) as error:
@@ -213,16 +192,11 @@ class ActionFile:
 
     @property
     def is_derived(self) -> bool:
-        """Whether commits say the same."""
+        """Whether the file repeats commits."""
         return self._derived
 
     def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
-        """Refuse a file action that cannot become a row; `place` counts the actions of its kind from one.
-
-        Raises:
-            CorruptLogError: it lacks its path, or has a field of a wrong type.
-            DeletionVectorError: its deletion vector lacks a field.
-        """
+        """Raise CorruptLogError or DeletionVectorError if a file action, the `place`-th of its kind, cannot become a row."""
         try:
             actions_table([value], schema)
         except BROKEN_ACTION as error:
@@ -230,11 +204,7 @@ class ActionFile:
             raise self._error(f"the {kind} action number {place} is broken: {reason(error)}", raised) from error
 
     def check_reconciled(self, adds: pa.Table, removes: pa.Table) -> None:
-        """Hold a compacted file to its promise that each logical file is in it once, so that order says nothing.
-
-        Raises:
-            DerivedFileError: it is not.
-        """
+        """Raise DerivedFileError unless a compacted file holds each logical file once, so that the order does not matter."""
         keys = [
             key for table in (adds, removes) for key in action_keys(table["path"], table["deletion_vector"], self._table).chunks
         ]
@@ -254,11 +224,7 @@ class ActionFile:
 
 
 def file_actions(files: Sequence[ActionFile]) -> FileActions:
-    """Parse the file actions of commits that are in the order of their versions.
-
-    Raises:
-        CorruptLogError: a line is no JSON, or a file action has a field of a wrong type.
-    """
+    """Parse the file actions of commits in the order of their versions, or raise CorruptLogError if one is malformed."""
     adds = _Actions("add", ADD_SCHEMA)
     removes = _Actions("remove", REMOVE_SCHEMA)
     place = 0
@@ -311,4 +277,4 @@ class _Actions:
 
 
 class DerivedFileError(CorruptLogError):
-    """A checkpoint or a compacted file cannot be used; `file` names it, as the listing does."""
+    """A checkpoint or a compacted file cannot be used; `file` names it as in the listing."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File actions as Arrow columns: their names, types, and the way from JSON objects to columns.
+"""File actions as Arrow columns: their names and types, and their conversion from JSON objects.
 
-A column is named as PROTOCOL.md names the field, in snake case. One row is one action.
+A column has the name of PROTOCOL.md's field in snake case. One row is one action.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ JSON_NAMES: Final[Mapping[str, str]] = {
     "deletion_timestamp": "deletionTimestamp",
     "extended_file_metadata": "extendedFileMetadata",
 }
-"""The field of the action that a column holds."""
+"""The JSON field of each column."""
 
 VECTOR_JSON_NAMES: Final[Mapping[str, str]] = {
     "storage_type": "storageType",
@@ -81,19 +81,18 @@ VECTOR_JSON_NAMES: Final[Mapping[str, str]] = {
     "size_in_bytes": "sizeInBytes",
     "cardinality": "cardinality",
 }
-"""The field of the deletion vector descriptor that a struct field holds."""
+"""The JSON field of each field of the deletion vector struct."""
 
 
 BROKEN_ACTION: Final = (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError)
-"""What `actions_table` raises for an action that cannot become a row."""
+"""The errors of `actions_table` for an action that cannot become a row."""
 
 
 def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Build the columns of actions of one kind, each column in one go.
+    """Build the columns of actions of one kind, one column at a time.
 
     Raises:
-        BROKEN_ACTION: one of these errors, where a field has a wrong type or the path is missing; DeletionVectorError, which
-            is one of them, where a deletion vector lacks a field.
+        BROKEN_ACTION: a field has a wrong type, the path is missing, or a deletion vector lacks a field (DeletionVectorError).
     """
     table = pa.Table.from_arrays([_column(actions, each) for each in schema], schema=schema)
     if table["path"].null_count:
@@ -103,12 +102,12 @@ def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """A column in one piece."""
+    """Return a column as one array."""
     return pa.concat_arrays([pa.array([], column.type), *column.chunks])
 
 
 def to_objects(column: pa.ChunkedArray) -> list[Any]:
-    """The values of a column as JSON-like objects: structs and maps are dictionaries."""
+    """Return the values of a column as JSON-like objects: structs and maps are dictionaries."""
     return [_plain(value, column.type) for value in column.to_pylist()]
 
 
@@ -136,7 +135,7 @@ _PLAIN_INTEGERS: Final = frozenset({int, type(None)})
 
 
 def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
-    # Arrow takes true for 1, and 1.5 for 1; an action that holds such a value is broken.
+    # Arrow accepts true and 1.5 as 1; an action with such a value is broken.
     if pa.types.is_integer(wanted) and not _PLAIN_INTEGERS.issuperset(map(type, values)) and any(map(_is_odd_integer, values)):
         msg = "a number is no integer"
         raise TypeError(msg)
@@ -152,7 +151,7 @@ def _text_map(values: list[Any]) -> pa.Array:
     items: list[str | None] = []
     offsets: list[int | None] = []
     for value in values:
-        # A map is null where its offset is.
+        # A null offset makes the map null.
         offsets.append(None if value is None else len(keys))
         if value:
             keys.extend(value)

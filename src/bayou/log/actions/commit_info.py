@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commit provenance without the file actions: most writers put `commitInfo` on a commit's first line."""
+"""The `commitInfo` of a commit, without its file actions: most writers put it on the first line."""
 
 from __future__ import annotations
 
@@ -11,37 +11,32 @@ from bayou.protocol.actions.actions import CommitInfo
 from bayou.storage.store import FileStatus, LogStore
 
 COUNTABLE_TAG: Final = "bayou.countable"
-"""The tag in `commitInfo.tags` that says: all added files are new ones, and all removed ones were live. Then what the commit
-makes of the table's numbers is known without the file list."""
+"""The tag in `commitInfo.tags` of a commit that only added new files and removed live ones, so that counts follow from it."""
 
 COMPUTE_STATS: Final = "COMPUTE STATS"
 """The operation that adds files again with the statistics of their live rows."""
 
 VACUUM_START: Final = "VACUUM START"
 VACUUM_END: Final = "VACUUM END"
-"""What VACUUM notes before it deletes files, and after that."""
+"""The operations that VACUUM logs before and after it deletes files."""
 
 MAY_DO_ANYTHING: Final = frozenset({"Manual Update"})
-"""Operations after which nothing is known of the table's numbers. Source: delta-spark, RecordChecksum."""
+"""Operations after which the table's file counts are unknown. Source: delta-spark, RecordChecksum."""
 
 _PREFIX: Final = b'{"commitInfo":'
 
 
 def read_commit_info(store: LogStore, status: FileStatus, version: int, table: str) -> CommitInfo | None:
-    """The provenance of a commit, or None where its writer left it out.
+    """Return the `commitInfo` of a commit; None if its writer left it out.
 
-    Reads the first line alone where that is the provenance, else the whole file.
-
-    Raises:
-        CorruptLogError: the line is no valid JSON.
-        FileNotFoundError: the commit is gone.
+    Reads only the first line if that holds it, otherwise the whole file. Raises FileNotFoundError if the commit is gone.
     """
     with store.open(status.path) as file:
         line = file.readline()
         if line.startswith(_PREFIX):
             try:
                 found = exact_json.loads(line).get("commitInfo")
-            except (ValueError, RecursionError):  # the whole file says what is wrong with it
+            except (ValueError, RecursionError):  # reading the whole file reports what is wrong
                 found = None
             if isinstance(found, dict):
                 return CommitInfo(found)

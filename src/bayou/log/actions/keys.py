@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of a logical file: its canonical path and its deletion vector, as one string a row."""
+"""The identity of a logical file: its canonical path and its deletion vector, as one string per row."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from bayou.log.actions.columns import one_array
 from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 
-# Paths that can differ in spelling from another path to the same file: encoded, absolute, or not normalised.
+# Paths that may have another spelling: encoded, absolute, or not normalised.
 _SPECIAL: Final = r"[%:]|^\.{0,2}/|/\.{0,2}/|/\.{0,2}$"
 
-# Relative paths that are the same in every spelling.
+# Relative paths that have only one spelling.
 _PLAIN: Final = r"^[A-Za-z0-9._=-][A-Za-z0-9._=/-]*$"
 
 
 def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
-    """One key for each file action; equal keys mean the same logical file.
+    """Return one key for each file action; equal keys mean the same logical file.
 
     Source: PROTOCOL.md, "Action Reconciliation": the key is (path, deletion vector's unique id).
     """
@@ -31,7 +31,7 @@ def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str
 
 
 def vector_ids(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The unique ids of deletion vectors; null where there is none.
+    """Return the unique ids of deletion vectors; null if there is none.
 
     Source: PROTOCOL.md, "Derived Fields".
     """
@@ -42,7 +42,7 @@ def vector_ids(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
-    """Paths in canonical form. Only those that can have another spelling are looked at one by one."""
+    """Return paths in canonical form. Only paths that may have another spelling are converted one by one."""
     special = pc.match_substring_regex(paths, _SPECIAL)
     if not pc.any(special).as_py():
         return paths
@@ -50,7 +50,7 @@ def canonical_paths(paths: pa.ChunkedArray, table_uri: str) -> pa.ChunkedArray:
 
 
 def hadoop_uris(paths: pa.ChunkedArray, table_uri: str) -> pa.Array | pa.ChunkedArray:
-    """The absolute URIs of files, as `hadoop_uri` writes them."""
+    """Return the absolute URIs of files, as `hadoop_uri` writes them."""
     found = pc.binary_join_element_wise(hadoop_uri(to_uri("", table_uri)), paths, "")
     odd = pc.invert(pc.match_substring_regex(paths, _PLAIN))
     if not pc.any(odd).as_py():
@@ -65,7 +65,7 @@ def _aligned(paths: pa.ChunkedArray, special: pa.ChunkedArray) -> list[tuple[pa.
 
 
 def _canonical_chunk(paths: pa.Array, special: pa.Array, table_uri: str) -> pa.Array:
-    # Partition folders repeat: one call for each distinct folder, and one for each file name that is special itself.
+    # Partition folders repeat: convert each distinct folder once, and single paths only if their file name is special itself.
     odd = paths.filter(special)
     if not len(odd):
         return paths
@@ -84,5 +84,5 @@ def _canonical_chunk(paths: pa.Array, special: pa.Array, table_uri: str) -> pa.A
 
 
 def _folder_prefix(folder: str, table_uri: str) -> str:
-    """What a plain file name in that folder begins with once canonical."""
+    """Return the canonical prefix of a plain file name in that folder."""
     return canonical(f"{folder}/x", table_uri)[:-1]

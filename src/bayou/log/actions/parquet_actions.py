@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Actions in a Parquet file: a checkpoint, one part of it, or a sidecar.
 
-Writers differ in which columns are there, how maps and lists are spelled, and what is optional; only leaf columns that
-are asked for are read, and each is brought to the types of `columns`.
+Writers differ in the columns they write, in how they spell maps and lists, and in what they leave out. Only the requested leaf
+columns are read, and each is converted to the types of `columns`.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from bayou.protocol.deletion_vectors.descriptor import REQUIRED, incomplete_desc
 from bayou.storage.store import LogStore
 
 _BATCH_ROWS = 65_536
-# A nested array holds 2 GB of text at most.
+# A nested array holds at most 2 GB of strings.
 _BATCH_BYTES = 512 << 20
 
 STATS_PARSED = "stats_parsed"
-"""The column that `ParquetActions.batches` adds to those of ADD_SCHEMA where the file has it."""
+"""The column that `ParquetActions.batches` adds to ADD_SCHEMA if the file has it."""
 
-# A remote file of up to this size came with its footer, in one request.
+# A remote file of up to this size is read whole with its footer, in one request.
 _SMALL_BYTES: Final = 64 << 10
 
 
 class ParquetActions:
-    """One Parquet file of actions. Only its footer is kept in memory; columns are read at each call."""
+    """One Parquet file of actions. Only its footer is kept in memory; each call reads its columns."""
 
     def __init__(self, store: LogStore, path: str) -> None:
         self.path = path
@@ -61,19 +61,19 @@ class ParquetActions:
 
     @property
     def num_rows(self) -> int:
-        """How many actions it holds."""
+        """The number of actions."""
         return int(self._metadata.num_rows)
 
     def has(self, name: str) -> bool:
-        """Whether the file has a column of that dotted name, or columns under it."""
+        """Return whether the file has a column of that dotted name, or columns under it."""
         return name in self._leaves or any(leaf.startswith(f"{name}.") for leaf in self._leaves)
 
     def leaf_names(self, name: str) -> list[str]:
-        """The dotted names of the leaf columns under a column."""
+        """Return the dotted names of the leaf columns under a column."""
         return [leaf for leaf in self._leaves if leaf == name or leaf.startswith(f"{name}.")]
 
     def values(self, action: str, *wanted: str) -> list[dict[str, Any]]:
-        """The actions of one kind as JSON-like objects; each of them has one of the `wanted` fields."""
+        """Return the actions of one kind that have one of the `wanted` fields, as JSON-like objects."""
         fields = [name for name in wanted if f"{action}.{name}" in self._leaves]
         groups = sorted({group for name in fields for group in self._groups_with(f"{action}.{name}")})
         found = self._read([action], groups)
@@ -84,7 +84,7 @@ class ParquetActions:
         return [_without_nulls(value) for value in to_objects(column.filter(present))]
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA; null where the file does not have one."""
+        """Return columns of the live files by the names of ADD_SCHEMA; null if the file lacks one."""
         wanted = {name: self._source(name) for name in names}
         selection = self._adds
         present = [column for column in wanted.values() if self.has(column)]
@@ -96,20 +96,20 @@ class ParquetActions:
         }
 
     def structs(self, leaves: Sequence[str]) -> pa.ChunkedArray | None:
-        """The `add` structs of the live files with only some leaf columns in them; None where none of them is there."""
+        """Return the `add` structs of the live files with only some leaf columns; None if the file has none of these."""
         present = [leaf for leaf in leaves if self.has(leaf)]
         found = self._read(present, self._add_groups) if present else None
         return None if found is None else self._adds.apply(found["add"])
 
     def parsed_stats(self) -> pa.ChunkedArray | None:
-        """The statistics of the live files as structs; None where the file does not hold them so."""
+        """Return the statistics of the live files as structs; None if the file has no such column."""
         structs = self.structs(self.leaf_names(f"add.{STATS_PARSED}"))
         return None if structs is None else pc.struct_field(structs, STATS_PARSED)
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the file has it.
+        """Yield the live files in tables of at most `rows` rows: ADD_SCHEMA, and `stats_parsed` if the file has it.
 
-        The file is read from its beginning to its end, and nothing is kept.
+        The file is read sequentially, and nothing is cached.
         """
         if not self._add_groups:
             return
@@ -129,7 +129,7 @@ class ParquetActions:
                 yield pa.Table.from_arrays(arrays, names=[*ADD_SCHEMA.names, *(STATS_PARSED for _ in extra)])
 
     def removes(self) -> pa.Table:
-        """The tombstones, REMOVE_SCHEMA."""
+        """Return the tombstones, REMOVE_SCHEMA."""
         if "remove.path" not in self._leaves:
             return REMOVE_SCHEMA.empty_table()
         found = self._read(["remove"], self._groups_with("remove.path"))
@@ -171,14 +171,14 @@ class ParquetActions:
         return _texts_of_typed(values) if field.endswith("_parsed") else _canonical(values, wanted)
 
     def _fitting(self, rows: int) -> int:
-        """How many rows to read at once, so that rows with long texts stay within bounds."""
+        """Return how many rows to read at once, so that rows with long strings stay within bounds."""
         groups = [self._metadata.row_group(group) for group in self._add_groups]
         group_bytes: int = sum(group.total_byte_size for group in groups)
         group_rows: int = sum(group.num_rows for group in groups)
         return max(1, min(rows, _BATCH_BYTES * group_rows // max(1, group_bytes)))
 
     def _groups_with(self, leaf: str) -> list[int]:
-        """The row groups that can hold a value of a leaf column, by their statistics."""
+        """Return the row groups that can hold a value of a leaf column, by their statistics."""
         place = self._leaves[leaf]
         groups = []
         for group in range(self._metadata.num_row_groups):
@@ -195,7 +195,7 @@ class ParquetActions:
             try:
                 found = file.read_row_groups(groups, columns=columns)
             except pa.ArrowNotImplementedError:
-                # More than 2 GB of text in one row group fits no single nested array; batches do.
+                # A row group with more than 2 GB of strings does not fit one nested array; batches do.
                 batches = file.iter_batches(_BATCH_ROWS, row_groups=groups, columns=columns)
                 found = pa.Table.from_batches(list(batches))
         _check_texts(found)
@@ -203,11 +203,11 @@ class ParquetActions:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[pq.ParquetFile]:
-        # In nanoseconds, as INT96 is read otherwise, years before 1678 and after 2261 would wrap around.
+        # INT96 is read as microseconds: as nanoseconds, years before 1678 and after 2261 would wrap around.
         is_remote = self._store.local_path(self.path) is None
         options = {"metadata": self._metadata, "coerce_int96_timestamp_unit": "us", "pre_buffer": is_remote}
         with self._open() as source:
-            if self._whole is None and _end_of(source) != self._end:  # its parts are not where the footer says any more
+            if self._whole is None and _end_of(source) != self._end:  # the footer's offsets are wrong for it
                 raise OSError("another program replaced the file while it was read")
             with pq.ParquetFile(source, **options) as file:
                 yield file
@@ -220,18 +220,14 @@ class ParquetActions:
 
 
 def _end_of(source: Any) -> tuple[int, bytes]:
-    """The size of a file, and a digest of its last bytes: the footer, or most of it. They came when the file was opened."""
+    """Return the size of a file and a digest of its last bytes, which hold the footer or most of it."""
     size = source.size()
     source.seek(max(size - _SMALL_BYTES, 0))
     return size, hashlib.blake2b(source.read(_SMALL_BYTES)).digest()
 
 
 def _check_texts(rows: pa.Table | pa.RecordBatch) -> None:
-    """Refuse bytes that are not UTF-8 in the place of text: Arrow reads them, and Python fails on them later.
-
-    Raises:
-        ArrowInvalid: a value is not valid for its type.
-    """
+    """Raise ArrowInvalid if a string is not UTF-8: Arrow reads it, and Python fails on it later."""
     rows.validate(full=True)
 
 
@@ -255,7 +251,7 @@ def _vector_chunk(chunk: pa.Array) -> pa.Array:
         else pa.nulls(len(chunk), each.type)
         for each in DELETION_VECTOR
     ]
-    # Some writers have a struct of nulls for a file without a vector.
+    # Some writers write a struct of nulls for a file without a deletion vector.
     present = functools.reduce(pc.or_, map(pc.is_valid, fields))
     lacking = [
         VECTOR_JSON_NAMES[each.name]
@@ -268,7 +264,7 @@ def _vector_chunk(chunk: pa.Array) -> pa.Array:
 
 
 def _texts_of_typed(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Partition values as texts, from a file that holds them typed alone."""
+    """Return partition values as strings, from a file that only has typed ones."""
     names = [each.name for each in values.type]
     chunks = []
     for chunk in values.chunks:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rows of a column are kept: as a few slices that copy nothing where that is enough, else as a mask."""
+"""The rows of a column to keep: a few slices, which copy nothing, or a mask."""
 
 from __future__ import annotations
 
@@ -15,14 +15,7 @@ _MOST_SLICES: Final = 512
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A choice of rows.
-
-    Attributes:
-        length: how many rows are chosen.
-        total: of how many.
-        slices: the chosen runs as (offset, length), where they are few; else None.
-        mask: the chosen rows as booleans, where the runs are many; else None.
-    """
+    """A selection of some of `total` rows: as few (offset, length) runs, or as a mask if the runs are many."""
 
     length: int
     total: int
@@ -31,12 +24,12 @@ class Selection:
 
     @classmethod
     def everything(cls, total: int) -> Selection:
-        """All of `total` rows."""
+        """Select all of `total` rows."""
         return cls(total, total, ((0, total),))
 
     @classmethod
     def of(cls, mask: pa.ChunkedArray) -> Selection:
-        """The rows where a mask without nulls is true."""
+        """Select the rows for which a mask without nulls is true."""
         total = len(mask)
         length = pc.sum(mask).as_py() or 0
         if length == total:
@@ -46,11 +39,11 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether no row is left out."""
+        """Whether all rows are selected."""
         return self.length == self.total
 
     def apply(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """The chosen rows of a column; copies nothing where the selection is slices."""
+        """Return the selected rows of a column; copies nothing if the selection is slices."""
         if self.is_everything:
             return column
         if self.slices is None:
@@ -59,7 +52,7 @@ class Selection:
         return pa.chunked_array([chunk for chunk in chunks if len(chunk)], column.type)
 
     def to_mask(self) -> pa.ChunkedArray:
-        """The selection as booleans, one for each row."""
+        """Return the selection as booleans, one per row."""
         if self.mask is not None:
             return self.mask
         chunks: list[pa.Array] = []
@@ -76,7 +69,7 @@ def _repeat(value: bool, times: int) -> pa.Array:  # noqa: FBT001  (the value, n
 
 
 def _few_slices(mask: pa.ChunkedArray, length: int, total: int) -> tuple[tuple[int, int], ...] | None:
-    """The runs of true, where they are few; found from whichever side is rarer, or by the ends of one run."""
+    """Return the runs of true if they are few, found from the rarer side or by the ends of one run."""
     if not length:
         return ()
     if total - length <= _MOST_SLICES:

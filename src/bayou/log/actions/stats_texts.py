@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON texts of many statistics structs at once, for logs whose checkpoint holds `stats_parsed` alone."""
+"""Statistics structs converted to JSON in bulk, for logs whose checkpoint only has `stats_parsed`."""
 
 from __future__ import annotations
 
@@ -12,24 +12,20 @@ import pyarrow.compute as pc
 
 from bayou.plan.statistics.members import Path
 from bayou.protocol.types import instants
-from bayou.protocol.types.schema import StructType, leaves
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import leaves
 
 _EMPTY: Final = "{}"
-# JSON has no such characters inside of a string.
+# JSON strings must escape these characters.
 _TO_ESCAPE: Final = r'[\x00-\x1f"\\]'
-# Arrow writes years from 0 to 9999; the log knows more of them.
+# Arrow formats the years 0 to 9999; the log may hold others.
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 _MILLIS_PER_DAY: Final = 86_400_000
 _MICROS_PER_MILLISECOND: Final = 1_000
 
 
 def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset[Path]) -> pa.Array:
-    """The statistics of some files in JSON: as they are, and made from `stats_parsed` where there is nothing else.
-
-    Args:
-        parsed: their statistics as the base checkpoint holds them, or None where it does not.
-        wall_clocks: the physical paths of the columns of type timestamp_ntz.
-    """
+    """Return the JSON statistics of some files, converted from the checkpoint's `stats_parsed` if there is no JSON."""
     if parsed is None or not texts.null_count:
         return texts
     missing = pc.is_null(texts)
@@ -37,19 +33,18 @@ def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset
 
 
 def wall_clocks(schema: StructType) -> frozenset[Path]:
-    """The physical paths of the columns of type timestamp_ntz."""
+    """Return the physical paths of the columns of type timestamp_ntz."""
     return frozenset(path for _, path, leaf in leaves(schema) if leaf.type == "timestamp_ntz")
 
 
 def to_texts(structs: pa.Array, wall_clocks: frozenset[Path]) -> pa.Array:
-    """The JSON object of each struct, members that are null left out; null where there is nothing to say.
+    """Return the JSON object of each struct without null members; null if it would be empty.
 
-    Timestamps are cut to milliseconds, as all writers cut them; members of a type that statistics do not have are left
-    out.
+    Timestamps are cut to milliseconds, as all writers do. Members of types without statistics are left out.
 
     Args:
-        wall_clocks: the physical paths of the columns of type timestamp_ntz; every other timestamp is in UTC, whether
-            its own type says so (INT96 does not).
+        wall_clocks: the physical paths of the columns of type timestamp_ntz; other timestamps are in UTC, even if their type does
+            not say so, like INT96.
     """
     texts = _object(structs, (), wall_clocks)
     return pc.if_else(pc.equal(texts, _EMPTY), None, texts)
@@ -60,7 +55,7 @@ def _object(structs: pa.Array, path: Path, wall_clocks: frozenset[Path]) -> pa.A
     for place, each in enumerate(structs.type):
         text = _value(pc.struct_field(structs, [place]), (*path, each.name), wall_clocks)
         if text is not None:
-            # Arrow loses count of the rows where it skips nulls, and every value is one; so each member brings its comma.
+            # Arrow loses rows if it skips nulls and every value is null, so each member brings its own comma.
             members.append(pc.fill_null(_joined(f",{json.dumps(each.name, ensure_ascii=False)}:", text), ""))
     whole = _joined("{", pc.replace_substring_regex(_joined(*members), "^,", ""), "}") if members else _EMPTY
     return pc.if_else(pc.is_valid(structs), whole, pa.scalar(None, pa.string()))
@@ -80,7 +75,7 @@ def _value(values: pa.Array, path: Path, wall_clocks: frozenset[Path]) -> pa.Arr
         return _float_texts(values)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _string_texts(values.cast(pa.string()))
-    # Above the column's path stands "minValues" or "maxValues".
+    # The first element of the path is "minValues" or "maxValues".
     return _instant_texts(values, "" if path[1:] in wall_clocks else "Z")
 
 
@@ -114,7 +109,7 @@ def _date_texts(values: pa.Array) -> pa.Array:
 
 
 def _timestamp_texts(values: pa.Array) -> pa.Array:
-    """ISO 8601 without a zone, the fraction cut down to milliseconds."""
+    """Format as ISO 8601 without a zone, with the fraction cut to milliseconds."""
     micros = values.cast(pa.timestamp("us", values.type.tz)).view(pa.int64())
     millis = pc.divide(pc.subtract(micros, _positive_rest(micros)), _MICROS_PER_MILLISECOND)
     odd = pc.or_(pc.less(millis, _FIRST_DAY * _MILLIS_PER_DAY), pc.greater_equal(millis, (_LAST_DAY + 1) * _MILLIS_PER_DAY))
@@ -125,13 +120,13 @@ def _timestamp_texts(values: pa.Array) -> pa.Array:
 
 
 def _positive_rest(micros: pa.Array) -> pa.Array:
-    """What is above the whole millisecond; division cuts towards zero, a bound has to go down."""
+    """Return the part above the whole millisecond: division truncates towards zero, but a bound must be rounded down."""
     rest = pc.subtract(micros, pc.multiply(pc.divide(micros, _MICROS_PER_MILLISECOND), _MICROS_PER_MILLISECOND))
     return pc.if_else(pc.less(rest, 0), pc.add(rest, _MICROS_PER_MILLISECOND), rest)
 
 
 def _replaced(texts: pa.Array, odd: pa.Array, values: pa.Array, write: Callable[[Any], str]) -> pa.Array:
-    """The texts, with those of odd values written one by one."""
+    """Return the strings, with those of odd values written one by one."""
     if not pc.any(odd).as_py():
         return texts
     return pc.replace_with_mask(texts, odd, pa.array([write(value) for value in values.filter(odd).to_pylist()], pa.string()))

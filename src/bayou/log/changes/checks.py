@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the changes of a range of versions were recorded, and can be read under one schema.
+"""Checks that the changes of a range of versions were recorded and can be read under one schema.
 
 Source: delta-spark's `CDCReader.changesToDF`.
 """
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import Metadata
 
 SCHEMA_MODE_CONF: Final = "spark.databricks.delta.changeDataFeed.defaultSchemaModeForColumnMappingTable"
-"""The setting of a session that names the SchemaMode."""
+"""The session's setting for the SchemaMode."""
 UNSAFE_READ_CONF: Final = "spark.databricks.delta.changeDataFeed.unsafeBatchReadOnIncompatibleSchemaChanges.enabled"
-"""The setting of a session that lets incompatible schema changes pass."""
+"""The session's setting that allows incompatible schema changes."""
 
 
 class SchemaMode(Enum):
-    """Whose schema a change feed has where the table has column mapping; without it the latest version's counts.
+    """Which version's schema a feed has if the table has column mapping; without mapping it is the latest version's.
 
     Attributes:
-        END_VERSION: the last version's of the range.
-        LATEST: the latest version's.
-        LEGACY: the same; the reference has two names for it.
+        END_VERSION: the last version of the range.
+        LATEST: the latest version.
+        LEGACY: the same as LATEST; delta-spark has two names for it.
     """
 
     END_VERSION = "endVersion"
@@ -41,16 +41,12 @@ class SchemaMode(Enum):
 
 
 def records_changes(metadata: Metadata) -> bool:
-    """Whether a table records its changes: `delta.enableChangeDataFeed`, or its old name, is true."""
+    """Return whether `delta.enableChangeDataFeed`, or its old name, is true."""
     return properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration)
 
 
 def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelError:
-    """The error for a version that did not record its changes.
-
-    Args:
-        first: the first version of the range that is read.
-    """
+    """Return the error for a version that did not record its changes."""
     key = properties.ENABLE_CHANGE_DATA_FEED.key
     return TimeTravelError(
         f"the change data of the range [{first}, {last}] cannot be read: change data was not recorded for version [{version}]",
@@ -66,19 +62,15 @@ def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelE
 
 
 class RangeCheck:
-    """What is known of a range of versions while its commits are read in order.
+    """Collects the metadata of a range's commits, in order, and checks them.
 
     Attributes:
         start: the metadata of the first version.
-        end: the metadata of the last version that was seen.
+        end: the metadata of the last version seen.
     """
 
     def __init__(self, versions: ChangeRange, start: Metadata, table: str) -> None:
-        """Begin with the first version.
-
-        Raises:
-            TimeTravelError: it did not record changes.
-        """
+        """Begin with the first version, or raise TimeTravelError if it did not record changes."""
         self.start = start
         self.end = start
         self._versions = versions
@@ -87,11 +79,11 @@ class RangeCheck:
         self._check_recorded(versions.start, start)
 
     def see(self, version: int, header: Header) -> None:
-        """Look at the next commit.
+        """Note the next commit.
 
         Raises:
             TimeTravelError: the commit stopped the recording of changes.
-            UnsupportedFeatureError: from it on the table needs what bayou cannot read.
+            UnsupportedFeatureError: bayou cannot read the table from this commit on.
         """
         if header.protocol is not None:
             check_readable(header.protocol, self._table, version)
@@ -103,18 +95,18 @@ class RangeCheck:
             self._changes.append((version, header.metadata))
 
     def maps_columns(self) -> bool:
-        """Whether the first or the last version has column mapping."""
+        """Return whether the first or the last version has column mapping."""
         return any(column_mapping_mode(each) != "none" for each in (self.start, self.end))
 
     def check_schemas(self, read: Metadata, read_version: int) -> None:
-        """Refuse a range whose rows cannot all be read under one schema.
+        """Check that all rows of the range can be read under one schema.
 
         Args:
-            read: the metadata that they shall be read under, of a version that is not before the range's end.
+            read: the metadata of the schema to read, of the range's end or later.
 
         Raises:
-            UnsupportedFeatureError: a version of the range has a column that was renamed or dropped later, or has another
-                type, or other partition columns.
+            UnsupportedFeatureError: a version of the range has a column that was renamed, dropped or retyped later, or other
+                partition columns.
         """
         for version, metadata in self._changes:
             if not _can_be_read(metadata, read):
@@ -123,17 +115,17 @@ class RangeCheck:
             raise self._incompatible(self._versions.start, read, read_version, is_change=False)
 
     def check_before(self, previous: Metadata, read: Metadata, read_version: int) -> None:
-        """Refuse files that the first commit removed, where columns of theirs would be read as what they are not.
+        """Check that files which the first commit removed can be read under the schema.
 
-        They may have columns that are gone. Those that are there have the same names in the files, and types that are read
-        without a loss; the partition columns are the same.
+        They may have columns that no longer exist. The other columns need the same names in the files and types that are read
+        without loss, and the partition columns must be the same.
 
         Args:
             previous: the metadata of the version before the range.
-            read: the metadata that the rows shall be read under.
+            read: the metadata of the schema to read.
 
         Raises:
-            UnsupportedFeatureError: they were.
+            UnsupportedFeatureError: a file cannot be read under the schema.
         """
         if not reads_older_rows(previous, read):
             raise self._incompatible(self._versions.start - 1, read, read_version, is_change=False)

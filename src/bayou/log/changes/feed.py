@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The change data feed of a table: which files to read, and how, for every row that changed in a range of versions.
+"""The change data feed of a table: the files of every row that changed in a range of versions.
 
 Sources: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
 """
@@ -45,7 +45,7 @@ FEED_COLUMNS: Final = (
     StructField(COMMIT_VERSION, "long"),
     StructField(COMMIT_TIMESTAMP, "timestamp"),
 )
-"""The columns of a change feed beside the table's."""
+"""The columns of a change data feed in addition to the table's."""
 
 _READERS: Final = 16
 _FEW: Final = 8
@@ -55,12 +55,12 @@ _AT_ONCE: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
-    """The files of a change feed with the rows of each that count.
+    """The files of a change data feed, with the positions that select rows in each.
 
     Attributes:
-        files: CHANGE_FILES, those without a row left out.
-        rows: aligned with the files: of a difference the rows that changed; of any other file the rows that are deleted in
-            it, and so did not change, or None where there are none.
+        files: CHANGE_FILES without files that contribute no row.
+        rows: aligned with the files. For a difference, the rows that changed; for another file, the deleted rows to leave out, or
+            None if there are none.
     """
 
     files: pa.Table
@@ -69,24 +69,21 @@ class ChangedRows:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFeed:
-    """The changes of a table in a range of versions, as the files that they are read from.
+    """The change data feed of a range of versions, as the files to read.
 
     One row of `files` is one file to read, CHANGE_FILES, in the order of the versions:
 
-    - `kind`: "cdc" for a change file, which holds its rows' `_change_type` itself; "insert" or "delete" for a data file, and
-      that is the `_change_type` of its rows.
+    - `kind`: "cdc" for a change data file, whose rows hold their `_change_type`; "insert" or "delete" for a data file, which is the
+      `_change_type` of its rows.
     - `path` (percent-encoded, as in the log), `partition_values` (by physical name), `size` in bytes, `modification_time` in ms.
     - `commit_version`, and `commit_timestamp` in ms since the epoch.
-    - `is_difference`: False where the file's rows count, without those of `deletion_vector` if it is not NULL; True where the
-      rows of `deletion_vector` count, without those of `except_vector` if it is not NULL.
+    - `is_difference`: False if the file's rows count, except those in `deletion_vector`; True if only the rows in `deletion_vector`
+      count, except those in `except_vector`. Either vector may be NULL.
 
     Attributes:
-        start: the first version.
-        end: the last version; before `start` where the range is empty.
-        schema: the table's columns, and FEED_COLUMNS.
-        snapshot: the version whose schema, partition columns and column mapping the files are read under.
-        files: the files to read.
-        store: the table's store.
+        end: the last version; before `start` if the range is empty.
+        schema: the table's columns and FEED_COLUMNS.
+        snapshot: the version whose schema, partition columns and column mapping apply to the files.
     """
 
     start: int
@@ -98,27 +95,20 @@ class ChangeFeed:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files together."""
+        """The total size of the files."""
         return pc.sum(self.files["size"]).as_py() or 0
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name, aligned with `files`."""
+        """Return the partition values as in the log, by physical name, aligned with `files`."""
         names = physical_names(self.snapshot.schema, self.snapshot.partition_columns)
         return partition_texts(self.files["partition_values"], names)
 
     def changed_rows(self, storage_options: Mapping[str, str] | None = None) -> ChangedRows:
-        """Read the deletion vectors; each vector file once.
-
-        Args:
-            storage_options: settings for the file system, for vectors outside the table.
-
-        Raises:
-            DeletionVectorError: a vector's file is missing, or is not what its descriptor says.
-        """
+        """Read the deletion vectors, each of their files once, and return the rows that count."""
         columns = [self.files[name].combine_chunks() for name in ("deletion_vector", "except_vector")]
         found = read_vectors(self.snapshot, pa.concat_arrays(columns), storage_options, store=self.store)
         pairs = zip(found[: len(self.files)], found[len(self.files) :], strict=True)
-        rows = [one if one is None or but is None else one.difference(but) for one, but in pairs]
+        rows = [vector if vector is None or excluded is None else vector.difference(excluded) for vector, excluded in pairs]
         count = pa.array((1 if each is None else each.cardinality for each in rows), pa.int64())
         kept = pc.or_(pc.invert(self.files["is_difference"]), pc.greater(count, 0))
         files = self.files.filter(kept)
@@ -135,11 +125,10 @@ def read_change_feed(
     schema_mode: SchemaMode | None = None,
     check_schemas: bool = True,
 ) -> ChangeFeed:
-    """The changes of a table in a range of versions; see `DeltaLog.change_feed`.
+    """Return the change data feed of a range of versions; see `DeltaLog.change_feed`.
 
     Args:
-        schema_mode: whose schema counts where the table has column mapping; END_VERSION where None.
-        check_schemas: whether rows of another schema are refused.
+        schema_mode: whose schema applies if the table has column mapping; None means END_VERSION.
     """
     versions = resolve_range(bounds, listing, times, latest.version, log.table_uri)
     if versions.is_empty:
@@ -148,7 +137,7 @@ def read_change_feed(
 
 
 class _Reading:
-    """The reading of one range."""
+    """One read of a range."""
 
     def __init__(self, log: LogReader, latest: Snapshot, times: CommitTimes, versions: ChangeRange) -> None:
         self._log = log
@@ -161,7 +150,7 @@ class _Reading:
     def feed(self, schema_mode: SchemaMode, *, check_schemas: bool) -> ChangeFeed:
         files = change_files(self._commits(), self._log.table_uri)
         snapshot = self._snapshot_to_read(schema_mode)
-        if check_schemas and files.num_rows:  # schemas without a row contradict no other one
+        if check_schemas and files.num_rows:  # without rows no schema can be incompatible
             self._check.check_schemas(snapshot.metadata, snapshot.version)
             self._check_before_start(files, snapshot)
         files = with_file_facts(files, self._added_files(), self._log.table_uri, is_partitioned=bool(snapshot.partition_columns))
@@ -183,7 +172,7 @@ class _Reading:
                 self._starts_with_metadata = header.metadata is not None
             self._check.see(file.version, header)
             info = file.commit_info()
-            # As a stream of the changes has it: what a commit says of its time does not change when later ones say nothing.
+            # As in a stream: a commit's own timestamp holds even if later commits have none.
             own = None if info is None else info.in_commit_timestamp
             yield FeedCommit(file, info, self._times.given(file.version, info) if own is None else own)
 
@@ -207,7 +196,7 @@ class _Reading:
             ) from error
 
     def _check_before_start(self, files: pa.Table, snapshot: Snapshot) -> None:
-        """The first commit may have replaced the table: what it removed was written under the metadata before it."""
+        """Check the files that the first commit removed, which have the metadata before it if it replaced the table."""
         start = self._versions.start
         first = pc.and_(pc.equal(files["commit_version"], start), pc.equal(files["kind"], DELETE))
         if start > 0 and self._starts_with_metadata and pc.any(first).as_py():
@@ -216,9 +205,10 @@ class _Reading:
                 self._check.check_before(previous, snapshot.metadata, snapshot.version)
 
     def _added_files(self) -> Iterator[pa.Table]:
-        """What `add` actions say of files: those of the range, and those before it.
+        """Yield the facts of `add` actions: those of the range, then those before it.
 
-        Where the log before the range is gone the state of its first version says as much: what that removed may be lost.
+        If the log before the range is gone, the snapshot of its first version is used; the facts of files that this version removed
+        may be missing then.
         """
         files = iter(self._files())
         while some := list(itertools.islice(files, _AT_ONCE)):
@@ -232,11 +222,7 @@ class _Reading:
 
 
 def feed_schema(snapshot: Snapshot) -> StructType:
-    """The columns of a change feed: a table's, and FEED_COLUMNS.
-
-    Raises:
-        InvalidSchemaError: the table has columns of these names, or its files have.
-    """
+    """Return a table's columns and FEED_COLUMNS, or raise InvalidSchemaError if the table or its files have these names."""
     maps = column_mapping_mode(snapshot.metadata) != "none"
     check_feed_names(snapshot.schema, snapshot.table_uri, version=snapshot.version, column_mapping=maps, enables_feed=True)
     return StructType((*snapshot.schema.fields, *FEED_COLUMNS))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that the changes of some commits are read from, as columns.
+"""The files that hold the changes of some commits, as columns.
 
-These are change files, added and removed files, and files whose deletion vector was replaced.
+These are change data files, added and removed files, and files whose deletion vector was replaced.
 
 Sources: PROTOCOL.md, "Add CDC File" and "Change Data Files"; delta-spark's `CDCReader.changesToDF`.
 """
@@ -46,36 +46,30 @@ _ADD: Final = pa.schema(
 _REMOVE: Final = pa.schema([REMOVE_SCHEMA.field(name) for name in ("path", "partition_values", "size", "deletion_vector")])
 _CDC: Final = pa.schema([ADD_SCHEMA.field(name) for name in ("path", "partition_values", "size")])
 _FLUSH_FROM: Final = 50_000
-"""How many actions are held as Python objects before they become columns."""
+"""How many actions are held as Python objects before they are converted to columns."""
 _MERGE_METRICS: Final = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
 class CommitActions(Protocol):
-    """What a commit, or a part of one, holds."""
+    """The actions of a commit or of a part of one."""
 
     @property
     def version(self) -> int:
-        """The version that the commit made."""
+        """The commit's version."""
         ...
 
     def actions(self) -> Sequence[Mapping[str, Any]]:
-        """The parsed actions."""
+        """Return the parsed actions."""
         ...
 
     def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
-        """Refuse a file action that cannot become a row."""
+        """Raise if a file action cannot become a row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FeedCommit:
-    """One commit of the range.
-
-    Attributes:
-        file: the commit.
-        info: its provenance, or None.
-        timestamp: when it was committed, in ms since the epoch.
-    """
+    """One commit of the range, its `commitInfo` if it has one, and when it was committed, in ms since the epoch."""
 
     file: CommitActions
     info: CommitInfo | None
@@ -83,14 +77,11 @@ class FeedCommit:
 
 
 def change_files(commits: Iterable[FeedCommit], table_uri: str) -> pa.Table:
-    """The files to read for the changes of some commits, CHANGE_FILES, in the order of the versions.
+    """Return the files to read for the changes of some commits, as CHANGE_FILES, in the order of the versions.
 
-    A commit with change files is read from these alone; any other from the files that it adds and removes with
-    `dataChange`. A file that it removes and adds again has changed by the difference of its deletion vectors. The size and the
-    partition values of a removed file are null where its action has none.
-
-    Args:
-        commits: in the order of their versions; each is read when reached.
+    A commit with change data files is read from these only; any other commit from the files that it adds and removes with
+    `dataChange`. A file that a commit removes and adds again changed by the difference of its deletion vectors. A removed file has
+    a null size and null partition values if its action has none. Each commit is read when it is reached.
 
     Raises:
         CorruptLogError: a file action has a field of a wrong type.
@@ -133,7 +124,7 @@ class _Actions:
 
 
 class _Batch:
-    """The file actions of some commits that follow one another."""
+    """The file actions of consecutive commits."""
 
     def __init__(self) -> None:
         self._commits: list[FeedCommit] = []
@@ -167,12 +158,12 @@ class _Batch:
 
 
 def moves_only(value: object) -> bool:
-    """Whether a file action says that no row changes; what is no object is refused later."""
+    """Return whether a file action changes no row; a value that is not an object is checked later."""
     return isinstance(value, dict) and value.get("dataChange") is False
 
 
 def changed_nothing(info: CommitInfo | None) -> bool:
-    """Whether a commit is a MERGE that rewrote files without a change to any row."""
+    """Return whether a commit is a MERGE that rewrote files without changing a row."""
     if info is None or info.operation != "MERGE":
         return False
     metrics = info.raw.get("operationMetrics")
@@ -193,20 +184,20 @@ def _plain_and_replaced(adds: pa.Table, removes: pa.Table, table_uri: str) -> li
 
 
 def _differences(files: pa.Table, old: pa.ChunkedArray) -> list[pa.Table]:
-    """What a commit changed in files that it removed and added again; files are immutable, so only the vectors count."""
+    """Return what a commit changed in files that it removed and added again: only the deletion vectors can differ."""
     new = files["deletion_vector"]
     same = pc.fill_null(pc.equal(vector_ids(old), vector_ids(new)), False)
     kinds = {DELETE: (new, old), INSERT: (old, new)}
     found = []
-    for kind, (rows, but) in kinds.items():
+    for kind, (rows, excluded) in kinds.items():
         whole = files.set_column(files.column_names.index("deletion_vector"), "deletion_vector", rows)
         some = pc.and_(pc.is_valid(rows), pc.invert(same))
-        found.append(_as_changes(whole.append_column("except_vector", but).filter(some), kind, is_difference=True))
+        found.append(_as_changes(whole.append_column("except_vector", excluded).filter(some), kind, is_difference=True))
     return found
 
 
 def _keys(actions: pa.Table, table_uri: str) -> pa.Array:
-    """One key for each file of each commit."""
+    """Return one key for each file of each commit."""
     paths = canonical_paths(actions["path"], table_uri)
     return pc.binary_join_element_wise(paths, actions["commit_version"].cast(pa.string()), "\0").combine_chunks()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which versions a reader of the change data feed asks for: versions or timestamps made a range, with the reference's errors.
+"""The range of versions of a change data feed, resolved from versions or timestamps with delta-spark's errors.
 
 Source: delta-spark's `CDCReader.getCDCRelation`.
 """
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
     from bayou.log.segment.listing import LogListing
 
 OUT_OF_RANGE_CONF = "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled"
-"""The setting of a session that lets a range begin or end after the latest commit."""
+"""The session's setting that allows a range to begin or end after the latest commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeBounds:
-    """What a reader gave; each side by its version or by a timestamp.
+    """The bounds of a change data feed, each a version or a timestamp.
 
     Attributes:
-        starting_version: the first version.
         starting_timestamp: the first version is the earliest one committed at or after it.
-        ending_version: the last version; a later one than the latest stands for the latest.
+        ending_version: the last version; limited to the latest version.
         ending_timestamp: the last version is the latest one committed at or before it.
         time_zone: the zone of timestamps that name none.
-        allow_out_of_range: whether a start after the latest commit gives no rows, and a timestamp after it may be an end.
+        allow_out_of_range: whether a start after the latest commit gives no rows, and an end timestamp may be after it.
     """
 
     starting_version: int | None = None
@@ -47,30 +46,25 @@ class ChangeBounds:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRange:
-    """The versions of a change feed, both included.
-
-    Attributes:
-        start: the first version.
-        end: the last version; before `start` where the range is empty.
-    """
+    """The versions of a change data feed, both included; `end` is before `start` if the range is empty."""
 
     start: int
     end: int
 
     @property
     def is_empty(self) -> bool:
-        """Whether no version is in the range."""
+        """Whether the range has no version."""
         return self.end < self.start
 
 
 def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes, latest: int, table: str) -> ChangeRange:
-    """The versions that some bounds mean.
+    """Return the versions within some bounds.
 
     Raises:
         InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
         VersionNotFoundError: the start is after the latest version, or its commit is gone.
         TimestampOutOfRangeError: a timestamp is after the latest commit, or the end is before the first one.
-        InvalidTimestampError: a text is no timestamp.
+        InvalidTimestampError: a string is not a timestamp.
     """
     check_bounds(bounds, table)
     resolver = _Resolver(bounds, times, latest)
@@ -97,7 +91,7 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
 
 
 def _earliest_changes(listing: LogListing, end: int) -> int | None:
-    """The first version from which every commit up to the end is there, and can be recreated; None without such a commit."""
+    """Return the first version from which all commits up to the end exist and can be reconstructed; None if there is none."""
     reachable = earliest_version(listing)
     first = end + 1
     while reachable is not None and first - 1 >= reachable and first - 1 in listing.commits:
@@ -106,7 +100,7 @@ def _earliest_changes(listing: LogListing, end: int) -> int | None:
 
 
 class _Resolver:
-    """Bounds as versions."""
+    """Converts bounds to versions."""
 
     def __init__(self, bounds: ChangeBounds, times: CommitTimes, latest: int) -> None:
         self._bounds = bounds
@@ -127,7 +121,7 @@ class _Resolver:
         return self._latest if given is None else min(given, self._latest)
 
     def ends_between_commits(self, start: int, end: int) -> bool:
-        """Whether two timestamps lie between two commits that follow one another, so that nothing was committed in the range."""
+        """Return whether both timestamps lie between two consecutive commits, so that the range is empty."""
         if self._start_ms is None or self._end_ms is None:
             return False
         return self._start_ms <= self._end_ms and end == start - 1
@@ -146,11 +140,7 @@ def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | No
 
 
 def check_bounds(bounds: ChangeBounds, table: str) -> None:
-    """Refuse bounds that are not a range.
-
-    Raises:
-        InvalidOptionError: there is no start, a side is given twice, or a value has the wrong type.
-    """
+    """Raise InvalidOptionError if there is no start, a side is given twice, or a value has the wrong type."""
     arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
     sides = {
         "starting": (bounds.starting_version, bounds.starting_timestamp),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size and the partition values of removed files whose actions do not say them, as old writers left them out."""
+"""The sizes and partition values of removed files that old writers left out of their `remove` actions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from bayou.log.actions.keys import canonical_paths
 from bayou.log.changes.files import CDC, CHANGE_FILES, DELETE
 
 FACTS: Final = ("path", "partition_values", "size")
-"""The columns that an `add` action says of a file whatever its deletion vector is."""
+"""The columns of an `add` action that do not depend on the file's deletion vector."""
 
 
 def with_file_facts(files: pa.Table, sources: Iterable[pa.Table], table_uri: str, *, is_partitioned: bool) -> pa.Table:
-    """The files with the facts that their `remove` actions lack, from the `add` actions of the same files.
+    """Return the files with the facts that their `remove` actions lack, from the `add` actions of the same files.
 
     Args:
-        sources: tables of FACTS, each looked at only while something is missing.
+        sources: tables of FACTS, each read only while facts are missing.
         is_partitioned: whether a file needs partition values.
 
     Raises:
-        CorruptLogError: the log does not hold what a file needs any more, or a file of changes was logged without its size.
+        CorruptLogError: the log no longer has a fact that a file needs, or a change data file was logged without its size.
     """
     unsized = files.filter(pc.and_(pc.is_null(files["size"]), pc.equal(files["kind"], CDC)))
     if unsized.num_rows:

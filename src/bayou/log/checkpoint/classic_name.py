@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A V2 checkpoint under the name of a classic one, for clients that know no other: they read the protocol, and stop in time.
+"""A V2 checkpoint under a classic name, for clients without V2 checkpoints: they read its protocol and refuse the table.
 
-Source: PROTOCOL.md, "V2 Spec": a classic name may be given to what it describes. delta-spark writes one before each cleanup.
+Source: PROTOCOL.md, "V2 Spec": such a file may have a classic name. delta-spark writes one before each cleanup.
 """
 
 from __future__ import annotations
@@ -30,14 +30,10 @@ _OF_V2: Final = pa.schema([("sidecar", _SIDECAR), ("checkpointMetadata", _CHECKP
 
 
 def write_compatible_checkpoint(snapshot: Snapshot, found: CheckpointFiles) -> str | None:
-    """Give a V2 checkpoint a second top-level file with the name of a classic checkpoint; its sidecars are shared.
+    """Write a second top-level file of a V2 checkpoint under a classic name, and return its path; both share the sidecars.
 
-    Args:
-        snapshot: a version of the table that is not older; for the columns.
-
-    Returns:
-        The file that was written; None where the checkpoint has a classic name, where there is such a file, and where the
-        top-level file holds file actions itself.
+    Write nothing and return None if the checkpoint has a classic name, the file exists already, or the top-level file holds file
+    actions itself. The columns are those of `snapshot`, of the checkpoint's version or a later one.
 
     Raises:
         DerivedFileError: the checkpoint cannot be read.
@@ -50,7 +46,7 @@ def write_compatible_checkpoint(snapshot: Snapshot, found: CheckpointFiles) -> s
     if checkpoint.holds_files_itself:
         return None
     path = checkpoint_path(found.version)
-    # delta-spark looks for the columns of file actions in it, though there are none.
+    # delta-spark needs the columns of file actions, though there are none.
     schema = pa.schema([*CheckpointColumns.of(snapshot).schema, *_OF_V2])
     file = CheckpointFile(schema)
     file.write(action_rows(list(_actions(checkpoint)), schema))

@@ -68,12 +68,12 @@ class PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointColumns:
-    """What the rows of a table's checkpoint are made of.
+    """The columns of a table's checkpoint.
 
     Attributes:
         stats_as_json: whether `add.stats` is written.
-        stats: the type of `add.stats_parsed`; None where it is not written.
-        partitions: the members of `add.partitionValues_parsed`; empty where it is not written.
+        stats: the type of `add.stats_parsed`; None if it is not written.
+        partitions: the members of `add.partitionValues_parsed`; empty if it is not written.
         wall_clocks: the physical paths of the columns of type timestamp_ntz.
     """
 
@@ -84,11 +84,7 @@ class CheckpointColumns:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> CheckpointColumns:
-        """The columns that a table's properties, schema and protocol ask for.
-
-        Raises:
-            InvalidOptionError: the properties that choose the columns with statistics cannot be understood.
-        """
+        """Return the columns that a table's properties, schema and protocol require."""
         configuration = snapshot.metadata.configuration
         stats_as_json = properties.CHECKPOINT_STATS_AS_JSON.read(configuration)
         clocks = wall_clocks(snapshot.schema)
@@ -114,7 +110,7 @@ class CheckpointColumns:
 
     @property
     def file_schema(self) -> pa.Schema:
-        """The schema of files that hold file actions alone: sidecars."""
+        """The schema of sidecars, which hold file actions only."""
         return pa.schema([("add", self.add_type), ("remove", _REMOVE)])
 
     @property
@@ -131,13 +127,9 @@ class CheckpointColumns:
         )
 
     def adds(self, files: pa.Table) -> pa.ChunkedArray:
-        """The column `add` of some files.
-
-        Args:
-            files: ADD_SCHEMA, and `stats_parsed` where the base checkpoint has it.
-        """
+        """Return the column `add` of some files, which have ADD_SCHEMA and, if the base checkpoint has it, `stats_parsed`."""
         kind = self.add_type
-        # The files of small commits come in as many small pieces, and statistics in JSON are parsed by the piece.
+        # Small commits give many small chunks, and JSON statistics are parsed per chunk.
         whole = files.combine_chunks()
         return pa.chunked_array([self._add_chunk(batch, kind) for batch in whole.to_batches()], kind)
 
@@ -154,7 +146,7 @@ class CheckpointColumns:
 
 
 def removes(tombstones: pa.Table) -> pa.ChunkedArray:
-    """The column `remove` of some tombstones, REMOVE_SCHEMA."""
+    """Return the column `remove` of some tombstones, REMOVE_SCHEMA."""
     chunks = [
         pa.StructArray.from_arrays([_member(batch[name], name) for name in REMOVE_SCHEMA.names], fields=list(_REMOVE))
         for batch in tombstones.to_batches()
@@ -163,20 +155,20 @@ def removes(tombstones: pa.Table) -> pa.ChunkedArray:
 
 
 def action_rows(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
-    """Actions in JSON that are not about files, one row each."""
+    """Return JSON actions that are not about files, one row each."""
     return pa.Table.from_arrays(
         [pa.array([action.get(each.name) for action in actions], each.type) for each in schema], schema=schema
     )
 
 
 def file_rows(kind: str, column: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
-    """Rows that hold one kind of action, nulls for every other kind."""
+    """Return rows with one kind of action, and nulls for every other kind."""
     arrays = [column if each.name == kind else pa.nulls(len(column), each.type) for each in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def spark_type(kind: pa.DataType) -> Any:
-    """The Spark type, as its JSON spells it, that Spark reads from a column of an Arrow type."""
+    """Return the Spark type, in Spark's JSON, of a column of an Arrow type."""
     if pa.types.is_struct(kind):
         return spark_schema(kind)
     if pa.types.is_map(kind):
@@ -190,7 +182,7 @@ def spark_type(kind: pa.DataType) -> Any:
 
 
 def spark_schema(fields: Iterable[pa.Field]) -> dict[str, Any]:
-    """The Spark struct of some columns, as its JSON spells it."""
+    """Return the Spark struct of some columns, in Spark's JSON."""
     named = [{"name": each.name, "type": spark_type(each.type), "nullable": True, "metadata": {}} for each in fields]
     return {"type": "struct", "fields": named}
 

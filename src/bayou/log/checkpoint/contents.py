@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint holds: the actions of a snapshot that are not expired, the many ones in bounded tables."""
+"""The contents of a checkpoint: the actions of a snapshot that have not expired, with file actions in bounded tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bayou.protocol.actions.actions import SetTransaction
 from bayou.storage.store import LogStore
 
 ROWS: Final = 100_000
-"""How many file actions are held as columns at once, and make a row group."""
+"""How many file actions are held as columns at once; also the size of a row group."""
 
 T = TypeVar("T")
 
@@ -33,14 +33,8 @@ class CheckpointContents:
     """The actions of one checkpoint.
 
     Attributes:
-        table_uri: the table's URI.
-        version: the version.
-        store: the table's store.
-        columns: the columns to write.
         heads: the actions that are not about files, in JSON.
-        files: the live files.
         tombstones: the `remove` actions within their retention, REMOVE_SCHEMA.
-        now_ms: the time in ms since the epoch.
     """
 
     table_uri: str
@@ -62,16 +56,11 @@ class CheckpointContents:
         *,
         files: FileState | None = None,
     ) -> CheckpointContents:
-        """What is not expired of a snapshot's state.
-
-        Args:
-            now_ms: the time against which expiry is reckoned.
-            files: the part of its files to hold; all of them where None.
-        """
+        """Return the parts of a snapshot that have not expired at a time; `files` (None: all) are the files to hold."""
         retention = properties.DELETED_FILE_RETENTION_MS.read(snapshot.metadata.configuration)
         files = source.state() if files is None else files
         gone = files.tombstones(snapshot.table_uri)
-        # One without a timestamp is as old as can be.
+        # A tombstone without a timestamp has expired.
         young = pc.greater(pc.fill_null(gone["deletion_timestamp"], 0), now_ms - retention)
         return cls(
             snapshot.table_uri,
@@ -86,24 +75,23 @@ class CheckpointContents:
 
     @property
     def num_file_actions(self) -> int:
-        """How many `add` and `remove` actions there are."""
+        """The number of `add` and `remove` actions."""
         return self.files.num_files + int(self.tombstones.num_rows)
 
     def head_table(self) -> pa.Table:
-        """The actions that are not about files."""
+        """Return the actions that are not about files."""
         return action_rows(self.heads, self.columns.schema)
 
     def file_tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
-        """The file actions: the live files in the snapshot's order, then the tombstones.
+        """Yield the file actions: the live files in the snapshot's order, then the tombstones.
 
-        Raises:
-            CorruptLogError: the base checkpoint changed while it was read.
+        Raises CorruptLogError if the base checkpoint changed while it was read.
         """
         for kind, actions in self._actions():
             yield self._rows(kind, actions, schema)
 
     def partitioned_tables(self, schema: pa.Schema, parts: int) -> Iterator[tuple[int, pa.Table]]:
-        """The file actions with the part that each table belongs to, counted from zero."""
+        """Yield the file actions of each part with its number, counted from zero."""
         for kind, actions in self._actions():
             numbers = parts_of(actions["path"], vector_ids(actions["deletion_vector"]), parts)
             for part in range(parts):
@@ -131,7 +119,7 @@ class CheckpointContents:
 
 
 def _heads(snapshot: Snapshot, source: SnapshotSource, now_ms: int) -> Iterator[Mapping[str, Any]]:
-    # From the log itself: a checksum file that is wrong must not get into the checkpoint.
+    # From the log only: a wrong checksum file must not affect the checkpoint.
     protocol, metadata = source.replayed_header()
     yield {"protocol": (protocol or snapshot.protocol).to_json()}
     yield {"metaData": (metadata or snapshot.metadata).to_json()}
@@ -149,7 +137,7 @@ def _is_younger(transaction: SetTransaction, oldest_ms: int) -> bool:
 
 
 def _read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The items, the next one fetched by another thread while one is in use; an item is never None."""
+    """Yield the items, which are never None, while another thread fetches the next one."""
     pool = ThreadPoolExecutor(1)
     try:
         pending = pool.submit(next, items, None)
@@ -157,4 +145,4 @@ def _read_ahead(items: Iterator[T]) -> Iterator[T]:
             pending = pool.submit(next, items, None)
             yield item
     finally:
-        pool.shutdown(wait=False)  # the garbage collector may end this, where nobody may wait for a thread (see `in_chunks`)
+        pool.shutdown(wait=False)  # may run in the garbage collector, which must not wait for a thread (see `in_chunks`)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`_last_checkpoint`: the hint at where the log's latest checkpoint is, with a checksum over itself.
+"""`_last_checkpoint`: the hint at the log's latest checkpoint, with a checksum over itself.
 
 Source: PROTOCOL.md, "Last Checkpoint File Schema" and "JSON checksum".
 """
@@ -19,7 +19,7 @@ from bayou.storage.store import LogStore
 
 _CHECKSUM: Final = "checksum"
 MOST_SCHEMA_CHARACTERS: Final = 20_000
-"""delta-spark's limit for the JSON of a schema that is noted down for readers."""
+"""delta-spark's limit for the JSON of a schema that is stored for readers."""
 
 # delta-spark's limit for the lists of actions in the hint.
 _MOST_ACTIONS: Final = 30
@@ -27,13 +27,11 @@ _MOST_ACTIONS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class V2Hint:
-    """What the hint says of a V2 checkpoint.
+    """The hint's part about a V2 checkpoint.
 
     Attributes:
         name: the name of its top-level file.
-        size: that file's size in bytes.
-        modification_time: in ms since the epoch.
-        non_file_actions: the actions of the top-level file, sidecars left out.
+        non_file_actions: the actions of the top-level file except sidecars.
         sidecars: the values of its `sidecar` actions.
     """
 
@@ -44,7 +42,7 @@ class V2Hint:
     sidecars: tuple[Mapping[str, Any], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The value of `v2Checkpoint`; long lists are left out, for they can be read from the checkpoint itself."""
+        """Return the value of `v2Checkpoint`, without long lists, which can be read from the checkpoint itself."""
         document: dict[str, Any] = {"path": self.name, "sizeInBytes": self.size, "modificationTime": self.modification_time}
         if len(self.non_file_actions) <= _MOST_ACTIONS and not _is_ambiguous(self.non_file_actions):
             document["nonFileActions"] = list(self.non_file_actions)
@@ -58,13 +56,11 @@ class LastCheckpoint:
     """The contents of `_last_checkpoint`.
 
     Attributes:
-        version: the checkpoint's version.
         size: the number of actions in it.
-        size_in_bytes: the size of its files.
         num_adds: the number of `add` actions.
-        parts: into how many parts it is split; None where it is no multi-part checkpoint.
-        schema: its columns, as Spark's JSON spells a schema; None where they are not told.
-        v2: what is told of a V2 checkpoint; None for others.
+        parts: the number of its parts; None if it is not a multi-part checkpoint.
+        schema: its columns in Spark's JSON; None if unknown.
+        v2: the part about a V2 checkpoint; None for others.
     """
 
     version: int
@@ -76,7 +72,7 @@ class LastCheckpoint:
     v2: V2Hint | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The whole document, its checksum last."""
+        """Return the whole document, its checksum last."""
         document: dict[str, Any] = {"version": self.version, "size": self.size}
         if self.parts is not None:
             document["parts"] = self.parts
@@ -89,11 +85,7 @@ class LastCheckpoint:
 
 
 def write_last_checkpoint(store: LogStore, hint: LastCheckpoint) -> bool:
-    """Put the hint into the log, unless the one that is there names a later checkpoint that exists.
-
-    Returns:
-        Whether it was written.
-    """
+    """Write the hint unless the existing one names a later checkpoint that exists; return whether it was written."""
     present = read_last_checkpoint(store)
     if present is not None and present > hint.version and list_versions(store, present).checkpoints:
         return False
@@ -102,28 +94,28 @@ def write_last_checkpoint(store: LogStore, hint: LastCheckpoint) -> bool:
 
 
 def json_checksum(document: Mapping[str, Any]) -> str:
-    """The MD5 digest, in hexadecimal, of a document's canonical form; the top-level `checksum` does not count."""
+    """Return the hexadecimal MD5 digest of a document's canonical form, without the top-level `checksum`."""
     leaves = {name: value for name, value in document.items() if name != _CHECKSUM}
     canonical = ",".join(f"{path}={value}" for path, value in sorted(_leaves(leaves)))
     return hashlib.md5(canonical.encode("ascii"), usedforsecurity=False).hexdigest()
 
 
 def compact_json(document: object) -> str:
-    """JSON without blanks."""
+    """Return JSON without blanks."""
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def _is_ambiguous(document: object) -> bool:
-    """Whether the protocol and delta-spark put the leaves in different orders: by path, and by path and value.
+    """Return whether the orders of the leaves differ between the protocol (by path) and delta-spark (by path and value).
 
-    It is so for more than ten values in a list. A document whose checksum delta-spark doubts delays it by seconds.
+    They do for more than ten values in a list. A checksum that delta-spark considers wrong delays it by seconds.
     """
     by_path = [f"{path}={value}" for path, value in sorted(_leaves(document))]
     return by_path != sorted(by_path)
 
 
 def _leaves(document: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Each scalar of a document in canonical form, with its canonical path."""
+    """Yield each scalar of a document in canonical form, with its canonical path."""
     if isinstance(document, Mapping):
         named = [(_encoded(name), value) for name, value in document.items()]
     elif isinstance(document, list | tuple):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One Parquet file of a checkpoint in the making."""
+"""The Parquet files of a checkpoint, built in memory row group by row group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-# Columns whose values repeat; a dictionary of any other would be given up at a cost.
+# Columns whose values repeat. A dictionary of any other column would be built and then dropped.
 _REPEATING: Final = (
     "add.partitionValues.key_value.key",
     "add.partitionValues.key_value.value",
@@ -23,17 +23,12 @@ _REPEATING: Final = (
 )
 
 
-# Smaller tables are gathered: a row group costs a kilobyte of footer for every few columns.
+# Smaller tables are coalesced: a row group costs a kilobyte of footer for every few columns.
 _SMALLEST_ROW_GROUP: Final = 16_384
 
 
 class CheckpointFile:
-    """A Parquet file that grows by row groups and is kept, compressed, in memory until it is whole.
-
-    Attributes:
-        schema: the columns.
-        rows: how many rows were written.
-    """
+    """A Parquet file that grows by row groups and is kept compressed in memory until it is finished."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
@@ -46,7 +41,7 @@ class CheckpointFile:
             schema,
             compression="snappy",
             use_dictionary=list(_REPEATING),
-            # Spark's readers take the types from Parquet; Arrow's own schema would say the same twice.
+            # Spark reads the Parquet types; Arrow's own schema would repeat them.
             store_schema=False,
         )
 
@@ -59,7 +54,7 @@ class CheckpointFile:
             self._flush()
 
     def finish(self) -> bytes:
-        """Close the file, and return it."""
+        """Close the file and return its bytes."""
         if self._pending_rows:
             self._flush()
         self._writer.close()

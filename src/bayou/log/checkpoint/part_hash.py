@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of a multi-part checkpoint an action belongs to: Spark's hash partitioning, for many actions at once.
+"""The part of a multi-part checkpoint to which an action belongs: Spark's hash partitioning, in bulk.
 
-Two writers that write the same checkpoint at the same time may overwrite each other's parts, so all of them have to
-agree on what a part holds.
+Two writers that write the same checkpoint concurrently may overwrite each other's parts, so all writers must assign the same
+actions to a part.
 
 Sources: PROTOCOL.md, "Multi-part checkpoint"; Spark's `Murmur3_x86_32` and `HashPartitioning`.
 """
@@ -16,28 +16,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 SEED: Final = 42
-"""Spark's seed, and so the hash of an action that has no path."""
+"""Spark's seed, which is also the hash of an action without a path."""
 
 _WORD_BYTES: Final = 4
 
 
 def parts_of(paths: pa.ChunkedArray, vector_ids: pa.ChunkedArray, parts: int) -> pa.Array:
-    """The part of each file action, counted from zero, int64.
-
-    Args:
-        vector_ids: the unique ids of their deletion vectors; null where there is none.
-    """
+    """Return the part of each file action, counted from zero, int64; the id of a missing deletion vector is null."""
     hashes = murmur3(_one_array(vector_ids), murmur3(_one_array(paths), pa.repeat(_word(SEED), len(paths))))
     return _modulo(hashes.view(pa.int32()).cast(pa.int64()), parts)
 
 
 def part_of_others(parts: int) -> int:
-    """The part of the actions that are not about files."""
+    """Return the part of the actions that are not about files."""
     return SEED % parts
 
 
 def murmur3(texts: pa.Array, seeds: pa.Array) -> pa.Array:
-    """Spark's 32-bit hash of texts, uint32; the seed itself where a text is null."""
+    """Return Spark's 32-bit hash of strings, uint32; the seed if a string is null."""
     hashes = seeds
     lengths = pc.binary_length(texts)
     for length in pc.unique(lengths).to_pylist():
@@ -57,13 +53,13 @@ def _hash_equally_long(texts: pa.Array, length: int, hashes: pa.Array) -> pa.Arr
             word = pc.bit_wise_or(word, shifted)
         hashes = _mixed(hashes, word)
     for octet in octets[aligned:]:
-        # Spark takes each byte behind the last whole word for a signed number.
+        # Spark treats each byte after the last whole word as a signed number.
         hashes = _mixed(hashes, octet.view(pa.int8()).cast(pa.int32()).view(pa.uint32()))
     return _finished(hashes, length)
 
 
 def _octets(texts: pa.Array, length: int) -> list[pa.Array]:
-    """The bytes of texts of one length: all first ones, all second ones, and so on."""
+    """Return the bytes of equally long strings, one array per position."""
     _, offsets, data = texts.buffers()
     first = int.from_bytes(offsets.slice(4 * texts.offset, 4).to_pybytes(), sys.byteorder)
     flat = pa.Array.from_buffers(pa.uint8(), length * len(texts), [None, data.slice(first, length * len(texts))])
@@ -98,7 +94,7 @@ def _word(value: int) -> Any:
 
 
 def _modulo(values: pa.Array, divisor: int) -> pa.Array:
-    """The remainder, never negative."""
+    """Return the remainder, never negative."""
     rest = pc.subtract(values, pc.multiply(pc.divide(values, divisor), divisor))
     return pc.if_else(pc.less(rest, 0), pc.add(rest, divisor), rest)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of more files than one process should hold: their checkpoints are worked on in shards, by jobs of an engine.
+"""Sharded work on checkpoints of logs with more files than one process should hold, by jobs of an engine.
 
-An engine registers its jobs here. A shard is some rows of a checkpoint; what is done to it is the same code that a
-smaller log runs in its own process, on a state that holds the shard's files alone.
+An engine registers its jobs here. A shard is some rows of a checkpoint. A job runs the same code that a smaller log runs in its own
+process, on a state that only holds the shard's files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import Protocol as TableProtocol
 
 MIN_FILES: Final = 5_000_000
-"""From how many files on a checkpoint is worked on by jobs: about what 3 GB of memory hold."""
+"""The number of files from which jobs are used; so many take about 3 GB of memory."""
 SHARD_FILES: Final = 200_000
 """How many files a task holds at once."""
 _SHARD_FILE: Final = "shard.checkpoint.parquet"
@@ -45,25 +45,25 @@ _logger = logging.getLogger("bayou")
 
 
 class LogJobError(Exception):
-    """A job failed, or could not be started; what it was for is done in this process instead."""
+    """A job failed or could not be started; this process does its work instead."""
 
 
 class LogJobs(Protocol):
-    """An engine that can run a function over the rows of checkpoint files, in as many tasks as it likes."""
+    """An engine that can run a function over the rows of checkpoint files, in any number of tasks."""
 
     @property
     def min_files(self) -> int:
-        """From how many files on it is asked to."""
+        """The number of files from which the engine is used."""
         ...
 
     def run(
         self, source: SnapshotSource, files: Sequence[str], work: Work, schema: pa.Schema, *, stream: bool = False
     ) -> Iterable[pa.Table]:
-        """Calls a function once for each task, with the columns `add` and `remove` of the task's rows.
+        """Call a function once per task, with the columns `add` and `remove` of the task's rows.
 
         Args:
             files: Parquet files of a checkpoint, relative to the table.
-            work: what to do; it is pickled.
+            work: the function, which is pickled.
             stream: whether the result may be too large to be held at once.
 
         Raises:
@@ -76,17 +76,13 @@ _JOBS: list[LogJobs] = []
 
 
 def register_log_jobs(jobs: LogJobs) -> Callable[[], None]:
-    """Have an engine's jobs work on logs of many files from now on; the engine that was registered last is asked.
-
-    Returns:
-        A function that takes the registration back.
-    """
+    """Register an engine's jobs for logs of many files, and return a function that undoes it; the latest registration is used."""
     _JOBS.append(jobs)
     return lambda: _JOBS.remove(jobs) if jobs in _JOBS else None
 
 
 def jobs_for(source: SnapshotSource) -> LogJobs | None:
-    """The jobs that a snapshot's log should be worked on by; None where this process can hold it, or holds it already."""
+    """Return the jobs to use for a snapshot's log; None if this process can hold it, or holds it already."""
     if not _JOBS or source.has_state:
         return None
     checkpoint = source.checkpoint
@@ -95,9 +91,9 @@ def jobs_for(source: SnapshotSource) -> LogJobs | None:
 
 
 def narrowed(snapshot: Snapshot, predicate: Predicate) -> Snapshot:
-    """The snapshot with those files alone that may hold a row for which a predicate is true.
+    """Return the snapshot with only the files that may hold a row for which a predicate is true.
 
-    Where the log has few files, or no engine has registered its jobs, it is the snapshot itself.
+    Return the snapshot itself if the log has few files, or no engine has registered its jobs.
     """
     jobs = jobs_for(snapshot.source)
     return snapshot if jobs is None else snapshot.read_source(lambda source: _narrowed(snapshot, source, predicate, jobs))
@@ -122,15 +118,7 @@ def _narrowed(snapshot: Snapshot, source: SnapshotSource, predicate: Predicate, 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """How the rows of a checkpoint become states of their own.
-
-    Attributes:
-        table_uri: the table's URI.
-        segment: the files of the log.
-        protocol: the table's protocol.
-        metadata: its metadata.
-        touched: the keys of the files that later commits said something about.
-    """
+    """How the rows of a checkpoint become separate states; `touched` are the keys of files with later actions."""
 
     table_uri: str
     segment: LogSegment
@@ -140,15 +128,11 @@ class Shards:
 
     @classmethod
     def of(cls, snapshot: Snapshot, tail: FileState) -> Shards:
-        """The shards of a snapshot's checkpoint.
-
-        Args:
-            tail: what the commits after the checkpoint say.
-        """
+        """Return the shards of a snapshot's checkpoint; `tail` is the state of the commits after it."""
         return cls(snapshot.table_uri, snapshot.segment, snapshot.protocol, snapshot.metadata, tail.touched)
 
     def states(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Snapshot]:
-        """Snapshots that hold some rows of the checkpoint each, without the files that later commits touched."""
+        """Yield snapshots of some rows of the checkpoint each, without the files with later actions."""
         gathered: list[pa.RecordBatch] = []
         rows = 0
         for batch in batches:
@@ -174,7 +158,7 @@ class Shards:
         return Snapshot(source)
 
     def tombstones(self, snapshot: Snapshot, oldest_ms: int) -> pa.Table:
-        """The tombstones in one of the states that are younger than a time and that no later commit undid."""
+        """Return the tombstones in one of the states that are younger than a time and not cancelled by a later commit."""
         gone = snapshot.tombstones()
         young = gone.filter(pc.greater(pc.fill_null(gone["deletion_timestamp"], 0), oldest_ms))
         keys = action_keys(young["path"], young["deletion_vector"], self.table_uri)
@@ -183,7 +167,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
-    """A job's work: the files of a checkpoint that may hold a row for which a predicate is true, ADD_SCHEMA."""
+    """A job's work: return the files of a checkpoint that may hold a row for which a predicate is true, ADD_SCHEMA."""
 
     shards: Shards
     predicate: Predicate

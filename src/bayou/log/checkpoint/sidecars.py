@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sidecars of a V2 checkpoint: made one after another here, or in shards by an engine's jobs."""
+"""The sidecars of a V2 checkpoint, made sequentially here or in shards by an engine's jobs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,7 @@ _logger = logging.getLogger("bayou")
 
 @dataclass(frozen=True, slots=True)
 class SidecarFile:
-    """A sidecar that is not written yet.
-
-    Attributes:
-        num_actions: the file actions in it.
-        num_adds: how many of them are `add` actions.
-        data: the Parquet file.
-    """
+    """A Parquet file with `num_actions` file actions that is not written yet."""
 
     num_actions: int
     num_adds: int
@@ -40,7 +34,7 @@ class SidecarFile:
 
 
 def sidecar_files(contents: CheckpointContents, most: int) -> Iterator[SidecarFile]:
-    """The file actions of a checkpoint in Parquet files of so many each."""
+    """Yield the file actions of a checkpoint in Parquet files of at most `most` each."""
     file, adds = CheckpointFile(contents.columns.file_schema), 0
     for table in contents.file_tables(file.schema):
         rest = table
@@ -58,7 +52,7 @@ def sidecar_files(contents: CheckpointContents, most: int) -> Iterator[SidecarFi
 
 @dataclass(frozen=True, slots=True)
 class MakeSidecars:
-    """A job's work: the sidecars of the shards of a checkpoint, SIDECAR_SCHEMA."""
+    """A job's work: return the sidecars of the shards of a checkpoint, SIDECAR_SCHEMA."""
 
     shards: Shards
     columns: CheckpointColumns
@@ -84,11 +78,7 @@ class MakeSidecars:
 def sidecars_by_jobs(
     snapshot: Snapshot, source: SnapshotSource, columns: CheckpointColumns, now_ms: int, most: int
 ) -> tuple[CheckpointContents, Iterable[SidecarFile]] | None:
-    """What the top-level file holds, and the sidecars, where the log is one for an engine's jobs; else None.
-
-    Args:
-        now_ms: the time against which expiry is reckoned.
-    """
+    """Return the contents of the top-level file, and the sidecars; None if an engine's jobs are not to be used."""
     jobs, checkpoint = jobs_for(source), source.checkpoint
     if jobs is None or checkpoint is None:
         return None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The statistics of checkpointed files: `stats_parsed` from JSON or from an older `stats_parsed`.
 
-Whatever cannot be read becomes null for its file or its value alone: a checkpoint never fails for a statistic.
+Whatever cannot be read becomes null for its file or value only: statistics never make a checkpoint fail.
 
-Source: delta-spark's `StatisticsCollection` (`statsSchema`) for which members the struct has.
+Source: delta-spark's `StatisticsCollection` (`statsSchema`) for the members of the struct.
 """
 
 from __future__ import annotations
@@ -26,11 +26,7 @@ _JSON_DECIMAL_DIGITS: Final = 38
 
 
 def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.StructType:
-    """The type of `stats_parsed`.
-
-    Args:
-        tight_bounds: whether the table may have deletion vectors, so that bounds may be wide.
-    """
+    """Return the type of `stats_parsed`, with `tightBounds` if the table may have deletion vectors."""
     wanted = list(leaves)
     bounds = {leaf.path: bound for leaf in wanted if (bound := _bound_type(leaf)) is not None}
     members = [(_NUM_RECORDS, pa.int64()), *column_members(bounds, (leaf.path for leaf in wanted))]
@@ -40,17 +36,13 @@ def stats_type(leaves: Iterable[IndexedLeaf], *, tight_bounds: bool) -> pa.Struc
 
 
 def parsed_stats(texts: pa.Array, parsed: pa.Array | None, target: pa.StructType) -> pa.Array:
-    """The `stats_parsed` of some files; null where nothing is known.
-
-    Args:
-        parsed: their statistics as the base checkpoint holds them, or None where it does not.
-    """
+    """Return the `stats_parsed` of some files; null if nothing is known."""
     if parsed is None:
         return _from_texts(texts, target)
     known = _conformed(parsed, target, len(texts))
     wanted = pc.is_valid(texts)
     if _has_all(parsed.type, target):
-        # The struct repeats the text; files that have only the text are the exception.
+        # The struct repeats the JSON; few files only have JSON.
         wanted = pc.and_(wanted, pc.is_null(pc.struct_field(known, _NUM_RECORDS)))
     if not pc.any(wanted).as_py():
         return known
@@ -82,7 +74,7 @@ def _all_null(arrays: list[pa.Array]) -> pa.Array:
 
 
 def _json_type(target: pa.DataType) -> pa.DataType:
-    """The type as which Arrow's JSON reader takes a value; wide enough that a value beyond its own type is seen."""
+    """Return the type for Arrow's JSON reader, wide enough to detect values beyond the target type."""
     if pa.types.is_struct(target):
         return pa.struct([(each.name, _json_type(each.type)) for each in target])
     if pa.types.is_integer(target):
@@ -95,7 +87,7 @@ def _json_type(target: pa.DataType) -> pa.DataType:
 
 
 def _has_all(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a type has every leaf of another, of the same type; INT96 has no zone, and means UTC."""
+    """Return whether a type has every leaf of another, with the same types. INT96 has no zone, and means UTC."""
     if pa.types.is_timestamp(target):
         return source in (target, pa.timestamp("us"))
     if not pa.types.is_struct(target):
@@ -107,7 +99,7 @@ def _has_all(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _conformed(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Array:
-    """Values brought to a type; null where they are missing or do not fit."""
+    """Convert values to a type; null if they are missing or do not fit."""
     if values is None:
         return pa.nulls(size, target)
     if pa.types.is_struct(target):
@@ -133,7 +125,7 @@ def _conformed_struct(values: pa.Array, target: pa.StructType, size: int) -> pa.
 
 
 def _within_precision(values: pa.Array, digits: int) -> pa.Array:
-    """Decimals of so many digits; Arrow's JSON reader lets through whatever 128 bits hold."""
+    """Return decimals of at most `digits` digits; Arrow's JSON reader accepts whatever 128 bits hold."""
     nines = (9,) * digits
     low, high = (pa.scalar(Decimal((sign, nines, -values.type.scale)), values.type) for sign in (1, 0))
     return pc.if_else(pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high)), values, None)
@@ -150,14 +142,14 @@ def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_integer(target):
         values = exact_integers(values)
     try:
-        # A double is rounded to the nearest float: the digits in the log are those of the float.
+        # A double is rounded to the nearest float: the log has the float's digits.
         return values.cast(target, safe=not pa.types.is_floating(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return _cast_fitting(values, target)
 
 
 def _cast_fitting(values: pa.Array, target: pa.DataType) -> pa.Array:
-    """Cast value by value, each distinct one once; only what does not fit is lost."""
+    """Cast each distinct value separately, so that only values that do not fit are lost."""
 
     def fitted(value: pa.Array) -> pa.Array:
         try:

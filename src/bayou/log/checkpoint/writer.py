@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing checkpoints: the state of a snapshot as a few files, so that readers need no commit before it.
+"""Writing checkpoints: the state of a snapshot as a few files, so that readers need no earlier commit.
 
 Sources: PROTOCOL.md, "Checkpoints", "Sidecar Files", "V2 Spec"; delta-spark's `Checkpoints` for what is optional.
 """
@@ -27,20 +27,12 @@ from bayou.protocol.actions.file_names import SIDECAR_FOLDER, checkpoint_part_pa
 from bayou.protocol.features.features import FEATURES, MAX_WRITER_VERSION, writer_features
 
 SIDECAR_ACTIONS: Final = 50_000
-"""How many file actions a sidecar holds at most, as at delta-spark."""
+"""How many file actions a sidecar holds at most, as in delta-spark."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenCheckpoint:
-    """A checkpoint that is in the log.
-
-    Attributes:
-        version: the version that it holds.
-        files: its files, relative to the table; the top-level file of a V2 checkpoint first.
-        size: the number of actions in it.
-        num_adds: the number of live files.
-        size_in_bytes: the size of its files.
-    """
+    """A checkpoint that was written: its files, the top-level file of a V2 checkpoint first, and its number of actions (`size`)."""
 
     version: int
     files: tuple[str, ...]
@@ -58,25 +50,24 @@ def write_checkpoint(
 ) -> WrittenCheckpoint:
     """Write the checkpoint of a snapshot, and `_last_checkpoint` unless that names a later one.
 
-    The table's properties choose: `delta.checkpointPolicy` the kind (V2 where the protocol has the feature, else
-    classic), `delta.checkpoint.writeStatsAsJson` and `delta.checkpoint.writeStatsAsStruct` what is said of statistics,
-    `delta.deletedFileRetentionDuration` and `delta.setTransactionRetentionDuration` what is forgotten. Files whose
-    statistics the log holds as structs alone get them as JSON too, where JSON is asked for. Writing a checkpoint again
-    does no harm.
+    The table's properties decide: `delta.checkpointPolicy` the kind (V2 if the protocol has the feature, otherwise classic),
+    `delta.checkpoint.writeStatsAsJson` and `delta.checkpoint.writeStatsAsStruct` the form of statistics,
+    `delta.deletedFileRetentionDuration` and `delta.setTransactionRetentionDuration` what expires. If JSON is enabled, files whose
+    statistics are only in structs get them as JSON too. Writing a checkpoint again is safe.
 
-    Memory: some row groups, and one finished file. Where an engine has registered its jobs and there are very many
-    files, the sidecars of a V2 checkpoint are made by its tasks.
+    Memory: some row groups, and one finished file. If an engine has registered its jobs and there are very many files, its tasks
+    make the sidecars of a V2 checkpoint.
 
     Args:
-        now_ms: the time in ms since the epoch, against which expiry is reckoned; the clock's where None.
-        part_size: split a classic checkpoint into parts of about so many file actions. The protocol deprecates it.
+        now_ms: the time in ms since the epoch at which expiry is evaluated; None means now.
+        part_size: the approximate number of file actions per part of a classic checkpoint. The protocol deprecates parts.
         sidecar_actions: how many file actions a sidecar of a V2 checkpoint holds.
 
     Raises:
-        InvalidOptionError: parts are asked for and the table has V2 checkpoints, or a number is not positive.
-        UnsupportedFeatureError: the table has writer features that are not known, so that something could be lost.
+        InvalidOptionError: parts are requested and the table has V2 checkpoints, or a number is not positive.
+        UnsupportedFeatureError: the table has unknown writer features, whose actions could be lost.
         CorruptLogError: the log cannot be read.
-        StorageError: the store failed; there may be files without a meaning.
+        StorageError: the store failed; it may have left files of no use.
     """
     _check_protocol(snapshot)
     _check_sizes(snapshot, part_size, sidecar_actions)
@@ -96,7 +87,7 @@ def write_checkpoint(
 
 
 def _write_hint(snapshot: Snapshot, hint: LastCheckpoint) -> None:
-    """Write `_last_checkpoint`. The checkpoint is found without it, so that a failure is reported and nothing else."""
+    """Write `_last_checkpoint`. The checkpoint is found without it, so a failure is only reported."""
     try:
         write_last_checkpoint(snapshot.source.store, hint)
     except (OSError, StorageError) as error:
@@ -150,7 +141,7 @@ def _wants_v2(snapshot: Snapshot) -> bool:
 def _sidecars(
     snapshot: Snapshot, source: SnapshotSource, columns: CheckpointColumns, now_ms: int, most: int
 ) -> tuple[CheckpointContents, Iterable[SidecarFile]]:
-    """What the top-level file of a V2 checkpoint holds, and its sidecars, which an engine's jobs make where there are many."""
+    """Return the contents of a V2 checkpoint's top-level file, and its sidecars, which jobs make if there are many."""
     by_jobs = sidecars_by_jobs(snapshot, source, columns, now_ms, most)
     if by_jobs is not None:
         return by_jobs
@@ -190,7 +181,7 @@ def _hint(contents: CheckpointContents, size: int, size_in_bytes: int, *, parts:
 
 
 def _write_v2(contents: CheckpointContents, sidecars: Iterable[SidecarFile]) -> tuple[LastCheckpoint, tuple[str, ...]]:
-    """Write sidecars as they come, and the file that names them."""
+    """Write the sidecars, then the file that names them."""
     written: list[Mapping[str, Any]] = []
     num_actions = num_adds = 0
     for each in sidecars:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome.
-
-`CommitReport` makes the events of each step.
-"""
+"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome."""
 
 from __future__ import annotations
 
@@ -65,7 +62,13 @@ class CommitLoop:
         self._commit = commit
         self._provenance = commit.provenance
         self._txn = txn
-        self._report = CommitReport(log.table_uri, commit.provenance.operation, commit.provenance.txn_id, commit.read_version)
+        self._started = time.monotonic()
+        # The fields that every event of this commit has.
+        self._facts: dict[str, Any] = {
+            "table": log.table_uri,
+            "operation": commit.provenance.operation,
+            "txn_id": commit.provenance.txn_id,
+        }
 
     def run(self, max_attempts: int, metrics: Mapping[str, object] | None) -> CommitOutcome:
         """Try until there is an outcome."""
@@ -80,7 +83,7 @@ class CommitLoop:
             winners = self._race(version, data, attempt)
             if not isinstance(winners, list):
                 return winners
-            self._report.lost(winners[0], attempt)
+            self._lost(winners[0], attempt)
             try:
                 state = resolve(self._commit.intent, state, winners)
             except ConcurrentModificationError as error:
@@ -160,17 +163,15 @@ class CommitLoop:
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
         """What a commit is worth whose file is in the log."""
-        size = (data.count(b"\n") - 1, len(data))
-        worth, latest, listed = Standing.HELD, version, True
+        worth, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
-            latest, listed = found.version, found.version >= version
+            latest = found.version
             worth = standing(self._log, found, version)
         except TableNotFoundError:
-            latest, listed = -1, False
+            pass
         except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
-            self._report.committed(version, attempt, *size)
-            return Committed(version, attempt, self._commit.metrics)
+            return self._committed(version, attempt, data)
         if worth is Standing.LATE:
             withdraw(self._log, version, self._provenance.txn_id)
             if self._is_unanswered:  # an earlier put may have been in time, and cleaned up since
@@ -180,9 +181,23 @@ class CommitLoop:
         if worth is Standing.GONE:
             gone = f"the log begins after version {version}, and the commit is not there any more"
             return self._unknown(version, StorageError(gone), attempt)
-        self._report.committed(version, attempt, *size)
-        if not listed:
+        committed = self._committed(version, attempt, data)
+        if latest < version:
             raise self._not_listed(version, latest)
+        return committed
+
+    def _committed(self, version: int, attempt: int, data: bytes) -> Committed:
+        events.emit(
+            events.CommitEvent(
+                **self._facts,
+                version=version,
+                read_version=self._commit.read_version,
+                attempts=attempt,
+                duration_seconds=time.monotonic() - self._started,
+                num_actions=data.count(b"\n") - 1,
+                size_bytes=len(data),
+            )
+        )
         return Committed(version, attempt, self._commit.metrics)
 
     def _not_listed(self, version: int, latest: int) -> StorageError:
@@ -216,12 +231,33 @@ class CommitLoop:
         done = (winner.header.transactions.get(app_id) for winner in winners)
         return any(each is not None and each.version >= version for each in done)
 
+    def _lost(self, winner: Winner, attempt: int) -> None:
+        events.emit(
+            events.LostRaceEvent(
+                **self._facts,
+                version=winner.version,
+                attempt=attempt,
+                winning_operation=winner.info.operation,
+                winning_txn_id=winner.info.txn_id,
+            )
+        )
+
     def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
-        self._report.conflicted(error, attempts)
+        events.emit(
+            events.ConflictEvent(
+                **self._facts,
+                version=error.version,
+                attempts=attempts,
+                error_class=error.error_class,
+                reason=error.message,
+                winning_operation=error.facts.get("conflicting_operation"),
+                duration_seconds=time.monotonic() - self._started,
+            )
+        )
         return Conflicted(error)
 
     def _unknown(self, version: int, error: StorageError, attempts: int) -> Unknown:
-        self._report.unknown(version, error, attempts)
+        events.emit(events.UnknownOutcomeEvent(**self._facts, version=version, attempts=attempts, error=error.message))
         unknown = StorageError(
             f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
             table=self._log.table_uri,
@@ -245,92 +281,5 @@ class CommitLoop:
 
     def _pause(self, version: int, attempt: int, reason: str) -> None:
         wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter is no secret)
-        self._report.retried(version, attempt + 1, wait, reason)
+        events.emit(events.RetryEvent(**self._facts, version=version, attempt=attempt + 1, wait_seconds=wait, reason=reason))
         time.sleep(wait)
-
-
-class CommitReport:
-    """Tells what happens to one commit, from its first attempt on."""
-
-    def __init__(self, table: str, operation: str, txn_id: str, read_version: int | None) -> None:
-        self._table = table
-        self._operation = operation
-        self._txn_id = txn_id
-        self._read_version = read_version
-        self._started = time.monotonic()
-
-    def committed(self, version: int, attempts: int, num_actions: int, size: int) -> None:
-        """The commit is in the log."""
-        events.emit(
-            events.CommitEvent(
-                table=self._table,
-                version=version,
-                operation=self._operation,
-                txn_id=self._txn_id,
-                read_version=self._read_version,
-                attempts=attempts,
-                duration_seconds=self._seconds(),
-                num_actions=num_actions,
-                size_bytes=size,
-            )
-        )
-
-    def lost(self, winner: Winner, attempt: int) -> None:
-        """Another writer was first."""
-        events.emit(
-            events.LostRaceEvent(
-                table=self._table,
-                version=winner.version,
-                operation=self._operation,
-                txn_id=self._txn_id,
-                attempt=attempt,
-                winning_operation=winner.info.operation,
-                winning_txn_id=winner.info.txn_id,
-            )
-        )
-
-    def retried(self, version: int, attempt: int, wait_seconds: float, reason: str) -> None:
-        """It will be tried again."""
-        events.emit(
-            events.RetryEvent(
-                table=self._table,
-                version=version,
-                operation=self._operation,
-                txn_id=self._txn_id,
-                attempt=attempt,
-                wait_seconds=wait_seconds,
-                reason=reason,
-            )
-        )
-
-    def conflicted(self, error: ConcurrentModificationError, attempts: int) -> None:
-        """It was given up."""
-        events.emit(
-            events.ConflictEvent(
-                table=self._table,
-                version=error.version,
-                operation=self._operation,
-                txn_id=self._txn_id,
-                attempts=attempts,
-                error_class=error.error_class,
-                reason=error.message,
-                winning_operation=error.facts.get("conflicting_operation"),
-                duration_seconds=self._seconds(),
-            )
-        )
-
-    def unknown(self, version: int, error: StorageError, attempts: int) -> None:
-        """Whether it is in the log is not known."""
-        events.emit(
-            events.UnknownOutcomeEvent(
-                table=self._table,
-                version=version,
-                operation=self._operation,
-                txn_id=self._txn_id,
-                attempts=attempts,
-                error=error.message,
-            )
-        )
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self._started

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.errors import InvalidOptionError, StorageError, reason
+from bayou.errors import StorageError, reason
 from bayou.log import events
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
@@ -205,29 +205,17 @@ _HOOKS: Final[dict[str, Hook]] = {
 }
 
 
-def register_hook(name: str, hook: Hook) -> Callable[[], None]:
-    """Have a function called after every commit of this process, behind the hooks that are there.
+def run_hooks(committed: CommittedVersion, hooks: Mapping[str, Hook] = _HOOKS) -> None:
+    """Run the hooks in their order. If one fails, report that as an event and go on with the next.
 
-    Returns:
-        A function that removes the hook.
-
-    Raises:
-        InvalidOptionError: there is a hook of that name.
-    """
-    if name in _HOOKS:
-        raise InvalidOptionError(f"there is a hook {name!r} already", next_step="Choose another name, or remove that one.")
-    _HOOKS[name] = hook
-    return lambda: _HOOKS.pop(name, None) and None
-
-
-def run_hooks(committed: CommittedVersion) -> None:
-    """Run the hooks in their order. One that fails is reported as an event; the others run all the same.
+    Args:
+        hooks: the hooks, by the names that the events show.
 
     Raises:
         StorageError: the manifests could not be written. Who reads them would never know that they are of an older version.
     """
     stale: Exception | None = None
-    for name, hook in list(_HOOKS.items()):
+    for name, hook in hooks.items():
         started = time.monotonic()
         try:
             hook(committed)

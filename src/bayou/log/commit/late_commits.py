@@ -3,6 +3,9 @@
 
 Such a commit is in the log's folder and in no version of the table. It is known by the checkpoint that stands for it: that
 is older than the commit, though it comes after.
+
+A listing before the put cannot make up for this: the process may be suspended between the two, the store may answer the put
+late, and the clock of the cleanup may be wrong. All times that are compared here are the store's own.
 """
 
 from __future__ import annotations

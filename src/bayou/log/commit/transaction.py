@@ -51,7 +51,6 @@ class _State(enum.Enum):
     OPEN = "open"
     COMMITTED = "committed"
     FAILED = "failed"
-    ABANDONED = "failed, with nothing of it in the log"
     LEFT = "left"
 
 
@@ -129,13 +128,17 @@ class Transaction:
         self._staged: list[Action] = []
         self._described: set[str] = set()
         self._state = _State.OPEN
+        self._may_be_in_log = False
         self._txn = checked_txn(txn, table)
         self._inside = contextlib.ExitStack()
 
     @property
-    def is_abandoned(self) -> bool:
-        """Whether a commit failed, by whatever error, while certainly nothing of it was in the log."""
-        return self._state is _State.ABANDONED
+    def may_be_in_log(self) -> bool:
+        """Whether the commit is in the log, or may be: the files that were written for it must stay.
+
+        False before a commit is tried, and after one that certainly is not in the log, whatever the error was.
+        """
+        return self._may_be_in_log
 
     def __enter__(self) -> Self:
         """The transaction itself; until the block is left, Spark reads its table through it, too."""
@@ -148,7 +151,7 @@ class Transaction:
         self._inside.close()
         if self._state is _State.OPEN:
             self._state = _State.FAILED if kind is not None else _State.LEFT
-            self._discard_vectors()
+            self._clean_up()
 
     @property
     def read_version(self) -> int:
@@ -345,7 +348,7 @@ class Transaction:
         self._state = _State.FAILED
         if self.is_replay:
             self._state = _State.COMMITTED
-            self._discard_vectors()
+            self._clean_up()
             return Unchanged(self.read_version, "replayed")
         loop = None
         try:
@@ -353,11 +356,11 @@ class Transaction:
                 self._before_commit()
             commit = self._prepared(actions, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids)
             loop = None if commit is None else CommitLoop(self.log, commit, self._txn)
+            self._may_be_in_log = loop is not None
             outcome = None if loop is None else loop.run(self._max_attempts, metrics)
         except BaseException:
             if loop is None or loop.is_abandoned:
-                self._state = _State.ABANDONED
-                self._discard_vectors()
+                self._clean_up()
             raise
         if commit is None or outcome is None:
             self._state = _State.COMMITTED
@@ -365,7 +368,7 @@ class Transaction:
         if isinstance(outcome, (Committed, Unchanged)):
             self._state = _State.COMMITTED
         if isinstance(outcome, (Conflicted, Unchanged)):
-            self._discard_vectors()
+            self._clean_up()
         if isinstance(outcome, Committed):
             self._follow_up(outcome.version, commit)
         return outcome
@@ -405,8 +408,9 @@ class Transaction:
         check_commit(commit.staged, self.snapshot, self.log.table_uri)
         return commit
 
-    def _discard_vectors(self) -> None:
+    def _clean_up(self) -> None:
         """Delete the deletion vectors that were written: the commit is certainly not in the log."""
+        self._may_be_in_log = False
         if self._rows is not None:
             self._rows.discard()
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a commit may go on top of commits that it did not see: the ordered rules, all winners in one pass, and the error.
+"""Whether a commit may be rebased on commits that it did not see: the ordered rules, checked in one pass, and the error.
 
-Source: delta-spark, `ConflictChecker.scala`. Where it looks at the partition part of a read's filter only, the statistics of
-the added files count here too: files that cannot hold a row of the filter were not missed. Rows that are deleted by deletion
-vectors have rules of their own, by row (`bayou.log.conflict.row_rebase`).
+Source: delta-spark, `ConflictChecker.scala`, which only checks the partition part of a read's filter. Here the statistics of added
+files count too: a file that cannot hold a row of the filter does not conflict. Rows that are deleted by deletion vectors have their
+own rules (`bayou.log.conflict.row_rebase`).
 """
 
 from __future__ import annotations
@@ -50,28 +50,28 @@ _MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
     properties.CHECKPOINT_POLICY.key.lower(): "v2",
     **{keys.enabled.key.lower(): "true" for keys in (ICT_KEYS, ICT_PREVIEW_KEYS)},
 }
-"""Properties that another commit may turn on under a running one, which then obeys them, and the value that does it.
+"""Properties that another commit may enable while a commit runs, which then applies them, and the value that enables them.
 
-Turned off, they conflict: a running commit may have relied on them, as one does that has written a deletion vector.
+Disabling them conflicts: a running commit may have relied on them, for example by writing a deletion vector.
 """
 
 _SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) for key in keys.since)
-"""Properties that come with one that was turned on."""
+"""Properties that are set together with one that is enabled."""
 
 
 def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
-    """The state that the commit may go on top of next.
+    """Return the state that the commit is rebased on next.
 
-    Where rows are deleted by deletion vectors of which winners have changed the files, new vectors are written, and those
-    that the commit does not need any more are deleted.
+    If winning commits changed files in which the commit deletes rows by deletion vectors, new deletion vectors are written, and
+    unused ones deleted.
 
     Args:
-        winners: the commits after that, in order.
+        winners: the commits after `base`, in order.
 
     Raises:
-        ConcurrentModificationError: one of them excludes it; of several, the first is named.
-        CorruptLogError: one of them lacks the timestamp that the table's properties promise, or its deletion vectors cannot
-            be read.
+        ConcurrentModificationError: a winning commit conflicts; the first such commit is named.
+        CorruptLogError: a winning commit lacks the timestamp that the table's properties require, or its deletion vectors cannot be
+            read.
         StorageError: new deletion vectors cannot be written.
     """
     state = base
@@ -84,10 +84,12 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
             excluded = error
             break
         passed.append(winner)
+    # A file rule that an earlier commit breaks takes precedence over the conflict of `excluded`.
     overlooked, rebased = _check_files(intent, base, passed)
     if excluded is not None:
         raise excluded
     rows = base.rows
+    # Last, so that a conflict leaves no new deletion vectors behind.
     if rows is not None and (rebased.files or rebased.left):
         rows = rows.with_vectors(rebased.files, rebased.left)
     return replace(state, overlooked=overlooked, rows=rows)
@@ -116,13 +118,13 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
 
 
 def _timestamp_after(intent: CommitIntent, state: TableState, winner: Winner) -> int | None:
-    """The floor of timestamps after a winner: it never sinks, so that no version is of an earlier time than one before it."""
+    """Return the lower bound of timestamps after a winning commit. It never decreases, so times follow the order of versions."""
     own = winner.info.in_commit_timestamp
     if own is not None:
         return own if state.timestamp is None else max(own, state.timestamp)
     if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winner.version):
         raise missing_in_commit_timestamp(intent.table, winner.version, winner.file.path)
-    # As readers take the time of a commit whose file is no newer than the one before.
+    # Readers compute the same time for a commit whose file is not newer than the one before.
     return None if state.timestamp is None else max(winner.file_time, state.timestamp + 1)
 
 
@@ -155,10 +157,11 @@ def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -
 
 
 def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after: Metadata) -> str:
-    """Why a commit cannot go on top of other metadata; empty where it can.
+    """Return why a commit conflicts with new metadata; empty if it does not.
 
-    A commit without metadata of its own can where only features were turned on that it obeys, or marks of identity columns
-    were moved. One with metadata never can, also where its own only move marks: its numbers may be in the table already.
+    A commit without own metadata does not conflict if only features that it applies were enabled, or high water marks of identity
+    columns moved. A commit with metadata always conflicts, even if its own only moves marks: its numbers may be in the table
+    already.
     """
     if before is None:
         return "set the table's metadata"
@@ -174,7 +177,7 @@ def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after:
 
 
 def _harmful_properties(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
-    """The properties that differ, but for those that were turned on and may be. Source: delta-spark, ConflictChecker."""
+    """Return the properties that differ, except those that may be enabled. Source: delta-spark, ConflictChecker."""
     old = {key.lower(): value for key, value in before.items()}
     new = {key.lower(): value for key, value in after.items()}
     names = {key.lower(): key for key in (*before, *after)}
@@ -190,12 +193,12 @@ def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> boo
 
 
 def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Rebased]:
-    """The rules about files and rows; the first winner that breaks one is named, by the first rule that it breaks.
+    """Check the rules about files and rows; the first commit that breaks one is named, by the first rule that it breaks.
 
-    The rules about rows, which have to read something, are looked at where the others are kept.
+    The rules about rows may read files, so they are only checked if all others hold.
 
     Returns:
-        The first version of which an append was overlooked, and what became of the files whose rows are deleted.
+        The first version with an overlooked append, and the changes to the files whose rows are deleted.
     """
     rows = base.rows
     if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
@@ -229,7 +232,7 @@ class _FileConflict:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def error(self, intent: CommitIntent, winner: Winner, files: WinningFiles, *, partitioned: bool) -> ConcurrentModificationError:
-        # The files that the operation read are gone, and their rows are there: it can run again, and means the same rows.
+        # The files that the operation read are gone, but their rows exist: a rerun would select the same rows.
         only_moved = self.winner in files.moved_only().to_pylist() and not (winner.header.metadata or winner.header.protocol)
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
@@ -252,13 +255,13 @@ def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array)
         was_read = pa.chunked_array([pa.repeat(pa.scalar(value=True), files.removes.num_rows)])
     else:
         was_read = intent.reads.has_read(removed)
-    # Rows that were read and are only in another file by now are what was read.
+    # Rows that were read and only moved to another file are still the rows that were read.
     was_read = pc.and_(was_read, pc.invert(pc.is_in(files.remove_winner, value_set=files.moved_only())))
     why = "removed files that this operation has read"
     yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
     why = "removed files that this operation removes too"
     yield from _first(3, ConcurrentDeleteDeleteException, why, _among(removed, intent.removed), files.removes, files)
-    # Rule 4 is that of _readers_of. Whoever adds a path has looked at whether it is live, and with which deletion vector.
+    # _readers_of checks rule 4. A commit that adds a path has checked whether it is live, and with which deletion vector.
     why = "added files that this operation adds too"
     added = canonical_paths(files.adds["path"], intent.table)
     yield from _first(5, ConcurrentAppendException, why, _among(added, intent.added), files.adds, files)
@@ -278,7 +281,7 @@ def _first(
     table: pa.Table,
     files: WinningFiles,
 ) -> Iterator[_FileConflict]:
-    """The conflict with the first winner of which a file action is marked, if there is one."""
+    """Yield the conflict with the first winning commit that has a marked file action, if there is one."""
     owners = files.add_winner if table is files.adds else files.remove_winner
     mask = pa.concat_arrays(mask.chunks) if isinstance(mask, pa.ChunkedArray) and mask.num_chunks else mask
     if not len(mask) or not pc.any(mask).as_py():
@@ -289,12 +292,12 @@ def _first(
 
 
 def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
-    """For each file that a winner added, whether the commit would have read it, had it begun later."""
+    """Return for each added file whether the commit would have read it if it had begun later."""
     return _read_by(intent.reads, intent, base, files)
 
 
 def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
-    """For each file that a winner added, whether some reads would have met it."""
+    """Return for each added file whether some reads would have matched it."""
     if intent.isolation is IsolationLevel.SNAPSHOT or not reads.has_read_files:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     counted = data_changes(files.adds["data_change"])
@@ -308,7 +311,7 @@ def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: Winn
 
 
 def _may_wait(intent: CommitIntent, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
-    """For each file that a winner added, whether it may count as added after the commit."""
+    """Return for each added file whether it may count as added after the commit."""
     if intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE or intent.changes_metadata:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
@@ -323,10 +326,10 @@ def _first_overlooked(base: TableState, winners: Sequence[Winner], files: Winnin
 
 
 def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: WinningFiles) -> Iterator[_FileConflict]:
-    """The conflict with the first winner that changed rows and may have read an append that the commit has overlooked.
+    """Yield the conflict with the first winning commit that changed rows and may have read an overlooked append.
 
-    An append can only count as added after the commit while nothing that read it counts as done before the commit. What
-    a winner read the log does not say, but at which version. delta-spark does not look at this.
+    An append may only count as added after the commit if no earlier commit read it. The log does not state what a winning commit
+    read, only at which version. delta-spark does not check this.
     """
     if overlooked is None:
         return
@@ -354,7 +357,7 @@ def lost(
     error_class: str | None = None,
     **facts: Any,
 ) -> ConcurrentModificationError:
-    """The error for a commit that another one excludes."""
+    """Return the error for a commit that conflicts with a winning commit."""
     info = winner.info
     when = info.in_commit_timestamp or info.timestamp
     at = f" of {format_timestamp(when)}" if when is not None else ""

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row-level concurrency: whether rows can be deleted on top of commits that deleted other rows of the same files.
+"""Row-level concurrency: rebasing deleted rows on commits that deleted other rows of the same files.
 
-delta-spark compares paths, so that of two such commits one fails. Here the second one goes on top of the first where a serial
-order, the winners' commits first, gives the same table:
+delta-spark compares paths, so one of two such commits fails. Here the second one is rebased on the first if a serial order, with
+the winning commits first, gives the same table:
 
-1. Each file of which it deletes rows is still the same file: winners only gave it another deletion vector.
-2. No row that it deletes, or relies on, was deleted by a winner. Where a MERGE only inserts, it asks which rows it relies on once a
-   winner has changed their file (`DeletedRows.needs`).
-3. No row that winners added, or brought back, is one that it would have deleted or relied on. Statistics tell that of most
-   files; of the others the operation reads these rows (`DeletedRows.holds`), and where that fails they count as such. A MERGE
-   joins them with its source: two of them that insert the same key touch no common row or file.
+1. Each file in which it deletes rows is still the same file: winning commits only replaced its deletion vector.
+2. No winning commit deleted a row that it deletes or relies on. A MERGE that only inserts finds the rows that it relies on when a
+   winning commit has changed their file (`DeletedRows.needs`).
+3. No row that winning commits added or restored is one that it would have deleted or relied on. Statistics decide this for most
+   files. The operation reads these rows in the other files (`DeletedRows.holds`), and a failure there counts as a match. A MERGE
+   joins them with its source: two MERGEs that insert the same key share no row or file.
+4. If a winning commit only moved the rows of a file and states where they are, they are followed (`bayou.log.rows.moved_rows`).
 
-4. A file that a winner only moved the rows of is followed where the winner says where they are (`bayou.log.rows.moved_rows`).
-
-Rows that were looked at and neither deleted nor relied on are no matter: whoever deletes them, or moves them to another file,
-changes nothing for this commit.
+Rows that were scanned and neither deleted nor relied on do not matter: other commits may delete or move them.
 """
 
 from __future__ import annotations
@@ -51,15 +49,12 @@ Vector: TypeAlias = DeletionVectorDescriptor | None
 
 @dataclass(frozen=True, slots=True)
 class RowConflict:
-    """Why rows cannot be deleted on top of a winner.
+    """Why rows cannot be deleted after a winning commit.
 
     Attributes:
-        rule: the number of the rule, as the rules for files count them: of one winner the first is named.
-        winner: the winner's position.
-        kind: the error to raise.
-        why: what the winner did.
-        paths: the files, as in the log.
-        facts: what the error knows beside them.
+        rule: the number of the rule, in one order with the rules for files; the first one that a commit breaks is reported.
+        winner: the winning commit's position.
+        why: what the winning commit did.
     """
 
     rule: int
@@ -72,7 +67,7 @@ class RowConflict:
 
 @dataclass(slots=True)
 class _Step:
-    """What one winner did to one file."""
+    """The actions of one winning commit on one file."""
 
     removed: list[Vector] = field(default_factory=list)
     added: list[AddFile] = field(default_factory=list)
@@ -80,10 +75,10 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """What winners made of the files whose rows are to be deleted.
+    """The changes of winning commits to the files whose rows are to be deleted.
 
     Attributes:
-        files: the files that they changed or moved rows into, still to be given new vectors.
+        files: the files that they changed or moved rows into, which still need new deletion vectors.
         left: the canonical paths of files whose rows they moved elsewhere.
     """
 
@@ -92,14 +87,14 @@ class Rebased:
 
 
 def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebased | RowConflict:
-    """The files whose rows are to be deleted otherwise on top of some winners, or why they cannot be.
+    """Return the files whose deleted rows change because of some winning commits, or the conflict.
 
     Args:
         ours: the rows, as they were to be deleted before.
-        missed: for each file that they added, whether its statistics leave it possible that it holds a row to delete.
+        missed: for each file that they added, whether its statistics allow a row to delete.
 
     Raises:
-        DeletionVectorError: a winner's deletion vector cannot be read.
+        DeletionVectorError: a winning commit's deletion vector cannot be read.
     """
     changed: set[str] = set()
     left: set[str] = set()
@@ -123,12 +118,12 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebase
 
 
 def _movers(winners: WinningFiles) -> list[int]:
-    """The winners that say where they moved rows."""
+    """Return the winning commits that state the new places of rows that they moved."""
     return sorted(winners.remove_winner.filter(are_told(winners.removes["tags"])).unique().to_pylist())
 
 
 def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[str], set[str]]:
-    """The rows where a winner moved them, the files that they were in, and those that they are in."""
+    """Return the rows at the places where a commit moved them, the files that they were in, and those that they are in."""
     ours = ours.relying(_touched(ours, mover))
     removes, paths, _ = _of_files(mover.removes, mover.remove_winner, pa.array(list(ours.files), pa.string()), ours)
     moves = [MovedRows.of(None if each is None else dict(each)) for each in removes["tags"].to_pylist()]
@@ -139,7 +134,7 @@ def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[
         old = ours.files[path]
         at = None if move is None else canonical(move.path, ours.snapshot.table_uri)
         if move is None or at not in new or new[at].deletion_vector is not None or _id(vector) != _id(old.live.deletion_vector):
-            continue  # it is a file that is gone, for the rules about files
+            continue  # the rules about files treat it as removed
         if num_records(new[at].stats) is None:
             continue
         deleted, needed = places[at]
@@ -158,7 +153,7 @@ def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[
 
 
 def _rebased(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
-    """The files that winners changed, with what they made of them; or the first conflict."""
+    """Return the files that winning commits changed, with their changes; or the first conflict."""
     ours = ours.relying(_touched(ours, winners))
     steps = _steps(ours, winners)
     found = _first(_other_files(ours, steps))
@@ -170,7 +165,7 @@ def _rebased(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list
 
 
 def overlap(file: MarkedFile, deleted: Bitmap) -> tuple[Bitmap, Bitmap]:
-    """The rows of a file that a commit deletes, and those that it relies on, among the rows that another one deleted."""
+    """Return the rows of a file that a commit deletes, and those that it relies on, among rows that another commit deleted."""
     return file.rows.intersection(deleted), file.needed.intersection(deleted)
 
 
@@ -179,7 +174,7 @@ def _first(conflicts: Iterator[RowConflict]) -> RowConflict | None:
 
 
 def _touched(ours: DeletedRows, winners: WinningFiles) -> list[str]:
-    """The files that winners changed and in which the commit relies on rows that nobody has asked about yet."""
+    """Return the changed files in which the commit relies on rows that are not known yet."""
     if not len(ours.relied):
         return []
     both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winners.removes, winners.adds))
@@ -188,7 +183,7 @@ def _touched(ours: DeletedRows, winners: WinningFiles) -> list[str]:
 
 
 def _steps(ours: DeletedRows, winners: WinningFiles) -> dict[str, dict[int, _Step]]:
-    """What the winners did, in order, to each file of which rows are deleted."""
+    """Return the actions of the winning commits, in order, on each file whose rows are deleted."""
     wanted = pa.array(list(ours.files), pa.string())
     found: dict[str, dict[int, _Step]] = {}
     removes, paths, owners = _of_files(winners.removes, winners.remove_winner, wanted, ours)
@@ -211,7 +206,7 @@ def _vectors(actions: pa.Table) -> list[Vector]:
 
 
 def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) -> Iterator[RowConflict]:
-    """Files that are not the same any more, by the first winner that made them others."""
+    """Yield conflicts for files that are no longer the same, by the first winning commit that changed them."""
     others: defaultdict[int, list[str]] = defaultdict(list)
     for path, taken in steps.items():
         live = ours.files[path].live
@@ -227,7 +222,7 @@ def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) ->
 
 
 def _is_same(live: AddFile, step: _Step) -> bool:
-    """Whether a winner has left the file in the table, with another vector, or with other facts about it."""
+    """Return whether a winning commit left the file in the table, with another deletion vector or other facts."""
     if len(step.added) != 1 or len(step.removed) > 1:
         return False
     add = step.added[0]
@@ -241,7 +236,7 @@ def _is_same(live: AddFile, step: _Step) -> bool:
 def _shared_rows(
     ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]], gone: Mapping[str | None, Bitmap]
 ) -> Iterator[RowConflict]:
-    """Rows that a winner has deleted, too: one conflict for each winner and kind, of the first file; all files are named."""
+    """Yield conflicts over rows that a winning commit deleted too, one per commit and kind, with the rows of the first file."""
     first: dict[tuple[int, bool], Bitmap] = {}
     paths: defaultdict[tuple[int, bool], list[str]] = defaultdict(list)
     for path, taken in steps.items():
@@ -270,7 +265,7 @@ def _conflict_of_rows(winner: int, shared: Bitmap, paths: Sequence[str], *, is_d
 def _missed_rows(
     ours: DeletedRows, winners: WinningFiles, missed: pa.Array, known: Mapping[str | None, Bitmap]
 ) -> RowConflict | None:
-    """The conflict over rows that winners added and that would have been deleted, had they been there."""
+    """Return the conflict with added rows that would have been deleted if the commit had seen them."""
     places = pc.indices_nonzero(missed).to_pylist()
     if not places:
         return None
@@ -294,9 +289,9 @@ def _missed_rows(
 def _new_rows(
     ours: DeletedRows, winners: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
 ) -> dict[int, Bitmap | None]:
-    """Of some files that winners added, by their places, those with rows that were not there before, and these; None for all rows.
+    """Return those of some added files, by position, that have new rows, and the new rows; None for all rows.
 
-    A file that only got a deletion vector, or a larger one, has none. One that got a smaller one has those that came back.
+    A file that only got a deletion vector, or a larger one, has no new rows. A file with a smaller one has the restored rows.
     """
     adds = winners.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
     paths = canonical_paths(adds["path"], ours.snapshot.table_uri)
@@ -320,7 +315,7 @@ def _sized(actions: pa.Table) -> list[tuple[int | None, Vector]]:
 
 
 def _read(ours: DeletedRows, vectors: Sequence[Vector], known: Mapping[str | None, Bitmap]) -> dict[str | None, Bitmap]:
-    """The rows that vectors delete, by their unique ids; none without one. Those that are known are not read again."""
+    """Return the rows that deletion vectors delete, by unique id; the known ones are not read again."""
     wanted = {key: each for each in vectors if (key := _id(each)) is not None and key not in known}
     found = read_gone(ours.snapshot, ours.store, list(wanted.values()), ours.storage_options)
     return {None: Bitmap(), **known, **dict(zip(wanted, found, strict=True))}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conflict rules look at: the table that a commit goes on top of, what the commit has read and does, its isolation."""
+"""The input of the conflict rules: the table's state, what the commit has read and changes, and its isolation level."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """What a commit goes on top of.
+    """The state that a commit is rebased on.
 
     Attributes:
         version: the table version; -1 before the first.
-        protocol: the table's protocol, None before the first version.
-        metadata: the table's metadata, None before the first version.
-        timestamp: a time in ms that the next commit's own timestamp must lie after: the version's in-commit timestamp, or
-            its file's time where it has none. None while the table has no use for it.
-        overlooked: the first version of which the commit has overlooked an append, though it would have read it; None
-            where there is none.
-        row_id_mark: the highest row id that was given.
-        rows: the rows that the commit deletes by deletion vectors, as it has to on top of that version; None where it
-            deletes none so.
+        protocol: the table's protocol; None before the first version.
+        metadata: the table's metadata; None before the first version.
+        timestamp: a time in ms that the next commit's own timestamp must exceed: the version's in-commit timestamp, otherwise its
+            file's time. None while the table does not use it.
+        overlooked: the first version with an append that the commit should have read and did not; None if there is none.
+        row_id_mark: the highest row id that was assigned.
+        rows: the rows that the commit deletes by deletion vectors, adapted to that version; None if it deletes none.
     """
 
     version: int
@@ -47,20 +45,15 @@ class TableState:
 
 @dataclass(frozen=True, slots=True)
 class CommitIntent:
-    """What a commit has read and is about to do, as far as the rules look at it.
+    """The reads and changes of a commit that the conflict rules check.
 
     Attributes:
-        table: the table's URI.
-        operation: the operation's name.
-        reads: what it read.
-        isolation: the level that it is checked at.
-        changes_protocol: whether it sets the protocol.
-        changes_metadata: whether it sets the metadata.
+        isolation: the isolation level to check.
         app_ids: the applications whose transactions it read or sets.
         domains: the domains whose metadata it sets.
-        removed: the canonical paths of the files that it removes, but for those that it deletes rows of (`TableState.rows`).
-        generated: the identity columns that it generated numbers for.
-        added: the canonical paths of the files that it adds, but for those and for such as only it can know of.
+        removed: the canonical paths of the files that it removes, except those in which it deletes rows (`TableState.rows`).
+        generated: the identity columns for which it generated numbers.
+        added: the canonical paths of the files that it adds, except these and files with new names, which no other commit knows.
     """
 
     table: str
@@ -77,23 +70,23 @@ class CommitIntent:
 
 
 class IsolationLevel(enum.Enum):
-    """What a commit is checked against; the values are the log's names.
+    """The isolation that a commit is checked for; the values are the log's names.
 
     Source: delta-spark, `isolationLevels.scala`.
     """
 
     SERIALIZABLE = "Serializable"
-    """As if every commit had run alone, in the order of the versions."""
+    """As if all commits had run one after the other, in the order of the versions."""
 
     WRITE_SERIALIZABLE = "WriteSerializable"
-    """As if every commit had run alone, in some order: appends that read nothing may come before or after."""
+    """As if all commits had run one after the other, in some order: blind appends may come earlier or later."""
 
     SNAPSHOT = "SnapshotIsolation"
-    """For commits that change no data: added files are no matter, removed ones are."""
+    """For commits that change no data: only removed files conflict, added ones do not."""
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> IsolationLevel:
-        """The level that a table asks for through `delta.isolationLevel`; Serializable where it names none that is known."""
+        """Return the level that `delta.isolationLevel` names; Serializable if it is unknown."""
         wanted = properties.ISOLATION_LEVEL.read(configuration).lower()
         settable = (cls.SERIALIZABLE, cls.WRITE_SERIALIZABLE)
         return next((level for level in settable if level.value.lower() == wanted), cls.SERIALIZABLE)

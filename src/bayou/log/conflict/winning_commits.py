@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commits that came first: read once, their file actions as columns that know which commit they are of."""
+"""The winning commits, each read once, with their file actions as columns that state the commit of each."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ _FEW: Final = 8
 
 
 class CommitsGoneError(Exception):
-    """The commits that a writer has to look at were cleaned up.
-
-    Attributes:
-        latest: the table's latest version.
-    """
+    """The commits that a writer has to check were cleaned up; `latest` is the table's latest version."""
 
     def __init__(self, latest: int) -> None:
         self.latest = latest
@@ -38,14 +34,7 @@ class CommitsGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """One commit that came first.
-
-    Attributes:
-        file: the commit.
-        header: its actions that are not about files.
-        info: its provenance; empty where its writer left it out.
-        file_time: the modification time of its file, in ms since the epoch.
-    """
+    """One winning commit: its header, its `commitInfo` (empty if left out), and its file's modification time in ms."""
 
     file: ActionFile
     header: Header
@@ -54,39 +43,28 @@ class Winner:
 
     @classmethod
     def of(cls, file: ActionFile, file_time: int) -> Winner:
-        """The winner in a commit file.
-
-        Raises:
-            CorruptLogError: the file is no commit.
-        """
+        """Read a winning commit from its file, or raise CorruptLogError if it is not a commit."""
         return cls(file, file.header(), file.commit_info() or CommitInfo({}), file_time)
 
     @property
     def version(self) -> int:
-        """The version that it made."""
+        """The version of the commit."""
         return self.file.version
 
     @property
     def is_blind_append(self) -> bool:
-        """Whether its writer says that it only added files, and read none."""
+        """Whether its writer states that it only added files and read none."""
         return self.info.is_blind_append is True
 
     def may_have_read(self, version: int) -> bool:
-        """Whether its writer had seen a version of the table, or does not say what it had seen."""
+        """Return whether its writer had seen a version of the table, or does not state what it had seen."""
         seen = self.info.read_version
         return self.version > version and (seen is None or seen >= version)
 
 
 @dataclass(frozen=True, slots=True)
 class WinningFiles:
-    """The file actions of some winners.
-
-    Attributes:
-        adds: their `add` actions, ADD_SCHEMA.
-        removes: their `remove` actions, REMOVE_SCHEMA and `tags`.
-        add_winner: the position of each add's winner.
-        remove_winner: the same for removes.
-    """
+    """The file actions of some winning commits, and for each the position of its commit."""
 
     adds: pa.Table
     removes: pa.Table
@@ -94,7 +72,7 @@ class WinningFiles:
     remove_winner: pa.Array
 
     def between(self, first: int, end: int | None) -> WinningFiles:
-        """The file actions of the winners from one position to another, which is left out; to the last where it is None."""
+        """Return the file actions of the commits from one position up to, but without, another one (None: all the rest)."""
         masks = []
         for owners in (self.add_winner, self.remove_winner):
             mask = pc.greater_equal(owners, first)
@@ -105,7 +83,7 @@ class WinningFiles:
         )
 
     def moved_only(self) -> pa.Array:
-        """The positions of the winners that have removed files and changed no row by any action."""
+        """Return the positions of the commits that removed files and changed no row."""
         changes = [
             owners.filter(data_changes(actions["data_change"]))
             for actions, owners in ((self.adds, self.add_winner), (self.removes, self.remove_winner))
@@ -116,15 +94,15 @@ class WinningFiles:
 
 
 def data_changes(column: pa.ChunkedArray) -> pa.Array:
-    """For each action whether it may have changed rows, as one does whose writer leaves the field out."""
+    """Return for each action whether it may have changed rows; true if its writer left the field out."""
     return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
 def read_winners(log: LogReader, first: int) -> list[Winner]:
-    """Every commit from a version on, in order; one listing, and one read each.
+    """Read every commit from a version on, in order; one listing, and one read each.
 
     Raises:
-        CommitsGoneError: the commit of that version is gone, and a checkpoint of it or later files are there.
+        CommitsGoneError: the commit of that version is gone, but its checkpoint or later files exist.
     """
     listing = list_versions(log.store, first)
     if listing.latest is not None and listing.latest >= first and first not in listing.commits:
@@ -141,11 +119,7 @@ def read_winners(log: LogReader, first: int) -> list[Winner]:
 
 
 def winning_files(winners: Sequence[Winner]) -> WinningFiles:
-    """The file actions of some winners.
-
-    Raises:
-        CorruptLogError: a file action has a field of a wrong type.
-    """
+    """Return the file actions of some winning commits, or raise CorruptLogError if one is malformed."""
     adds: list[Mapping[str, Any]] = []
     removes: list[Mapping[str, Any]] = []
     add_winner: list[int] = []

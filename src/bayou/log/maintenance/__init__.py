@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upkeep of the log itself: expired files deleted, ranges of commits compacted, history truncated for DROP FEATURE.
+"""Maintenance of the log itself: cleanup of expired files, compaction of commits, manifests, history for DROP FEATURE.
 
-Nothing here makes a new version of the table. Data files are deleted by `log.operations`.
+Nothing here commits a new version. `log.operations` deletes data files.
 """

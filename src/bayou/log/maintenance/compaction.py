@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log compaction: one file that readers take in the place of a range of commits.
+"""Log compaction: write one file that readers use instead of a range of commits.
 
 Source: PROTOCOL.md, "Log Compaction Files" and "Action Reconciliation".
 """
@@ -22,30 +22,26 @@ from bayou.log.staging.staged import encode_commit
 from bayou.protocol.actions.file_names import compacted_path
 from bayou.protocol.arguments import shown_text
 
-# Of each of these the last one counts; the second word is the field that tells several apart.
+# The last action of each kind counts. The value names the field that distinguishes several actions of a kind.
 _LAST_COUNTS: Final[Mapping[str, str | None]] = {"protocol": None, "metaData": None, "txn": "appId", "domainMetadata": "domain"}
 
-# They say how a commit came about, and are no part of the table's state.
+# They describe a commit and are not part of the table's state.
 _LEFT_OUT: Final = frozenset({"commitInfo", "cdc"})
 
 _FILE_ACTIONS: Final = ("add", "remove")
 
 
 def compact_log(log: LogReader, start: int, end: int) -> str:
-    """Write the compacted file of a range of commits; one that is there already stays.
+    """Write the compacted file of a range of commits, unless it exists already, and return its path relative to the table.
 
-    The file holds the last action on each logical file, removes and removed domain metadata included: they cancel what
-    came before the range, so that none of them may be dropped, however old. Commits are left as they are. Costs one
-    listing and the reading of the commits.
-
-    Returns:
-        The file's path, relative to the table.
+    The file holds the last action on each logical file. It keeps all removes and removed domain metadata, however old: they cancel
+    actions from before the range. The commits stay. Costs one listing and the reading of the commits.
 
     Raises:
-        InvalidOptionError: the range is not made of two versions in ascending order, or holds nothing to compact.
+        InvalidOptionError: the range is not two ascending versions, or has nothing to compact.
         VersionNotFoundError: a commit of the range is not in the log.
         CorruptLogError: a commit cannot be read.
-        UnsupportedFeatureError: bayou cannot read the table, or a commit holds actions of an unknown kind.
+        UnsupportedFeatureError: bayou cannot read the table, or a commit has an unknown kind of action.
         StorageError: the store failed.
     """
     if any(type(version) is not int for version in (start, end)) or start >= end:
@@ -81,11 +77,11 @@ def _read(log: LogReader, listing: LogListing, version: int) -> ActionFile:
 
 
 def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str, Any]]:
-    """The actions that count, as the log has them, so that fields that bayou does not know are kept."""
+    """Return the last actions as the log has them, so that fields unknown to bayou are kept."""
     last: dict[tuple[str, Any], Mapping[str, Any]] = {}
     bulk: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _FILE_ACTIONS}
     for file in files:
-        file.header()  # refuses actions that have a field of a wrong type
+        file.header()  # raises if an action has a field of a wrong type
         for action in file.actions():
             for kind, value in action.items():
                 if kind in _FILE_ACTIONS and value is not None:
@@ -101,7 +97,7 @@ def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str
 
 
 def _last_on_their_key(actions: FileActions, table: str) -> tuple[pa.Array, pa.Array]:
-    """For each add and each remove, whether no later action is on the same logical file."""
+    """Return for each add and each remove whether it is the last action on its logical file."""
     keys = [action_keys(each["path"], each["deletion_vector"], table) for each in (actions.adds, actions.removes)]
     orders = (actions.add_order, actions.remove_order)
     columns = [pa.chunked_array([chunk for key in keys for chunk in key.chunks], pa.string()), pa.concat_arrays(orders)]

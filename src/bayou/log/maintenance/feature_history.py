@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a log that DROP FEATURE ... TRUNCATE HISTORY looks at: whether old versions use a feature, and letting them go.
+"""The log of a table for DROP FEATURE ... TRUNCATE HISTORY: which old versions use a feature, and their deletion.
 
 Source: delta-spark's `RemovableFeature.historyContainsFeature` and `CheckpointProtectionTableFeature`.
 """
@@ -21,23 +21,20 @@ if TYPE_CHECKING:
 
 
 def truncate_log(snapshot: Snapshot, *, now_ms: int | None = None) -> None:
-    """Deletes the log before the newest checkpoint that is older than `delta.dropFeatureTruncateHistory.retentionDuration`.
-
-    Args:
-        now_ms: the time, in ms since the epoch; the clock's where None.
+    """Delete the log before the newest checkpoint older than `delta.dropFeatureTruncateHistory.retentionDuration`.
 
     Raises:
-        StorageError: the store failed; some files are deleted, and every version that is kept can be read.
+        StorageError: the store failed. Some files are deleted, and all remaining versions can be read.
     """
     retention = properties.DROP_FEATURE_RETENTION_MS.read(snapshot.metadata.configuration)
     clean_up(snapshot, now_ms=now_ms, retention_ms=retention)
 
 
 def history_uses(log: LogReader, feature: str) -> bool:
-    """Whether a version that the log still holds uses a feature; the protocol's own list is no use.
+    """Return whether a version in the log uses a feature, whatever the protocol lists.
 
-    Reads every commit of the log, and where the first ones are gone the oldest checkpoint. Files that were removed before
-    that checkpoint are no matter.
+    Reads every commit of the log, and the oldest checkpoint if the first commits are gone. Files that were removed before that
+    checkpoint do not count.
 
     Raises:
         CorruptLogError: a commit cannot be read.
@@ -53,7 +50,7 @@ def history_uses(log: LogReader, feature: str) -> bool:
 
 
 def first_commit(log: LogReader) -> int | None:
-    """The version of the oldest commit that the log holds; None where there is none."""
+    """Return the version of the oldest commit in the log; None if the log has no commit."""
     return min(list_versions(log.store).commits, default=None)
 
 
@@ -76,6 +73,6 @@ def _has_vectors(snapshot: Snapshot) -> bool:
 def _commit_uses(log: LogReader, version: int, feature: str) -> bool:
     try:
         file = ActionFile.of_commit(log.store, version, log.table_uri)
-    except FileNotFoundError:  # another cleanup is at work
+    except FileNotFoundError:  # deleted by a concurrent cleanup
         return False
     return any(action_uses(feature, action) for action in file.actions())

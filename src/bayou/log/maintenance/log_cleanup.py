@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log cleanup: which files of the log have expired, and deleting them.
+"""Log cleanup: find the expired files of the log and delete them.
 
-The log is cut at a checkpoint: everything before it goes, it and everything after it stays, its own commit too. So every
-version from the cut on is made from files that stay, and it does not matter for them where a cleanup is interrupted.
+The log is cut at a checkpoint. Everything before the checkpoint is deleted; the checkpoint, its own commit and everything later
+stay. The versions from the cut on need no deleted file, so a cleanup may be interrupted at any point.
 
 Source: PROTOCOL.md, "Metadata Cleanup"; delta-spark, MetadataCleanup.scala.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MINUTE_MS: Final = 60_000
 _DAY_MS: Final = 86_400_000
 
-# The hidden file in which a local store keeps a file until it has its name.
+# The hidden file that a local store writes before it renames it.
 _TEMPORARY: Final = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp", re.ASCII)
 
 _PROTECTED_BEFORE: Final = properties.TableProperty("delta.requireCheckpointProtectionBeforeVersion", 0, int)
@@ -43,13 +43,13 @@ _CHECKPOINTS: Final = frozenset({LogFileKind.CLASSIC_CHECKPOINT, LogFileKind.CHE
 
 @dataclass(frozen=True, slots=True)
 class ExpiredFiles:
-    """What a cleanup deletes.
+    """The files that a cleanup deletes.
 
     Attributes:
-        files: the files in the order in which they are deleted.
+        files: the files in the order of their deletion.
         cutoff_ms: versions that were no longer the latest at this time have expired, in ms since the epoch.
-        first_kept: the version of the checkpoint at which the log is cut; None where it is not cut.
-        reason: why the log is not cut; empty where it is.
+        first_kept: the version of the checkpoint at which the log is cut; None if it is not cut.
+        reason: why the log is not cut; empty if it is.
     """
 
     files: tuple[FileStatus, ...]
@@ -59,25 +59,24 @@ class ExpiredFiles:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files together."""
+        """The total size of the files."""
         return sum(status.size for status in self.files)
 
 
 def expired_files(snapshot: Snapshot, *, now_ms: int, retention_ms: int | None = None) -> ExpiredFiles:
-    """What a cleanup would delete; nothing is changed.
+    """Return the files that a cleanup would delete.
 
-    That is nothing where delta.enableExpiredLogCleanup is false, or where the table has writer features that bayou does
-    not know. The cutoff is midnight UTC of the day that lies delta.logRetentionDuration back. The version that was the latest at
-    the cutoff can still be read afterwards, and so can every later one; the log is cut at the newest checkpoint at or
-    before that version. A checkpoint is passed over where it cannot be opened, and where file times of the commits after
-    it were adjusted because of commits before it: cutting there would move versions in time.
+    There are none if delta.enableExpiredLogCleanup is false, or if the table has writer features unknown to bayou. The cutoff is
+    midnight UTC, delta.logRetentionDuration ago. The version that was the latest at the cutoff stays readable, as do all later
+    ones: the log is cut at the newest checkpoint at or before that version. It skips checkpoints that cannot be opened, and those
+    followed by commits whose times were adjusted because of earlier commits: a cut there would change the times of versions.
 
     Lists the log and the folder of sidecars; on tables with in-commit timestamps, reads some commits.
 
     Args:
-        snapshot: the table's latest version, whose properties say what expires.
-        retention_ms: how long the log is kept, in ms, for the TRUNCATE HISTORY of DROP FEATURE. Then the cutoff is a full
-            minute, and it makes no difference what delta.enableExpiredLogCleanup says.
+        snapshot: the table's latest version, whose properties define what expires.
+        retention_ms: how long TRUNCATE HISTORY of DROP FEATURE keeps the log, in ms. The cutoff is then a full minute, and
+            delta.enableExpiredLogCleanup is ignored.
 
     Raises:
         CorruptLogError: a commit lacks the timestamp that the table's properties promise.
@@ -110,19 +109,13 @@ def expired_files(snapshot: Snapshot, *, now_ms: int, retention_ms: int | None =
 
 
 def clean_up(snapshot: Snapshot, *, now_ms: int | None = None, retention_ms: int | None = None) -> ExpiredFiles:
-    """Delete what has expired, see `expired_files`.
+    """Delete the expired files and return them; see `expired_files`.
 
-    Where the newest checkpoint is a V2 one with a name of its own, it first gets a second name, that of a classic checkpoint.
+    If the newest checkpoint is a V2 one with a UUID in its name, it first gets a copy under a classic name.
 
-    The order of deletion: compacted files, commits and checksums, checkpoints, sidecars, each from the oldest on. Nothing
-    is deleted before what relies on it: a reader that meets the log half-way finds that history begins later, and each
-    checkpoint that is still there is whole. A cleanup that was interrupted is finished by the next one.
-
-    Args:
-        now_ms: the time, in ms since the epoch; the clock's where None.
-
-    Returns:
-        What was deleted.
+    Compacted files are deleted first, then commits and checksums, then checkpoints, then sidecars, the oldest of each first.
+    Nothing is deleted before what relies on it: a concurrent reader finds that the history begins later, and every remaining
+    checkpoint is complete. The next cleanup finishes an interrupted one.
 
     Raises:
         StorageError: the store failed; some files are deleted.
@@ -136,7 +129,7 @@ def clean_up(snapshot: Snapshot, *, now_ms: int | None = None, retention_ms: int
 
 
 def _keep_for_old_clients(snapshot: Snapshot, first_kept: int) -> None:
-    """Before the first commits go: a checkpoint that clients find who know no V2 checkpoints, and that sends them away."""
+    """Write a classic checkpoint before the first commits go: clients without V2 checkpoints find it and refuse the table."""
     newest = snapshot.segment.checkpoint
     if newest is not None and newest.version >= first_kept:
         with contextlib.suppress(DerivedFileError):
@@ -144,10 +137,10 @@ def _keep_for_old_clients(snapshot: Snapshot, first_kept: int) -> None:
 
 
 def _forbidden(snapshot: Snapshot, *, asked: bool) -> str:
-    """Why the table's log may not be cleaned up at all; empty where it may."""
+    """Return why the table's log must not be cleaned up; empty if it may."""
     if not asked and not properties.ENABLE_EXPIRED_LOG_CLEANUP.read(snapshot.metadata.configuration):
         return f"{properties.ENABLE_EXPIRED_LOG_CLEANUP.key} is false"
-    # Such a feature can be about the log itself, as checkpointProtection is.
+    # An unknown feature may be about the log itself, as checkpointProtection is.
     unknown = sorted(writer_features(snapshot.protocol) - FEATURES.keys())
     return f"the table has writer features that bayou does not know: {', '.join(unknown)}" if unknown else ""
 
@@ -157,7 +150,7 @@ def _midnight(timestamp: int) -> int:
 
 
 def _cut(snapshot: Snapshot, listing: LogListing, cutoff: int) -> CheckpointFiles | None:
-    """The newest checkpoint that is not newer than the version of the cutoff, and that the log may begin with."""
+    """Return the newest checkpoint at or before the version of the cutoff at which the log may begin."""
     store = snapshot.source.store
     ict = InCommitTimestamps.of(snapshot.metadata.configuration)
     at_cutoff = _version_at(CommitTimes(store, listing, ict, snapshot.table_uri), listing, cutoff)
@@ -174,18 +167,18 @@ def _cut(snapshot: Snapshot, listing: LogListing, cutoff: int) -> CheckpointFile
 
 
 def _version_at(times: CommitTimes, listing: LogListing, cutoff: int) -> int | None:
-    """The version that was the latest one at the cutoff."""
+    """Return the version that was the latest at the cutoff."""
     latest = max(listing.commits, default=None)
     if latest is None:
         return None
     try:
         return latest if times.of(latest) <= cutoff else times.version_at(cutoff)
-    except (TimestampOutOfRangeError, FileNotFoundError):  # all commits are newer, or another cleanup is at work
+    except (TimestampOutOfRangeError, FileNotFoundError):  # all commits are newer, or a cleanup runs concurrently
         return None
 
 
 def _versions_with_own_times(listing: LogListing, ict: InCommitTimestamps) -> set[int | None]:
-    """The versions that keep their times, and all later ones with them, when the commits before them are gone; and None."""
+    """Return the versions that, with all later ones, keep their times when earlier commits are deleted; and None."""
     adjusted = adjusted_times(listing)
     return {None} | {
         version for version, time in adjusted.items() if ict.covers(version) or time == listing.commits[version].modification_time
@@ -197,7 +190,7 @@ def _first_commit(listing: LogListing, version: int) -> int | None:
 
 
 def _opens(snapshot: Snapshot, found: CheckpointFiles) -> bool:
-    """Whether a checkpoint can stand for the commits before it: all its files are there, and protocol and metadata."""
+    """Return whether a checkpoint can replace the commits before it: it is complete and has a protocol and metadata."""
     checkpoint = Checkpoint(found.files, found.version, snapshot.source.store, snapshot.table_uri)
     try:
         header = checkpoint.header()
@@ -208,7 +201,7 @@ def _opens(snapshot: Snapshot, found: CheckpointFiles) -> bool:
 
 
 def _protected_before(snapshot: Snapshot) -> int:
-    """The version before which history goes all at once or not at all, 0 where there is none.
+    """Return the version before which history is deleted as a whole or not at all; 0 if there is none.
 
     Source: the RFC of the feature checkpointProtection.
     """
@@ -218,7 +211,7 @@ def _protected_before(snapshot: Snapshot) -> int:
 
 
 def _before(statuses: Iterable[FileStatus], cut: int) -> list[FileStatus]:
-    """The log's files before the cut, in the order of deletion. A compacted file that begins at it is of no use either."""
+    """Return the log's files before the cut, in the order of deletion, with compacted files that begin at the cut."""
     found = []
     for status in statuses:
         name = parse_log_file_name(status.name)
@@ -243,7 +236,7 @@ def _unreferenced_sidecars(snapshot: Snapshot, listing: LogListing, cut: int, ol
     kept = [found for found in listing.checkpoints if found.version >= cut]
     try:
         referenced = set(_references(store, snapshot.table_uri, kept))
-    except DerivedFileError:  # what it refers to is not known
+    except DerivedFileError:  # its references are unknown
         return lost
     return [*(status for status in old if status.path not in referenced), *lost]
 
@@ -258,7 +251,7 @@ def _references(store: LogStore, table: str, checkpoints: Sequence[CheckpointFil
 
 
 def _temporary_files(statuses: Iterable[FileStatus], older_than: int) -> tuple[FileStatus, ...]:
-    """What writers that crashed left behind: hidden files named after a file of the log."""
+    """Return the hidden files that crashed writers left, named after a file of the log."""
     return tuple(status for status in statuses if status.modification_time < older_than and _is_log_file(_name_meant(status)))
 
 
@@ -267,6 +260,6 @@ def _is_log_file(name: str) -> bool:
 
 
 def _name_meant(status: FileStatus) -> str:
-    """The name that a temporary file was going to get; empty for other files."""
+    """Return the final name of a temporary file; empty for other files."""
     found = _TEMPORARY.fullmatch(status.name)
     return "" if found is None else found["name"]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manifests that name a table's files, for engines that read no log, such as Presto, Athena and Redshift.
+"""Manifests: lists of a table's files for engines that read no log, such as Presto, Athena and Redshift.
 
 Each partition has one, `_symlink_format_manifest/day=2026-01-01/manifest`, with the URI of a file in each line. A reader that lists
-several of them while they are written may see some partitions of one version and some of another. Source: delta-spark's
-`GenerateSymlinkManifest`.
+several manifests during a write may see partitions of different versions. Source: delta-spark's `GenerateSymlinkManifest`.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ MANIFEST_FOLDER: Final = "_symlink_format_manifest"
 _NAME: Final = "manifest"
 _THREADS: Final = 8
 _MOST_ROUNDS: Final = 20
-"""How often manifests are written again because others commit meanwhile. Those write them too."""
+"""How often manifests are rewritten because of concurrent commits, whose writers write them too."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedManifests:
-    """What was written and deleted.
+    """The manifests that were written and deleted.
 
     Attributes:
         version: the version that the manifests describe.
         written: the manifests, relative to the table.
-        deleted: manifests of partitions that the table does not have any more.
+        deleted: manifests of partitions that the table no longer has.
     """
 
     version: int
@@ -55,17 +54,17 @@ class GeneratedManifests:
 
 
 def write_manifests(log: LogReader, snapshot: Snapshot, only: Collection[str] | None = None) -> GeneratedManifests:
-    """Write the manifests of a table's latest version, and then delete those of partitions that are gone.
+    """Write the manifests of a table's latest version, then delete those of dropped partitions.
 
-    Another commit may come meanwhile, and its writer may be done with the same manifest sooner. So whoever has written looks at
-    the log once more, and writes again what is of an older version.
+    A concurrent commit's writer may write the same manifest earlier, and this call would overwrite it with an older state.
+    Therefore each writer checks the log again after writing, and rewrites outdated manifests.
 
     Args:
-        snapshot: the latest version as far as it is known.
-        only: the manifests to write or to delete, relative to the table; None for all.
+        snapshot: the latest known version.
+        only: the manifests to write or delete, relative to the table; None for all.
 
     Raises:
-        UnsupportedFeatureError: the table can have no manifests.
+        UnsupportedFeatureError: the table cannot have manifests.
         StorageError: the store failed.
     """
     written: Mapping[str, list[str]] = {}
@@ -87,13 +86,10 @@ def write_manifests(log: LogReader, snapshot: Snapshot, only: Collection[str] | 
 
 
 def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None) -> GeneratedManifests | None:
-    """Write the manifests of the partitions that a commit touched: all of them where the table has none yet.
+    """Write the manifests of the partitions that a commit touched, or all if the table has none; None if none changes.
 
     Args:
-        before: the table's metadata before it; None where it made the table.
-
-    Returns:
-        What was written; None where the commit leaves all manifests as they are.
+        before: the table's metadata before the commit; None if the commit created the table.
     """
     after = staged.metadata or before
     was_on = before is not None and SYMLINK_MANIFEST.read(before.configuration)
@@ -107,24 +103,17 @@ def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None
 
 
 def check_manifests(snapshot: Snapshot) -> None:
-    """Refuse a table whose files mean nothing without its log.
-
-    Raises:
-        UnsupportedFeatureError: rows are deleted by deletion vectors, or columns are mapped.
-    """
+    """Raise UnsupportedFeatureError if files have deletion vectors or columns are mapped: readers of manifests see no log."""
     _check_mapping(snapshot.metadata, snapshot.table_uri, snapshot.version)
     if len(_with_vectors(snapshot)):
         raise _has_vectors(snapshot.table_uri, snapshot.version)
 
 
 def check_commit(staged: StagedActions, snapshot: Snapshot | None, table: str) -> None:
-    """Refuse a commit that manifests cannot follow, though the table asks for them.
+    """Raise UnsupportedFeatureError if manifests are enabled and a commit maps columns or leaves deletion vectors.
 
     Args:
-        snapshot: what it was prepared for; None where it creates the table.
-
-    Raises:
-        UnsupportedFeatureError: columns are mapped, or files with deletion vectors are there afterwards.
+        snapshot: the snapshot of the commit; None if it creates the table.
     """
     before = None if snapshot is None else snapshot.metadata
     after = staged.metadata or before
@@ -154,7 +143,7 @@ def _check_mapping(metadata: Metadata, table: str, version: int | None) -> None:
 
 
 def _with_vectors(snapshot: Snapshot) -> pa.ChunkedArray:
-    """The paths of the live files with deletion vectors. The list of files is read only where there can be some."""
+    """Return the paths of live files with deletion vectors, without reading the files if the protocol excludes them."""
     if "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
         return pa.chunked_array([], pa.string())
     files = snapshot.files(["path", "deletion_vector"])
@@ -185,7 +174,7 @@ def _refused_property(table: str, version: int | None) -> UnsupportedFeatureErro
 
 
 def _manifests(snapshot: Snapshot, only: Collection[str] | None) -> Mapping[str, list[str]]:
-    """The manifests of a version: the URIs in each, by its path."""
+    """Return the URIs in each manifest of a version, by the manifest's path."""
     texts = snapshot.partition_texts()
     paths = snapshot.files(["path"])["path"]
     columns = dict(zip(snapshot.partition_columns, (texts[physical] for physical in texts), strict=True))
@@ -198,7 +187,7 @@ def _manifests(snapshot: Snapshot, only: Collection[str] | None) -> Mapping[str,
 
 
 def _touched(staged: StagedActions, columns: Sequence[str]) -> set[str] | None:
-    """The manifests of the partitions of a commit's files; None where it does not say of which partition a file is that goes."""
+    """Return the manifests of the partitions of a commit's files; None if the partition of a removed file is unknown."""
     if not columns:
         return {_path("")}
     if any(each.partition_values is None for each in staged.removes):
@@ -213,7 +202,7 @@ def _touched(staged: StagedActions, columns: Sequence[str]) -> set[str] | None:
 
 
 def _by_manifest(columns: Mapping[str, pa.ChunkedArray], size: int) -> list[tuple[str, pa.Array]]:
-    """The positions of files by the manifests that name them; a manifest comes twice where two values share a folder."""
+    """Return the positions of files by manifest; a manifest appears twice if two values share a folder."""
     if not columns:
         return [(_path(""), pa.array(range(size), pa.int64()))]
     keys = [str(number) for number in range(len(columns))]
@@ -230,12 +219,11 @@ def _path(folder: str) -> str:
 
 
 def _has_some(log: LogReader) -> bool:
-    """Whether there is something in the folder of manifests; looks at its first entries alone."""
+    """Return whether the manifest folder has an entry, from its first entries only."""
     return next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None
 
 
 def _there(log: LogReader) -> set[str]:
-    """The manifests that there are, relative to the table."""
     batches = list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)
     files = (path for batch in batches for path in batch.filter(pc.invert(batch["is_folder"]))["path"].to_pylist())
     return {path for path in files if path.endswith(f"/{_NAME}")}

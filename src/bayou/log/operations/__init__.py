@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that move no row, from the log alone: create a table, create one like another, add row ids; VACUUM goes here.
+"""Operations that only need the log: CREATE, CONVERT, CLONE, RESTORE, COMPUTE STATS, VACUUM and row id backfill.
 
-Nothing here runs a Spark job; an operation that reads or writes rows is in `spark`. Decisions are in `plan`.
+Nothing here runs a Spark job; operations that read or write rows are in `spark`. Decisions are in `plan`.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CLONE: a table that begins with the files of another one.
+"""CLONE: create or replace a table with the files of another table.
 
-A shallow clone refers to the source's files; a deep clone has copies of them. Source: delta-spark's `CloneTableBase`. Deep clones
-are bayou's own.
+A shallow clone refers to the source's files. A deep clone copies them, which delta-spark does not offer. Source: delta-spark's
+`CloneTableBase`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from bayou.errors import (
     DataFileNotFoundError,
-    DeltaError,
     InvalidCommitError,
     StorageError,
     TableExistsError,
@@ -57,16 +56,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CloneRequest:
-    """What a CLONE is asked for; see `DeltaLog.clone`.
+    """The options of a CLONE; see `DeltaLog.clone`.
 
     Attributes:
-        shallow: whether the clone refers to the source's files, instead of having copies.
-        replace: whether a table that is there is replaced.
-        properties: properties that the clone gets in addition to the source's.
-        source_name: the source as the history names it.
-        allow_protocol_downgrade: whether a table that is replaced may lose features of its protocol.
-        settings: a session's settings.
-        dry_run: check everything, copy and commit nothing.
+        source_name: the source's name in the history.
+        allow_protocol_downgrade: whether a replaced table may lose features of its protocol.
     """
 
     shallow: bool = False
@@ -80,18 +74,15 @@ class CloneRequest:
 
 @dataclass(frozen=True, slots=True)
 class CloneResult:
-    """What a CLONE did.
+    """The outcome of a CLONE.
 
     Attributes:
-        version: the version of the clone that was committed; None for a dry run, and if there was nothing to do.
-        table_uri: the clone.
-        source_version: the version of the source.
+        version: the committed version of the clone; None for a dry run or a no-op.
         source_bytes: the size of the source's files.
-        num_source_files: how many files the source has.
-        num_removed_files: how many files left a table that was replaced.
+        num_removed_files: how many files a replaced table lost.
         num_copied_files: how many data files were copied.
-        removed_bytes: the size of the files that left.
-        copied_bytes: the size of the data files that were copied.
+        removed_bytes: the size of the removed files.
+        copied_bytes: the size of the copied data files.
     """
 
     version: int | None
@@ -106,7 +97,7 @@ class CloneResult:
 
     @property
     def metrics(self) -> dict[str, int]:
-        """The counts by the names that the history has for them."""
+        """The counts under the names of the history's metrics."""
         return {
             "sourceTableSize": self.source_bytes,
             "sourceNumOfFiles": self.num_source_files,
@@ -125,10 +116,10 @@ def clone(
     begin: Begin | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> CloneResult:
-    """Make a table that begins with the files of another one; see `DeltaLog.clone`.
+    """Create or replace a table with the files of another table; see `DeltaLog.clone`.
 
     Args:
-        log: the log of the clone, whether there is one yet or not.
+        log: the log of the clone, which need not exist yet.
         storage_options: credentials and settings of the stores of files outside the source's folder.
     """
     result = CloneResult(None, log.table_uri, source.version, source.size_bytes, source.num_files)
@@ -165,20 +156,15 @@ def clone(
         _copy(log, copies, source)
         try:
             committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
-        except DeltaError as error:
-            # After a failure of the store, the commit may be in the log all the same.
-            if transaction.is_abandoned or not isinstance(error, StorageError):
+        except BaseException:
+            if not transaction.may_be_in_log:
                 _discard(log, copies)
             raise
     return replace(result, version=committed.version)
 
 
 def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> None:
-    """Refuse to replace a table by an earlier version of its own, or by itself with other properties.
-
-    Raises:
-        UnsupportedFeatureError: that is asked for.
-    """
+    """Raise UnsupportedFeatureError for a clone onto itself of an earlier version, or with other properties."""
     if source.version != log.update().version:
         raise UnsupportedFeatureError(
             f"The table cannot be replaced by a clone of its own version {source.version}.",
@@ -198,10 +184,11 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
 
 
 def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
-    """The table that is there already, if it may be replaced.
+    """Return the existing table at the clone's location if it may be replaced; None if there is no table.
 
     Raises:
-        TableExistsError: a table, or other files, are there.
+        TableExistsError: a table that may not be replaced, or other files, exist there.
+        UnsupportedFeatureError: a shallow clone would replace a table that has files.
     """
     try:
         latest = writable_snapshot(log, "CLONE")
@@ -230,12 +217,7 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
 
 
 def _target(source: Snapshot, latest: Snapshot | None, log: LogReader, request: CloneRequest) -> FirstActions:
-    """The protocol, metadata and clustering columns of the clone.
-
-    Raises:
-        InvalidOptionError: a property cannot be set.
-        UnsupportedFeatureError: the column mapping mode would change, or bayou may not write the clone.
-    """
+    """Return the protocol, metadata and clustering columns of the clone, after checking that bayou may write it."""
     current = {key: value for key, value in source.metadata.configuration.items() if key.lower() not in _NOT_CLONED}
     free = allows_arbitrary(request.settings)
     refuse_constraints(request.properties, log.table_uri)
@@ -252,7 +234,7 @@ def _target(source: Snapshot, latest: Snapshot | None, log: LogReader, request: 
     return FirstActions(protocol, metadata, clustering)
 
 
-# Physical names are the source's, so that the highest column id is, too.
+# A clone keeps the source's physical names, and therefore its highest column id.
 _NOT_CLONED = OF_ONE_TABLE - {MAX_COLUMN_ID.key.lower()}
 
 
@@ -300,13 +282,10 @@ def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
 
 
 def _files(source: Snapshot, *, counted: bool) -> pa.Table:
-    """The source's files with rows, ADD_SCHEMA: no commit adds a file without.
+    """Return the source's files as ADD_SCHEMA, without files of zero rows, which no commit may add.
 
     Args:
-        counted: whether each file has to say how many rows it has, so that they can be given ids.
-
-    Raises:
-        InvalidCommitError: one does not.
+        counted: whether each file needs a row count, from which its row ids are assigned; a missing one is an InvalidCommitError.
     """
     files, counts = source.files(), source.statistics({}).num_records
     if counted and counts.null_count:
@@ -323,7 +302,7 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
 
 
 def _references(files: pa.Table, table_uri: str) -> CopyPlan:
-    """What a shallow clone has instead of copies."""
+    """Return the files of a shallow clone: the source's files under absolute paths."""
     marked = pc.is_valid(files["deletion_vector"])
     adds = [_absolute(each, table_uri) for each in live_files(files.filter(marked))]
     plain = files.filter(pc.invert(marked))
@@ -338,7 +317,7 @@ def _references(files: pa.Table, table_uri: str) -> CopyPlan:
 
 
 def _absolute(add: AddFile, table_uri: str) -> AddFile:
-    """A file of the source as another table refers to it."""
+    """Return a file of the source as another table refers to it."""
     vector = add.deletion_vector
     if vector is not None and vector.relative_path is not None:
         vector = replace(vector, storage_type="p", path_or_inline_dv=hadoop_uri(vector.absolute_uri(table_uri)))
@@ -350,7 +329,7 @@ def _committed(add: AddFile) -> AddFile:
 
 
 def _header(target: FirstActions, latest: Snapshot | None) -> list[Action]:
-    """The actions that are not about files, as far as they change something."""
+    """Return the changed actions that are not about files."""
     if latest is None:
         return list(target.actions)
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""COMPUTE STATS: the files of a table are committed again with statistics that were made anew, first of all from their footers.
+"""COMPUTE STATS: compute the statistics of a table's files again, from their footers if possible, and commit them.
 
 No row changes. Source: delta-spark's `StatisticsCollection.recompute`.
 """
@@ -45,20 +45,20 @@ if TYPE_CHECKING:
 _THREADS: Final = 8
 _ATTEMPTS: Final = 20
 _EVERY_FILE: Final = ("true",)
-"""The condition that delta-spark notes for a run without one."""
+"""The history's `predicate` of a run without a condition, as delta-spark writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ComputedStatistics:
-    """What a COMPUTE STATS did.
+    """The outcome of a COMPUTE STATS.
 
     Attributes:
-        version: the version that it made; None where all statistics were right.
-        num_files: the files that it looked at.
-        num_updated_files: those that have other statistics now.
-        num_scanned_files: those whose rows were read.
-        incomplete: the paths, as in the log, of those whose footers do not tell all, and whose rows were not read. They keep the
-            statistics that they had; those that had none have what the footer tells.
+        version: the committed version; None if all statistics were right.
+        num_files: how many files were examined.
+        num_updated_files: how many files got other statistics.
+        num_scanned_files: how many files had their rows read.
+        incomplete: the paths, as in the log, of files whose footers lack statistics and whose rows were not read. They keep their
+            old statistics; a file without any gets those of its footer.
     """
 
     version: int | None
@@ -70,14 +70,13 @@ class ComputedStatistics:
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
-    """The statistics of a file in the making.
+    """The statistics of one file, as far as they are known.
 
     Attributes:
-        add: the file as the log has it.
         num_records: its rows, deleted ones included.
-        leaves: what is known of its columns, in the order of the schema.
-        unsure: the columns of which not all is known. Those of a file with a deletion vector are all of them: a footer tells of
-            deleted rows, too.
+        leaves: the statistics of its columns, in the order of the schema.
+        unsure: the columns whose statistics are incomplete. These are all columns if the file has a deletion vector, because a
+            footer counts deleted rows too.
     """
 
     add: AddFile
@@ -87,36 +86,36 @@ class FileStatistics:
 
     @classmethod
     def of(cls, add: AddFile, footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileStatistics:
-        """What a file's footer tells."""
-        told, unsure = told_by(footer, leaves)
+        """Return the statistics in a file's footer."""
+        found, unsure = told_by(footer, leaves)
         if add.deletion_vector is not None:
             unsure = {leaf.path for leaf in leaves}
-        return cls(add, footer.num_rows, told, frozenset(unsure))
+        return cls(add, footer.num_rows, found, frozenset(unsure))
 
     @property
     def is_sure(self) -> bool:
-        """Whether they are those of the live rows, as far as statistics go."""
+        """Whether the statistics are those of the live rows."""
         return self.add.deletion_vector is None and not self.unsure
 
     @property
     def num_live(self) -> int:
-        """Its rows without deleted ones."""
+        """The number of rows without deleted ones."""
         return self.num_records - (0 if self.add.deletion_vector is None else self.add.deletion_vector.cardinality)
 
     def with_leaves(self, found: Mapping[ColumnPath, LeafStatistics]) -> FileStatistics:
-        """The same file with what its rows tell of some columns."""
+        """Return a copy with the statistics that were computed from the rows of some columns."""
         leaves = [found.get(leaf.path, leaf) for leaf in self.leaves]
         return FileStatistics(self.add, self.num_records, leaves, self.unsure - found.keys())
 
     def text(self, snapshot: Snapshot) -> str:
-        """The statistics as the log holds them."""
+        """Return the statistics as the log's JSON."""
         names_bounds = "deletionVectors" in writer_features(snapshot.protocol)
         is_tight = self.add.deletion_vector is None or not self.unsure
         return to_json(self.num_records, self.leaves, tight_bounds=is_tight if names_bounds else None)
 
 
 def compute_statistics(log: LogReader, where: Filters | None = None, *, missing_only: bool = False) -> ComputedStatistics:
-    """Make statistics from footers alone; see `DeltaLog.compute_statistics`."""
+    """Compute statistics from footers only; see `DeltaLog.compute_statistics`."""
     snapshot = writable_snapshot(log, COMPUTE_STATS)
     chosen = None if where is None else _in_partitions(snapshot, where)
     adds = files_to_describe(snapshot, chosen, missing_only=missing_only)
@@ -130,11 +129,11 @@ def compute_statistics(log: LogReader, where: Filters | None = None, *, missing_
 
 
 def files_to_describe(snapshot: Snapshot, chosen: pa.Array | None, *, missing_only: bool) -> list[AddFile]:
-    """The files whose statistics are to be made.
+    """Return the files whose statistics are computed.
 
     Args:
-        chosen: for each of its files whether it may be one; None for all of them.
-        missing_only: whether files are left out whose statistics are complete and tight.
+        chosen: a mask of the snapshot's files; None selects all.
+        missing_only: whether to leave out files whose statistics are complete and tight.
     """
     files = snapshot.files()
     mask = pa.array([True] * files.num_rows, pa.bool_()) if chosen is None else chosen
@@ -155,19 +154,12 @@ def commit_statistics(
     found: Sequence[FileStatistics],
     predicates: Sequence[str],
 ) -> tuple[int | None, int]:
-    """Commit the files whose statistics differ from those in the log.
+    """Commit the files whose statistics differ, and return the version and their number; None and 0 if nothing differs.
 
-    A file that another commit removes meanwhile, or gives another deletion vector, is left out.
-
-    Args:
-        snapshot: the state that the statistics were made for.
-        predicates: the conditions by which files were chosen, for the history.
-
-    Returns:
-        The version, and how many files it has; None and 0 where nothing differs.
+    Files that another commit removed, or gave another deletion vector, are left out. `predicates` are for the history.
 
     Raises:
-        ConcurrentModificationError: other writers were always faster, or the table is another one by now.
+        ConcurrentModificationError: every attempt conflicted with another commit, or the table was replaced.
     """
     texts = {each.add.path: (each.text(snapshot), each.add.deletion_vector) for each in found}
     parameters = {"predicate": json.dumps(list(predicates))}
@@ -198,7 +190,7 @@ def _added_again(add: AddFile, text: str, vector: Any) -> AddFile | None:
 
 
 def _read(stats: str | None) -> Any:
-    """Statistics in a form in which equal ones are equal."""
+    """Parse statistics so that equal ones compare equal."""
     try:
         found = json.loads(stats or "null", parse_float=Decimal, parse_int=Decimal)
     except (ValueError, RecursionError):
@@ -212,7 +204,7 @@ def _says_anything(add: AddFile) -> bool:
 
 
 def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
-    """For each file whether it is of the partitions that a filter leaves."""
+    """Return a mask of the files in the partitions that a filter leaves; it may only name partition columns."""
     physical = set(snapshot.partition_texts())
     others = sorted(".".join(path) for path in columns(to_predicate(where, snapshot.schema)) if path[0] not in physical)
     if others:
@@ -233,14 +225,14 @@ def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
     try:
         with store_of(log, root, None).open(path) as source:
             return pq.read_metadata(source)
-    except StorageError:  # the store failed, and nobody knows of the file
+    except StorageError:  # a failure of the store says nothing about the file
         raise
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
         raise footer_error(error, add, log.table_uri) from error
 
 
 def footer_error(error: Exception, add: AddFile, table: str) -> DeltaError:
-    """The error of a file whose footer cannot be read."""
+    """Return the error for a file whose footer cannot be read."""
     if isinstance(error, FileNotFoundError):
         return DataFileNotFoundError("a file of the table is not there", table=table, file=add.path)
     message = f"the footer of a file of the table cannot be read: {reason(error)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONVERT: a first commit for a folder of Parquet files, made from its listing and the files' footers.
+"""CONVERT: write the first commit of a folder of Parquet files, from its listing and the files' footers.
 
 No row is read. Source: delta-spark's `ConvertToDeltaCommand`.
 """
@@ -60,14 +60,7 @@ OPERATION: Final = "CONVERT"
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A Parquet file that becomes the table's.
-
-    Attributes:
-        path: its path, relative to the table, not percent-encoded.
-        size: in bytes.
-        modification_time: in ms since the epoch.
-        values: its partition values, as the log holds them.
-    """
+    """A Parquet file to convert. Its path is relative to the table and not percent-encoded; its values are as in the log."""
 
     path: str
     size: int
@@ -76,39 +69,33 @@ class SourceFile:
 
 
 class FooterReader(Protocol):
-    """Reads footers, many at a time."""
+    """Reads the footers of many files at a time."""
 
     def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
-        """The footer of each file, or the error of reading it: FileNotFoundError, or another OSError."""
+        """Return the footer of each file, or the error of reading it: FileNotFoundError or another OSError."""
         ...
 
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
-        """The schema that Spark derives from the Parquet types of each file.
-
-        Raises:
-            InvalidSchemaError: a file has a type that Spark does not read; the error names the file.
-        """
+        """Return the schema that Spark derives from the Parquet types of each file, or raise InvalidSchemaError with the file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertRequest:
-    """What a CONVERT is asked for.
+    """The options of a CONVERT.
 
     Attributes:
         partition_fields: the partition columns, in the order of the folders.
-        partitioned_by: those among them that the user declared; None where nobody declared any.
-        collects_statistics: whether files get the statistics of their columns; else they get their number of rows.
-        properties: the table's properties.
+        partitioned_by: the partition columns that the user declared; None if the user declared none.
+        collects_statistics: whether files get column statistics; otherwise they only get their row count.
         settings: the session's settings, for the defaults of properties.
-        catalog_table: the name of the table in a catalog that is converted.
-        schema: the columns that a catalog has, partition columns among them; None takes those of the files.
-        partitions: the partitions that a catalog has: partition values by folder, relative to the table. Each folder's own files
-            are taken, and no others. None takes all files at any depth.
-        time_zone: the zone of timestamps in folder names.
-        uses_sink_log: whether a streaming sink's log says which files there are, if the folder has one.
-        ignores_corrupt_files: whether files without a readable footer are left out.
-        takes_any_text: whether a partition value that is not one of its column's type is no error; it reads as NULL.
+        catalog_table: the name of the converted table in a catalog.
+        schema: the catalog's columns, partition columns included; None derives them from the files.
+        partitions: the catalog's partitions: partition values by folder, relative to the table. Only the files directly in these
+            folders are converted. None converts all files at any depth.
+        uses_sink_log: whether the log of a streaming sink, if the folder has one, decides which files are converted.
+        ignores_corrupt_files: whether files without a readable footer are skipped.
+        takes_any_text: whether a partition value that does not fit its column's type reads as NULL instead of raising an error.
     """
 
     partition_fields: tuple[StructField, ...] = ()
@@ -126,23 +113,17 @@ class ConvertRequest:
 
 
 def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin: Begin | None = None) -> int:
-    """Make a folder of Parquet files a table.
-
-    Args:
-        log: the table's log, which does not exist yet.
-
-    Returns:
-        How many files the table has.
+    """Convert a folder of Parquet files to a table, whose log does not exist yet, and return the number of files.
 
     Raises:
-        TableExistsError: there is a table already, in the folder or in one below it.
-        PathNotFoundError: there is no such folder.
+        TableExistsError: the folder, or a folder below it, is a table.
+        PathNotFoundError: the folder does not exist.
         TableNotFoundError: the folder has no files.
         InvalidCommitError: a folder is a link to another one.
-        InvalidSchemaError: the folders' names are not those of the partition columns, or no table can have the files' columns.
-        SchemaMismatchError: the files' schemas do not fit each other.
-        UnreadableDataFileError: a file is no Parquet file.
-        UnsupportedFeatureError: the session's defaults ask for column mapping, or for what bayou does not do.
+        InvalidSchemaError: the folder names do not match the partition columns, or a table cannot have the files' columns.
+        SchemaMismatchError: the files' schemas cannot be merged.
+        UnreadableDataFileError: a file is not a Parquet file.
+        UnsupportedFeatureError: the session's defaults require column mapping or an unsupported feature.
     """
     files = sorted(_files(log, request), key=lambda each: each.path)
     if not files:
@@ -159,6 +140,7 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
         raise _empty(log)
     declared, catalog_table = request.partitioned_by or (), request.catalog_table
     parameters = history_parameters(len(adds), declared, catalog_table, collects_statistics=request.collects_statistics)
+    # The files must be durable before a commit names them.
     log.store.sync([paths.decode(each.path) for each in adds])
     with _without_traces(log.store), (begin or plain_transactions(log))(None, OPERATION, parameters) as transaction:
         transaction.stage(*first.actions)
@@ -169,13 +151,7 @@ def convert(log: LogReader, request: ConvertRequest, reader: FooterReader, begin
 def history_parameters(
     num_files: int, partitioned_by: Sequence[str], catalog_table: str | None, *, collects_statistics: bool
 ) -> dict[str, Any]:
-    """What the history shows of a CONVERT.
-
-    Args:
-        partitioned_by: the partition columns that the user declared.
-        catalog_table: the table's name in a catalog, if it was converted by that.
-        collects_statistics: whether files got the statistics of their columns.
-    """
+    """Return the history's parameters of a CONVERT."""
     return {
         "numFiles": num_files,
         "partitionedBy": list(partitioned_by),
@@ -198,10 +174,10 @@ def _check_mapping(configuration: Mapping[str, str], table: str) -> None:
 
 
 class _Described:
-    """The files that were looked at so far: their schema, and what the log will say of each.
+    """The files that were examined so far: their merged schema and their statistics.
 
-    Which columns get statistics depends on the schema of all files, and footers are many: each is read once, for the columns of
-    the files so far. Should further files change these columns, the earlier footers are read again in the end.
+    Which columns get statistics depends on the schema of all files. To read each footer only once, statistics are computed for the
+    columns known so far. If later files change these columns, the earlier footers are read again at the end.
     """
 
     def __init__(self, table: str, request: ConvertRequest, reader: FooterReader) -> None:
@@ -216,13 +192,13 @@ class _Described:
 
     @property
     def schema(self) -> StructType:
-        """The table's columns: the catalog's, which Spark reads the files as; or those of all files."""
+        """The table's columns: the catalog's if there is one, otherwise those of all files."""
         if self._request.schema is not None:
             return self._request.schema
         return self.merged.with_partitions(self._request.partition_fields)
 
     def read(self, files: Sequence[SourceFile]) -> None:
-        """Look at some files, which are further ones."""
+        """Examine further files."""
         found = [
             (file, footer)
             for file, footer in zip(files, self._reader.footers(files), strict=True)
@@ -235,7 +211,7 @@ class _Described:
         self._batches.append(([file for file, _ in found], leaves, self._statistics(found, leaves)))
 
     def adds(self, leaves: tuple[IndexedLeaf, ...]) -> list[AddFile]:
-        """The actions that add all files."""
+        """Return the actions that add all files."""
         actions: list[AddFile] = []
         for files, used, texts in self._batches:
             if self._request.collects_statistics and used != leaves:
@@ -245,7 +221,7 @@ class _Described:
         return actions
 
     def _merge(self, found: Sequence[tuple[SourceFile, pq.FileMetaData]]) -> None:
-        """Take the schemas of files; those whose footers look the same have the same one."""
+        """Merge the schemas of files; files with the same footer shape share a schema."""
         new: dict[tuple[str, bytes], tuple[SourceFile, StructType | None]] = {}
         for file, footer in found:
             shape = shape_of(footer)
@@ -302,7 +278,7 @@ def _action(file: SourceFile, statistics: str) -> AddFile:
 
 
 def _files(log: LogReader, request: ConvertRequest) -> Iterator[SourceFile]:
-    """The files that become the table's, in no order, with their partition values."""
+    """Return the files to convert with their partition values, in no order."""
     rules = FolderRules(
         log.table_uri,
         to_stored(StructType(request.partition_fields)).fields,
@@ -319,7 +295,7 @@ def _files(log: LogReader, request: ConvertRequest) -> Iterator[SourceFile]:
 
 
 def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
-    """All files of the folder, at any depth, but hidden ones."""
+    """Return all files of the folder that are not hidden, at any depth."""
     hidden: dict[str, bool] = {}
     folders = [""]
     for batch in list_tree(log.store, EVERY_NAME):
@@ -357,7 +333,7 @@ def _files_of_partitions(
 
 
 def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
-    """The files that a streaming sink's log names; None where there is no such log."""
+    """Return the files that a streaming sink's log names; None if there is no such log."""
     try:
         names = [each.name for each in log.store.list_from(f"{SINK_LOG}/")]
     except FileNotFoundError:
@@ -390,7 +366,7 @@ def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
 
 @contextlib.contextmanager
 def _without_traces(store: LogStore) -> Iterator[None]:
-    """Within it, a failure leaves no empty folder of a log behind, by which other programs would take the folder for a table."""
+    """On a failure, delete the empty log folder: other programs would take its parent for a table."""
     try:
         yield
     except BaseException:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table's first commit."""
+"""The first commit of a table: its protocol, metadata and clustering columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KEPT: Final = frozenset(
         known_properties.MATERIALIZED_ROW_COMMIT_VERSION,
     )
 )
-"""The properties that a table keeps when another one takes its place without saying anything of them, as with delta-spark."""
+"""The properties that a replaced table passes on unless the new table sets them, as with delta-spark."""
 
 
 def create_table(
@@ -68,11 +68,7 @@ def create_table(
 
 
 def refuse_constraints(properties: Mapping[str, str], table: str) -> None:
-    """Refuse properties that define a CHECK constraint, which only Spark can look at.
-
-    Raises:
-        InvalidOptionError: one does.
-    """
+    """Raise InvalidOptionError if a property defines a CHECK constraint, which needs Spark."""
     if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
         raise InvalidOptionError(
             "a CHECK constraint is looked at by Spark, and a table is made here without it",
@@ -88,15 +84,15 @@ def refuse_other_files(
     is_expected: bool = False,
     next_step: str = "choose an empty folder, or convert the files that are there.",
 ) -> None:
-    """Refuses to make a table in a folder that has files and no log.
+    """Check that a folder without a log has no files.
 
     Args:
-        is_expected: whether the table is to be there already.
-        next_step: what the reader can do if it was not.
+        is_expected: whether the caller expects a table there.
+        next_step: the advice in the error if it does not.
 
     Raises:
-        TableExistsError: there are some.
-        TableNotFoundError: the same, and a table was to be there.
+        TableExistsError: there are files.
+        TableNotFoundError: there are files, and a table was expected.
     """
     try:
         found = next(iter(log.store.list_from("")), None)
@@ -121,11 +117,7 @@ def refuse_other_files(
 
 
 def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None = None, *, managed: bool) -> dict[str, Any]:
-    """What the history shows of an operation that makes a table, or puts another one in its place.
-
-    Args:
-        managed: whether the catalog chose its folder.
-    """
+    """Return the history's parameters of a creation or replacement; `managed` if the catalog chose the folder."""
     return {
         "partitionBy": list(metadata.partition_columns),
         "clusterBy": names_of(cluster_by or ()),
@@ -137,13 +129,7 @@ def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None
 
 @dataclass(frozen=True, slots=True)
 class FirstActions:
-    """What makes a table.
-
-    Attributes:
-        protocol: its protocol.
-        metadata: its metadata.
-        cluster_by: the paths of its clustering columns; None where it is not clustered.
-    """
+    """The actions that create a table; `cluster_by` is None if it is not clustered."""
 
     protocol: Protocol
     metadata: Metadata
@@ -151,7 +137,7 @@ class FirstActions:
 
     @property
     def domains(self) -> tuple[DomainMetadata, ...]:
-        """The metadata of its domains: the clustering columns of a clustered table."""
+        """The domain metadata: the clustering columns of a clustered table."""
         if self.cluster_by is None:
             return ()
         return (clustering_domain(self.cluster_by, parse_schema(self.metadata.schema_string)),)
@@ -175,25 +161,24 @@ def first_actions(
     may_be_empty: bool = False,
     replaced: Metadata | None = None,
 ) -> FirstActions:
-    """The protocol and the metadata of a new table, and its clustering columns.
+    """Return the protocol, metadata and clustering columns of a new table.
 
     Args:
         schema: its schema; types may be `char(n)` and `varchar(n)`.
-        partition_by: its partition columns, whatever the case.
+        partition_by: its partition columns, in any case.
         properties: its properties, features and protocol versions among them.
         settings: a session's settings, for the defaults of properties.
-        features: features that it gets beside those that it needs.
-        cluster_by: the paths of its clustering columns, whatever the case; none for a table that is clustered by nothing yet,
-            and None for one that is not clustered.
+        features: features to add to those that the table needs.
+        cluster_by: the paths of its clustering columns, in any case. An empty sequence makes a clustered table without columns yet;
+            None makes a table that is not clustered.
         may_be_empty: whether the schema may have no column.
-        replaced: the table in whose place it comes: mapped columns that fit keep their ids and physical names, and no id is
-            given again.
+        replaced: the table that is replaced: matching mapped columns keep their ids and physical names, and no id is reused.
 
     Raises:
-        InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
+        InvalidSchemaError: a table cannot have this schema, these partition columns or these clustering columns.
         InvalidOptionError: a property cannot be set.
-        UnsupportedFeatureError: it would need a rule that is not enforced yet, or a feature that has to be asked for by its
-            name, as column defaults do; it is named.
+        UnsupportedFeatureError: the table would need an unsupported feature, or one that must be enabled by name, such as column
+            defaults.
     """
     settings = settings or {}
     change = _asked(properties, features, settings, replaced, table)
@@ -213,7 +198,7 @@ def first_actions(
 def _asked(
     properties: Mapping[str, str], features: Iterable[str], settings: Mapping[str, str], replaced: Metadata | None, table: str
 ) -> PropertyChange:
-    """What the properties ask for, with the session's defaults, what a replaced table leaves, and further features."""
+    """Return the requested properties with the session's defaults, those of a replaced table and further features."""
     given = {**session_defaults(settings, properties), **properties}
     free = allows_arbitrary(settings)
     kept = _kept(replaced)
@@ -237,7 +222,7 @@ def _check_columns(
 
 
 def _mapped(schema: StructType, configuration: Mapping[str, str], replaced: Metadata | None, table: str) -> MappedColumns:
-    """The schema with ids and physical names; columns keep those of the replaced table where they fit."""
+    """Return the schema with ids and physical names; matching columns keep those of the replaced table."""
     return mapped_columns(
         schema,
         configuration,
@@ -263,11 +248,7 @@ def _metadata(mapped: MappedColumns, partition_by: Sequence[str], change: Proper
 
 
 def asked_protocol(change: PropertyChange, schema: StructType, metadata: Metadata, *, clustered: bool) -> Protocol:
-    """The protocol that properties ask for, and that the table needs.
-
-    Args:
-        clustered: whether it is clustered.
-    """
+    """Return the protocol that the properties request and the table needs."""
     return protocol_for_table(
         schema,
         metadata.configuration,

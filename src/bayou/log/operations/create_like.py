@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first commit of a table that is made like another one: its schema, partitioning, clustering, properties and features.
+"""CREATE TABLE LIKE: a new table with the schema, partitioning, clustering, properties and features of another one.
 
-Source: delta-spark's `DeltaAnalysis`, CREATE TABLE LIKE.
+Source: delta-spark's `DeltaAnalysis`.
 """
 
 from __future__ import annotations
@@ -41,36 +41,35 @@ OF_ONE_TABLE: Final = frozenset(
         known_properties.ROW_TRACKING_SUSPENDED,
     )
 )
-"""The properties, in lower case, that are about one table's files and history. No other table takes them over."""
+"""The properties, in lower case, that describe one table's files and history. They are not copied to other tables."""
 
 
 def copied_properties(source: Snapshot) -> dict[str, str]:
-    """The properties that another table can take over: all but those that are about one table's files and history."""
+    """Return the properties that another table can copy."""
     return {key: value for key, value in source.metadata.configuration.items() if key.lower() not in OF_ONE_TABLE}
 
 
 def like_actions(
     source: Snapshot, properties: Mapping[str, str], *, table: str, settings: Mapping[str, str] | None = None
 ) -> FirstActions:
-    """The protocol and the metadata of a new table like another one, and its clustering columns.
+    """Return the protocol, metadata and clustering columns of a new table like another one.
 
-    Column ids and physical names are new ones, identity columns begin anew, and types that were widened have their types from
-    the start.
+    Column ids and physical names are new, identity columns restart, and widened columns have their current type from the start.
 
     Args:
         properties: further properties, features and protocol versions among them.
-        settings: a session's settings; its defaults of properties count where neither the other table nor `properties` have them.
+        settings: a session's settings; its property defaults apply if neither the source nor `properties` sets a property.
 
     Raises:
         InvalidOptionError: a property cannot be set.
-        InvalidSchemaError: the other table has columns that no new table gets.
-        UnsupportedFeatureError: the table would need what bayou does not do.
+        InvalidSchemaError: the source has columns that a new table cannot have.
+        UnsupportedFeatureError: the table would need an unsupported feature.
     """
     check_readable(source.protocol, source.table_uri, source.version)
     check_internal_names(source.schema, table)
     free = allows_arbitrary(settings or {})
     copied = copied_properties(source)
-    # The protocol is the other table's: a session's defaults of features and protocol versions are for tables without a model.
+    # The protocol comes from the source: the session's defaults of features and protocol versions apply only to tables without one.
     defaults = session_defaults(settings or {}, {**copied, **properties, known_properties.IGNORE_PROTOCOL_DEFAULTS.key: "true"})
     asked = {**defaults, **properties}
     change = validated(asked, table=table, current=copied, creating=True, allow_arbitrary=free)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every operation of maintenance does first and needs on the way: a table that bayou may write, and files that are there."""
+"""What maintenance operations share: a writable snapshot, transactions, and checks whether files exist."""
 
 from __future__ import annotations
 
@@ -29,18 +29,11 @@ if TYPE_CHECKING:
     from bayou.storage.store import LogStore
 
 Begin: TypeAlias = "Callable[..., Transaction]"
-"""Begins a transaction on a state, with an operation's name and its parameters; `dropped_features` as in `Transaction`."""
+"""Begins a transaction on a snapshot, with an operation's name and parameters; `dropped_features` as in `Transaction`."""
 
 
 def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
-    """The latest version of a table that bayou may write.
-
-    Args:
-        operation: what is to be done, for the message, for example `VACUUM`.
-
-    Raises:
-        UnsupportedFeatureError: bayou may not.
-    """
+    """Return the latest version of a table, or raise UnsupportedFeatureError if bayou may not write it."""
     try:
         snapshot = log.update()
     except UnsupportedFeatureError as error:
@@ -51,22 +44,18 @@ def writable_snapshot(log: LogReader, operation: str) -> Snapshot:
 
 
 def plain_transactions(log: LogReader) -> Begin:
-    """Transactions that no session begins."""
+    """Return a function that begins transactions without a session."""
     return lambda *arguments, **options: Transaction(log, *arguments, **options)
 
 
 def missing_files(log: LogReader, files: pa.Table, storage_options: Mapping[str, str] | None = None) -> set[str]:
-    """The paths, as in the log, of those files that are not there, or whose deletion vector is not.
+    """Return the paths, as in the log, of files that do not exist or whose deletion vector does not.
 
-    Each folder is listed once, many of them at a time.
-
-    Args:
-        files: the files, with the columns `path` and `deletion_vector`.
-        storage_options: credentials and settings of the stores of files elsewhere.
+    Folders are listed concurrently, each of them once. `storage_options` are for stores of files elsewhere.
     """
     paths: list[str] = files["path"].to_pylist()
     relative: list[str] = canonical_paths(files["path"], log.table_uri).to_pylist()
-    # Places outside the table are looked up one by one.
+    # Paths outside the table are resolved one by one.
     needed = [
         ("", inside) if not is_absolute(inside) else place_in_store(path, log.table_uri)
         for path, inside in zip(paths, relative, strict=True)
@@ -94,18 +83,18 @@ def place_in_store(path: str, table_uri: str) -> tuple[str, str]:
 
 
 def vector_place(vector: DeletionVectorDescriptor, table_uri: str) -> tuple[str, str]:
-    """Where a deletion vector's file is, as `place_in_store` says it."""
+    """Return where a deletion vector's file is, as `place_in_store` does."""
     relative = vector.relative_path
     return place_in_store(vector.path_or_inline_dv, table_uri) if relative is None else ("", relative)
 
 
 def store_of(log: LogReader, root: str, storage_options: Mapping[str, str] | None) -> LogStore:
-    """The store of a root that `place_in_store` found."""
+    """Return the store of a root that `place_in_store` returned."""
     return open_store(qualify(root), storage_options) if root else log.store
 
 
 def those_there(store: LogStore, paths: set[str]) -> set[str]:
-    """Those of some paths, and of others in their folders, where a file is. Each folder is listed once."""
+    """Return the existing paths of those asked for, and possibly of others in their folders. Each folder is listed once."""
     if not isinstance(store, TreeStore):
         return {path for path in paths if _is_there(store, path)}
     folders = sorted({path.rpartition("/")[0] for path in paths})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GENERATE: all manifests of a table's latest version, for engines that read no log (see `bayou.log.maintenance.manifests`)."""
+"""GENERATE: write all manifests of a table's latest version; see `bayou.log.maintenance.manifests`."""
 
 from __future__ import annotations
 

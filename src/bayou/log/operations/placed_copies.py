@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a deep clone copies, and where to.
+"""Which files a deep clone copies, and to which paths.
 
-Every copy keeps the path that its source has below the source's folder, unless the clone's folder has another file there. A clone
-that is made again finds its earlier copies by these paths, and copies only what is new.
+Each copy keeps its path below the source's folder unless the clone's folder has another file under that path. A repeated clone
+finds its earlier copies by these paths and only copies new files.
 """
 
 from __future__ import annotations
@@ -38,15 +38,14 @@ _FOLDER_CHARACTERS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class CopyPlan:
-    """The files of a clone.
+    """The files that a clone adds, copies and removes.
 
     Attributes:
         adds: the files to add to the clone's log.
-        added_files: further ones, which have no deletion vectors; None for none.
+        added_files: further files to add, without deletion vectors; None for none.
         copies: the data files and deletion vectors to copy.
         removed: the files that a replaced table loses, as rows of its snapshot; None if no table is replaced.
-        num_data_files: how many of the copies are data files.
-        copied_bytes: the size of these.
+        copied_bytes: the size of the data files to copy.
     """
 
     adds: Sequence[AddFile] = ()
@@ -58,7 +57,7 @@ class CopyPlan:
 
     @property
     def removed_bytes(self) -> int:
-        """The size of the files that leave."""
+        """The size of the removed files."""
         return 0 if self.removed is None else pc.sum(self.removed["size"]).as_py() or 0
 
     @property
@@ -74,12 +73,7 @@ def plan_copies(
     latest: Snapshot | None,
     storage_options: Mapping[str, str] | None = None,
 ) -> CopyPlan:
-    """Choose what a deep clone copies.
-
-    Args:
-        latest: the table that is replaced, if there is one.
-        storage_options: credentials and settings of the stores of files outside the source's folder.
-    """
+    """Plan what a deep clone copies; `latest` is the table that is replaced, if there is one."""
     wanted = [_Wanted.of(each, source.table_uri) for each in files]
     live = {} if latest is None else {_key(each, target.table_uri): each for each in live_files(latest.files())}
     new = [each for each in wanted if _key(each.add, target.table_uri) not in live]
@@ -98,7 +92,7 @@ def plan_copies(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A file of the source, and what it becomes in the clone unless the place is taken."""
+    """A file of the source, and its form in the clone if the path is free."""
 
     source: AddFile
     add: AddFile
@@ -113,7 +107,7 @@ class _Wanted:
 
 
 def _target_path(path: str, table_uri: str) -> str:
-    """The path of a copy, decoded: the file's path below the source, or a name made from where else it lies."""
+    """Return the decoded path of a copy: the path below the source, or one derived from where the file lies."""
     root, inside = place_in_store(path, table_uri)
     if not root:
         return inside
@@ -122,7 +116,7 @@ def _target_path(path: str, table_uri: str) -> str:
 
 
 def _own_vector(vector: DeletionVectorDescriptor) -> DeletionVectorDescriptor:
-    """A vector of a file elsewhere as one of the clone's own folder, under the same UUID if the name has one."""
+    """Return a deletion vector of another folder as one of the clone's, under the same UUID if its name has one."""
     found = _VECTOR_FILE.fullmatch(decode(vector.path_or_inline_dv).rpartition("/")[2])
     known = uuid.UUID(found[1]) if found else uuid.uuid5(uuid.NAMESPACE_URL, vector.path_or_inline_dv)
     return replace(vector, storage_type="u", path_or_inline_dv=z85.encode(known.bytes))
@@ -134,7 +128,7 @@ def _key(add: AddFile, table_uri: str) -> tuple[object, ...]:
 
 
 def _data_key(add: AddFile, table_uri: str) -> tuple[object, ...]:
-    """What tells whether a copy that is there is a copy of this file."""
+    """Return the key that identifies an existing copy of a file."""
     return canonical(add.path, table_uri), add.size, add.modification_time
 
 
@@ -151,7 +145,7 @@ class _Copies:
     copied_bytes: int = 0
 
     def place(self, files: Sequence[_Wanted]) -> None:
-        """Choose the copies' paths; one that is taken by another file is not used."""
+        """Choose the copies' paths; a path of another file is not used."""
         uri = self.target.table_uri
         paths = {decode(each.add.path) for each in files if _data_key(each.add, uri) not in self.live}
         vectors = [each.add.deletion_vector for each in files]
@@ -179,7 +173,7 @@ class _Copies:
     def _vector(
         self, file: _Wanted, taken: set[str], moved: dict[str, DeletionVectorDescriptor]
     ) -> DeletionVectorDescriptor | None:
-        """The vector of a copy. Several files share one file of vectors, which is copied once."""
+        """Return the deletion vector of a copy. Several files share a file of deletion vectors, which is copied once."""
         wanted, source = file.add.deletion_vector, file.source.deletion_vector
         if wanted is None or source is None:
             return wanted

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RESTORE: make a table what it was at an earlier version, by a commit on top of the latest one.
+"""RESTORE: return a table to an earlier version, by a new commit.
 
-Files come back and go by their path and deletion vector. Source: delta-spark's `RestoreTableCommand`.
+Files are compared by path and deletion vector. Source: delta-spark's `RestoreTableCommand`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,12 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import Metadata, Protocol
 
 _MOST_VACUUMS: Final = 10
-"""How often a RESTORE begins again because of VACUUMs that run meanwhile."""
+"""How often a RESTORE is rerun because of concurrent VACUUMs."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """What a RESTORE is asked for; see `DeltaLog.restore`.
-
-    Attributes:
-        checks_files: whether files that come back are looked for in the store. Without it, only the log is read.
-    """
+    """The options of a RESTORE; see `DeltaLog.restore`. Without `checks_files`, only the log is read."""
 
     version: int | None = None
     timestamp: Timestamp | None = None
@@ -65,20 +61,18 @@ class RestoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What a RESTORE did.
+    """The outcome of a RESTORE.
 
     Attributes:
-        version: the version that it committed; None for a dry run, and if the table was at that version already.
+        version: the committed version; None for a dry run or a no-op.
         restored_version: the version whose files and metadata the table has again.
-        size_bytes: the size of the table's files afterwards.
-        num_files: how many files the table has afterwards.
-        num_removed_files: how many files left the table.
-        num_restored_files: how many files came back.
-        removed_bytes: the size of the files that left.
-        restored_bytes: the size of the files that came back.
-        missing: the paths of files of that version that are gone, so that the table does not have them again.
-        later_batches: for each application that committed batches since that version, the latest one's number. Their rows
-            are gone, and a replay of them is still skipped.
+        num_removed_files: how many files were removed.
+        num_restored_files: how many files were restored.
+        removed_bytes: the size of the removed files.
+        restored_bytes: the size of the restored files.
+        missing: the paths of files of that version that no longer exist and are not restored.
+        later_batches: the latest batch of each application that committed one since that version. Their rows are gone, but a replay
+            of the batch is still skipped.
     """
 
     version: int | None
@@ -94,7 +88,7 @@ class RestoreResult:
 
     @property
     def metrics(self) -> dict[str, int]:
-        """The counts by the names that the history has for them."""
+        """The counts under the names of the history's metrics."""
         return {
             "tableSizeAfterRestore": self.size_bytes,
             "numOfFilesAfterRestore": self.num_files,
@@ -108,16 +102,12 @@ class RestoreResult:
 def restore(
     log: LogReader, request: RestoreRequest, begin: Begin | None = None, storage_options: Mapping[str, str] | None = None
 ) -> RestoreResult:
-    """Make a table what it was at an earlier version; see `DeltaLog.restore`.
-
-    Args:
-        storage_options: credentials and settings of the stores of files outside the table.
-    """
+    """Return a table to an earlier version; see `DeltaLog.restore`."""
     for _ in range(_MOST_VACUUMS):
         try:
             return _restore_once(log, request, begin, storage_options)
         except ConcurrentModificationError as error:
-            # VACUUM changes nothing in the table, and may have deleted the files that come back: they are looked for again.
+            # VACUUM does not change the table, but may have deleted files to restore: check them again.
             if error.facts.get("conflicting_operation") not in {VACUUM_START, VACUUM_END}:
                 raise
     return _restore_once(log, request, begin, storage_options)
@@ -142,7 +132,7 @@ def _restore_once(
     found = _as_restored(found, highest_row_id)
     metadata = _metadata(latest, target)
     if latest.files(["base_row_id"])["base_row_id"].null_count > removed["base_row_id"].null_count:
-        # Row tracking was dropped since, and files that stay have no row ids; it can be enabled again, which gives them some.
+        # Row tracking was dropped since, and the remaining files have no row ids. Enabling it again assigns them.
         metadata = replace(metadata, configuration=_without_row_tracking(metadata.configuration))
     protocol = target.protocol if request.allow_protocol_downgrade else merged(latest.protocol, target.protocol)
     parameters = {
@@ -167,6 +157,7 @@ def _restore_once(
     dropped = supported_features(latest.protocol) - supported_features(protocol)  # none unless a downgrade is allowed
     with (begin or plain_transactions(log))(latest, "RESTORE", parameters, dropped_features=dropped) as transaction:
         transaction.read_whole_table()
+        # Until this commit the table does not need the restored files, so a concurrent VACUUM conflicts.
         transaction.reads.unneeded_files = bool(found.num_rows)
         transaction.remove_files(removed)
         transaction.stage(*_header(latest, metadata, protocol))
@@ -183,11 +174,11 @@ def _bytes(files: pa.Table) -> int:
 
 
 def _target(log: LogReader, latest: Snapshot, request: RestoreRequest) -> Snapshot:
-    """The table as it was at the version to go back to.
+    """Return the snapshot to restore.
 
     Raises:
-        InvalidOptionError: none was given, or two.
-        VersionNotFoundError, TimestampOutOfRangeError: it cannot be read.
+        InvalidOptionError: the request has neither a version nor a timestamp, or has both.
+        VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
     """
     if (request.version is None) == (request.timestamp is None):
         raise InvalidOptionError(
@@ -214,11 +205,7 @@ def _target(log: LogReader, latest: Snapshot, request: RestoreRequest) -> Snapsh
 
 
 def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zone: str) -> int:
-    """The latest version at a time, which may lie after the last commit.
-
-    Raises:
-        TimestampOutOfRangeError: the time is before the first version that can be read.
-    """
+    """Return the latest version at a time, which may be after the last commit but not before the first readable one."""
     listing, times = log.commit_times(latest)
     wanted = to_milliseconds(timestamp, time_zone)
     if wanted >= times.of(latest.version):
@@ -237,7 +224,7 @@ def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zon
 
 
 def _difference(latest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """The files that the target has and the latest version has not, with a column `num_records`, and the other way round."""
+    """Return the files to restore, with a column `num_records`, and the files to remove."""
     now, then = latest.files(), target.files()
     keys_now = action_keys(now["path"], now["deletion_vector"], latest.table_uri)
     keys_then = action_keys(then["path"], then["deletion_vector"], latest.table_uri)
@@ -254,8 +241,8 @@ def _without_row_tracking(configuration: Mapping[str, str]) -> dict[str, str]:
 
 
 def _as_restored(files: pa.Table, highest_row_id: int) -> pa.Table:
-    """Files as they are committed again, ADD_SCHEMA."""
-    # Row tracking was dropped since: nobody knows any more which ids were given, and the rows get new ones.
+    """Return restored files as ADD_SCHEMA."""
+    # An id above the highest one was assigned before row tracking was dropped. It may be assigned again, so the rows get new ids.
     known = pc.fill_null(pc.less_equal(files["base_row_id"], highest_row_id), True)
     columns = {
         "data_change": pa.repeat(pa.scalar(value=True), files.num_rows),
@@ -266,13 +253,13 @@ def _as_restored(files: pa.Table, highest_row_id: int) -> pa.Table:
 
 
 def _metadata(latest: Snapshot, target: Snapshot) -> Metadata:
-    """The target's metadata, in which no number that was given away can come again."""
+    """Return the target's metadata, with the high water marks of the latest version so that no number is reused."""
     schema = with_high_water_marks(target.schema, high_water_marks(latest.schema))
     configuration = dict(target.metadata.configuration)
     ids = [MAX_COLUMN_ID.read(each.metadata.configuration) or 0 for each in (latest, target)]
     if MAX_COLUMN_ID.key in configuration:
         configuration[MAX_COLUMN_ID.key] = str(max(ids))
-    # A table that was replaced got another id; the commits of one table have one.
+    # A replaced table got another id, but all commits of one table have the same.
     return replace(target.metadata, id=latest.metadata.id, schema_string=schema_to_json(schema), configuration=configuration)
 
 
@@ -284,11 +271,7 @@ def _header(latest: Snapshot, metadata: Metadata, protocol: Protocol) -> list[Me
 
 
 def _check_mapping(latest: Snapshot, target: Snapshot) -> None:
-    """Refuse to go back to a version whose files are read by other names.
-
-    Raises:
-        UnsupportedFeatureError: the column mapping mode has changed since.
-    """
+    """Raise UnsupportedFeatureError if the column mapping mode has changed since the target."""
     now, then = (COLUMN_MAPPING_MODE.read(each.metadata.configuration).lower() for each in (latest, target))
     if now != then:
         raise UnsupportedFeatureError(
@@ -314,6 +297,6 @@ def _missing(log: LogReader, target: Snapshot, paths: Sequence[str]) -> DataFile
 
 
 def _later_batches(latest: Snapshot, target: Snapshot) -> dict[str, int]:
-    """The batches that applications committed after a version."""
+    """Return the latest batches that applications committed after a version."""
     then = {name: each.version for name, each in target.transactions.items()}
     return {name: each.version for name, each in latest.transactions.items() if then.get(name) != each.version}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """VACUUM: delete the files of a table's folder that neither the table nor its recent versions need.
 
-Source: delta-spark's `VacuumCommand`; docs/differences.md says where bayou goes another way.
+Source: delta-spark's `VacuumCommand`; docs/differences.md lists the differences.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["full", "lite"]
 
 INFO_PATH: Final = f"{LOG_FOLDER}/_last_vacuum_info"
-"""Says up to which version LITE need not look at commits again. Source: delta-spark's `LastVacuumInfo`."""
+"""Stores the version up to which LITE can skip commits. Source: delta-spark's `LastVacuumInfo`."""
 INVENTORY_COLUMNS: Final = ("path", "length", "isDir", "modificationTime")
 _INFO_KEY: Final = "latestCommitVersionOutsideOfRetentionWindow"
 _BATCH: Final = 10_000
-# Where bayou notes its runs in the log if nobody says so. Source: delta-spark's `VacuumCommandImpl.shouldLogVacuum`.
+# The schemes on which VACUUM logs its runs by default. Source: delta-spark's `VacuumCommandImpl.shouldLogVacuum`.
 _NOTED_SCHEMES: Final = frozenset({"wasbs", "wasbss", "abfs", "abfss", "adl", "gs", "file", "hdfs"})
 
 
 @dataclass(frozen=True, slots=True)
 class VacuumRequest:
-    """What a VACUUM is asked for; see `DeltaLog.vacuum`."""
+    """The options of a VACUUM; see `DeltaLog.vacuum`."""
 
     retention_hours: float | None = None
     kind: Kind = "full"
@@ -62,17 +62,16 @@ class VacuumRequest:
 
 @dataclass(frozen=True, slots=True)
 class VacuumResult:
-    """What a VACUUM did, or would do if it is a dry run.
+    """The outcome of a VACUUM, or what a dry run would do.
 
     Attributes:
-        table_uri: the table.
-        kind: which candidates it looked at.
-        cutoff: files that were not needed since this time were deleted, in ms since the epoch.
+        kind: which candidates were examined.
+        cutoff: files that the table no longer needed at this time were deleted, in ms since the epoch.
         dry_run: whether nothing was deleted.
         files: the files and folders to delete, `bayou.storage.tree_schema`; paths are relative to the table's root.
-        deleted: how many of them were there and are deleted.
-        num_folders: how many folders were looked at, the table's own among them.
-        failed: what could not be deleted, and why, by path.
+        deleted: how many of them were deleted.
+        num_folders: how many folders were examined, the table's own included.
+        failed: the error of each path that could not be deleted.
     """
 
     table_uri: str
@@ -86,15 +85,11 @@ class VacuumResult:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files to delete, in bytes, as far as it is known."""
+        """The known size of the files to delete, in bytes."""
         return pc.sum(self.files["size"]).as_py() or 0
 
     def check_deleted(self) -> None:
-        """Raise an error if files could not be deleted.
-
-        Raises:
-            StorageError: the error names the first of them; `failed` holds all.
-        """
+        """Raise StorageError if files could not be deleted; it names the first, `failed` has all."""
         if self.failed:
             path, error = next(iter(self.failed.items()))
             raise StorageError(
@@ -107,11 +102,7 @@ class VacuumResult:
 
 
 def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -> VacuumResult:
-    """Delete what a table does not need; see `DeltaLog.vacuum`.
-
-    Args:
-        begin: begins the transactions that note the run in the log; plain ones if None.
-    """
+    """Delete the files that a table does not need; see `DeltaLog.vacuum`. `begin` begins the transactions that log the run."""
     began = time.monotonic()
     _check(request, log.table_uri)
     snapshot = _table(log)
@@ -150,6 +141,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
         raise
     result = replace(result, deleted=deletions.deleted, failed=deletions.failed)
     run.end(result, failed=bool(result.failed))
+    # Only a complete run lets LITE skip the commits that it examined.
     if reached is not None and reached > noted and not result.failed and request.inventory is None and not request.keep_versions:
         log.store.put(INFO_PATH, json.dumps({_INFO_KEY: reached}).encode("utf-8"))
     events.emit(
@@ -166,7 +158,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
 
 
 class _Candidates:
-    """What may be deleted if the table does not need it, `tree_schema`."""
+    """Files that may be deleted if the table does not need them, as `tree_schema`."""
 
     def __init__(self, log: LogReader, snapshot: Snapshot, cutoff: int) -> None:
         self._log = log
@@ -176,11 +168,11 @@ class _Candidates:
         self.num_folders = 1
 
     def of_folders(self) -> pa.Table:
-        """All old files below the table's root, and the folders that are empty."""
+        """Return all old files below the table's root, and empty folders."""
         return pa.Table.from_batches(list(self._old(list_tree(self._log.store, self._shown))), tree_schema())
 
     def of_inventory(self, inventory: pa.Table) -> pa.Table:
-        """What a listing that somebody else made has below the table's root."""
+        """Return the entries of a user's listing that are below the table's root."""
         paths = [canonical(encode_uri(path), self._log.table_uri) for path in inventory["path"].to_pylist()]
         columns = [paths, inventory["length"], inventory["modificationTime"], inventory["isDir"]]
         rows = pa.table(columns, names=tree_schema().names).cast(tree_schema())
@@ -191,7 +183,7 @@ class _Candidates:
         others = _other_tables(paths)
         inside = [is_inside and others.isdisjoint(_parents(path)) for path, is_inside in zip(paths, inside, strict=True)]
         rows = rows.filter(pa.array(inside, pa.bool_()))
-        # An inventory does not say what is in a folder: only one that nothing else in it lies in is taken for empty.
+        # An inventory does not state whether a folder is empty: it counts as empty if no entry lies in it.
         parents = {parent for path in rows["path"].to_pylist() for parent in _parents(path)}
         listed = zip(*(rows[name].to_pylist() for name in ("path", "size", "is_folder")), strict=True)
         sizes = [int(path in parents) if is_folder else size for path, size, is_folder in listed]
@@ -199,7 +191,7 @@ class _Candidates:
         return pa.Table.from_batches(list(self._old(rows.to_batches())), tree_schema())
 
     def of_commits(self, versions: Sequence[int]) -> pa.Table:
-        """What some commits removed. No folder is listed."""
+        """Return the files that some commits removed, without listing folders."""
         found = removed_by_commits(self._log, versions)
         shown = [all(is_shown(part, self._shown) for part in path.split("/")) for path in found["path"].to_pylist()]
         return found.filter(pa.array(shown, pa.bool_()))
@@ -211,10 +203,9 @@ class _Candidates:
 
 
 class _Run:
-    """The two commits that note a VACUUM in the log."""
+    """The two commits that log a VACUUM; without `begin`, none are made."""
 
     def __init__(self, log: LogReader, begin: Begin | None) -> None:
-        """Begin with what begins the commits' transactions; None if the run is not to be noted."""
         self._log = log
         self._begin = begin
 
@@ -238,18 +229,18 @@ class _Run:
 
 
 def _delete(log: LogReader, snapshot: Snapshot, names: Names, paths: pa.ChunkedArray) -> Deletions:
-    """Delete files in batches; before each, spare what commits added since, or what a table that took the place of this one has."""
+    """Delete files in batches. Before each batch, keep files that newer commits added or a replacing table has."""
     deleted, failed = 0, dict[str, DeltaError]()
-    spared = pa.array([], pa.string())
+    kept_paths = pa.array([], pa.string())
     for start in range(0, len(paths), _BATCH):
         latest = log.update()
         if latest.version < snapshot.version or latest.metadata.id != snapshot.metadata.id:
-            spared = pa.concat_arrays([spared, live_paths(log.table_uri, [latest])])
+            kept_paths = pa.concat_arrays([kept_paths, live_paths(log.table_uri, [latest])])
         elif latest.version > snapshot.version:
-            spared = pa.concat_arrays([spared, added_since(log, snapshot.version, latest.version)])
+            kept_paths = pa.concat_arrays([kept_paths, added_since(log, snapshot.version, latest.version)])
         snapshot = latest
         batch = paths.slice(start, _BATCH)
-        found = delete_many(log.store, batch.filter(names.not_among(batch, spared)).to_pylist())
+        found = delete_many(log.store, batch.filter(names.not_among(batch, kept_paths)).to_pylist())
         deleted += found.deleted
         failed |= found.failed
     return Deletions(deleted, failed)
@@ -263,7 +254,7 @@ def _table(log: LogReader) -> Snapshot:
 
 
 def _not_the_table_itself(error: TableNotFoundError, uri: str) -> TableNotFoundError:
-    """The error of a path without a table; it names the table that the path is a folder of, where it is one."""
+    """Return the error for a path without a table; if the path is a partition folder, it names the folder's table."""
     folder = PartitionFolder.below_table(uri, {})
     if folder is None:
         return error
@@ -301,11 +292,7 @@ def _check(request: VacuumRequest, table: str) -> None:
 
 
 def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int | None) -> Sequence[int]:
-    """The commits whose removed files LITE looks at.
-
-    Raises:
-        InvalidOptionError: one of them is no longer in the log.
-    """
+    """Return the commits whose removed files LITE examines, or raise InvalidOptionError if one is no longer in the log."""
     if reached is None:
         return ()
     first = noted + 1
@@ -323,7 +310,7 @@ def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int
 
 
 def _noted(log: LogReader, latest: int) -> int:
-    """The version up to which an earlier VACUUM deleted what was not needed; -1 if none says so, or one of another table."""
+    """Return the version up to which an earlier VACUUM examined the commits; -1 if unknown or beyond the table's latest version."""
     try:
         noted = json.loads(log.store.read(INFO_PATH)).get(_INFO_KEY)
     except (FileNotFoundError, ValueError, AttributeError):
@@ -332,7 +319,7 @@ def _noted(log: LogReader, latest: int) -> int:
 
 
 def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: int) -> int | None:
-    """Find the latest version that was committed before the cutoff, at most `latest`; None if no version was."""
+    """Return the latest version, at most `latest`, that was committed before the cutoff; None if there is none."""
     versions = sorted(version for version in listing.commits if version <= latest)
     count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
     return versions[count - 1] if count else None
@@ -343,7 +330,7 @@ def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
 
 
 def _other_tables(paths: Sequence[str]) -> set[str]:
-    """The folders in which an inventory has another table: those with a log."""
+    """Return the folders of an inventory that are other tables: those with a log."""
     return {path.partition(f"/{LOG_FOLDER}")[0] for path in paths if f"/{LOG_FOLDER}/" in f"{path}/"}
 
 

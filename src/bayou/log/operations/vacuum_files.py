@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a table still needs, and which ones its log says that it needs no more: what VACUUM decides from.
+"""The files that VACUUM must keep, and the files that commits removed.
 
-Paths are canonical: decoded, and relative to the table's root where the file is below it.
+Paths are canonical: decoded, and relative to the table's root if the file is below it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _PATHS: Final = ("path", "deletion_vector")
 
 
 class Paths:
-    """Canonical paths of a table's files, collected from actions."""
+    """A collection of canonical paths of a table's files."""
 
     def __init__(self, table_uri: str) -> None:
         self._table_uri = table_uri
@@ -44,23 +44,19 @@ class Paths:
         self._root = local_path(table_uri)
 
     def add(self, paths: pa.ChunkedArray, vectors: pa.ChunkedArray | None = None) -> None:
-        """Take the files of some actions.
-
-        Args:
-            vectors: their deletion vectors, whose files are taken too.
-        """
+        """Add the files of some actions, and the files of their deletion vectors."""
         self._chunks += canonical_paths(paths, self._table_uri).chunks
         if vectors is not None and vectors.null_count < len(vectors):
             self._chunks.append(pa.array(self._vector_files(vectors), pa.string()))
 
     def add_live(self, *snapshots: Snapshot) -> None:
-        """Take the files of some versions."""
+        """Add the files of some versions."""
         for each in snapshots:
             files = each.files(_PATHS)
             self.add(files["path"], files["deletion_vector"])
 
     def values(self) -> pa.Array:
-        """All of them, and further paths in the table under which some of them may be found."""
+        """Return all paths, and the other paths in the table that may reach the same files."""
         found = pc.unique(pa.chunked_array(self._chunks, pa.string()))
         further = _of_other_stores(found, self._table_uri) if self._root is None else _behind_links(found, self._root)
         return pa.concat_arrays([found, pa.array(further, pa.string())])
@@ -77,21 +73,21 @@ class Paths:
 
 
 class Names:
-    """Compares paths as the table's file system does: on some, names that differ in case or in Unicode form are one file."""
+    """Compares paths like the table's file system, which may ignore case and Unicode normalisation."""
 
     def __init__(self, store: LogStore) -> None:
         place = store.local_path(LOG_FOLDER.upper())
-        self._folds = place is not None and os.path.exists(place)  # noqa: PTH110  (a text is all there is)
+        self._folds = place is not None and os.path.exists(place)  # noqa: PTH110  (the path is a string)
 
     def not_among(self, paths: pa.ChunkedArray, others: pa.Array) -> pa.ChunkedArray:
-        """A mask of the paths that name none of some other files."""
+        """Return a mask of the paths that are not among others."""
         if self._folds:
             paths, others = (pc.utf8_lower(pc.utf8_normalize(each, "NFC")) for each in (paths, others))
         return pc.invert(pc.is_in(paths, value_set=others))
 
 
 def _behind_links(found: pa.Array, root: str) -> list[str]:
-    """Where files are whose paths lead through a link: in a table that is reached by one, or has one in it."""
+    """Return the real paths of files whose paths lead through a link."""
     folders = pc.replace_substring_regex(found, "[^/]*$", "")
     real_root = os.path.realpath(root)
     real: dict[str, str] = {}
@@ -121,9 +117,9 @@ def _has_link(folder: str, root: str, known: dict[str, bool]) -> bool:
 
 
 def _of_other_stores(found: pa.Array, table_uri: str) -> list[str]:
-    """Where files may be whose paths name the table's store in another way: `s3:` for `s3a:`, or without its host.
+    """Return the paths in the table of files named by another spelling of its store: `s3:` for `s3a:`, or without its host.
 
-    A file of another store with the same path is taken for the table's, too. VACUUM keeps one file more then.
+    A file of another store with the same path matches too, so VACUUM may keep one file too many.
     """
     root = _without_store(table_uri)
     absolute = found.filter(pc.match_substring_regex(found, r"^/|^[A-Za-z][A-Za-z0-9+.\-]+:/"))
@@ -136,7 +132,7 @@ def _of_other_stores(found: pa.Array, table_uri: str) -> list[str]:
 
 
 def _without_store(uri: str) -> str:
-    """A path without its scheme and its host or bucket."""
+    """Return a path without its scheme and its host or bucket."""
     _, separator, rest = uri.partition("://")
     return (rest.partition("/")[2] if separator else uri).strip("/")
 
@@ -144,10 +140,10 @@ def _without_store(uri: str) -> str:
 def needed_paths(
     log: LogReader, snapshot: Snapshot, retention: Retention, kept: Iterable[Snapshot], listing: LogListing, times: CommitTimes
 ) -> pa.Array:
-    """The files that VACUUM keeps: of live files, of files removed since the cutoff, of versions to keep, and their vectors.
+    """Return the files to keep: live ones, those removed since the cutoff, those of kept versions, and their deletion vectors.
 
     Raises:
-        TimeTravelError: files are to be kept for longer than the log knows what was removed.
+        TimeTravelError: the log does not reach back to the cutoff.
     """
     found = Paths(log.table_uri)
     found.add_live(snapshot, *kept)
@@ -163,14 +159,14 @@ def needed_paths(
 
 
 def live_paths(table_uri: str, snapshots: Iterable[Snapshot]) -> pa.Array:
-    """The files of some versions, and their deletion vectors."""
+    """Return the files of some versions, and their deletion vectors."""
     found = Paths(table_uri)
     found.add_live(*snapshots)
     return found.values()
 
 
 def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
-    """The files that commits after a version added, their deletion vectors and change files: nobody may delete them."""
+    """Return the files that commits after a version added, with their deletion vectors and change files."""
     found = Paths(log.table_uri)
     for file in _commits(log, range(version + 1, latest + 1)):
         adds, _ = _file_actions(file)
@@ -180,10 +176,9 @@ def added_since(log: LogReader, version: int, latest: int) -> pa.Array:
 
 
 def removed_by_commits(log: LogReader, versions: Sequence[int]) -> pa.Table:
-    """What some commits say that their table needs no more, as rows of `tree_schema` with a modification time of 0.
+    """Return the files that some commits made unnecessary, as rows of `tree_schema` with a modification time of 0.
 
-    These are the files that they removed, the files of the removed ones' deletion vectors, and the files of changed rows that
-    they added. A file may be needed all the same, or be deleted already.
+    These are removed files, their deletion vectors, and added change data files. They may still be needed, or be deleted already.
     """
     found = Paths(log.table_uri)
     sizes: dict[str, int] = {}
@@ -228,6 +223,5 @@ def _commits(log: LogReader, versions: Sequence[int]) -> Iterable[ActionFile]:
 
 
 def _file_actions(file: ActionFile) -> tuple[pa.Table, pa.Table]:
-    """The `add` and the `remove` actions of a commit."""
     found = file_actions([file])
     return found.adds, found.removes

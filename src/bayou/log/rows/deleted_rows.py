@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that a commit deletes by deletion vectors: the actions for them, and what the history says of them.
+"""Rows that a commit deletes by deletion vectors: the actions for them, and their metrics in the history.
 
-A file that keeps rows is removed with the vector that it had and added with a new one; a file that keeps none is removed.
-There is one object for each file whose rows change, and nothing for any other. Sources: PROTOCOL.md, "Deletion Vectors" and
-"Add File and Remove File"; delta-spark's `DMLWithDeletionVectorsHelper` for what is counted.
+A file that keeps rows is removed with its old deletion vector and added with a new one; a file that keeps none is removed. There is
+one object for each file whose rows change. Sources: PROTOCOL.md, "Deletion Vectors" and "Add File and Remove File"; delta-spark's
+`DMLWithDeletionVectorsHelper` for the metrics.
 """
 
 from __future__ import annotations
@@ -30,25 +30,23 @@ if TYPE_CHECKING:
     from bayou.storage import LogStore
 
 Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | Untold"]
-"""Whether a live row of some files, ADD_SCHEMA, is one that an operation would have changed, or that it would have joined. For each
-file the rows that are asked about; all of them where None. A file may be there more than once."""
+"""Whether some files, ADD_SCHEMA, hold a live row that an operation would have changed or joined.
+
+The second argument has the rows to check in each file; None for all. A file may occur more than once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Untold:
-    """That nobody can tell, as where a condition fails on a row.
-
-    Attributes:
-        reason: what failed, in a line.
-    """
+    """The condition could not be evaluated for a row, for the given reason."""
 
     reason: str
 
 
 Needs: TypeAlias = Callable[[Sequence[str]], Sequence["MarkedFile"]]
-"""Some of the files that an operation looked through, by their canonical paths, with the rows of them that it relies on."""
+"""Returns the rows that an operation relies on, in those of its scanned files with the given canonical paths."""
 
-# The history names what MERGE counts otherwise.
+# The history's names of MERGE's metrics.
 _OTHER_NAMES: Final[Mapping[str, str]] = {
     "numRemovedFiles": "numTargetFilesRemoved",
     "numRemovedBytes": "numTargetBytesRemoved",
@@ -56,24 +54,23 @@ _OTHER_NAMES: Final[Mapping[str, str]] = {
     "numDeletionVectorsRemoved": "numTargetDeletionVectorsRemoved",
     "numDeletionVectorsUpdated": "numTargetDeletionVectorsUpdated",
 }
-# The metric by which an overwrite is known: no other operation that deletes rows has it.
+# The metric that identifies an overwrite: no other operation that deletes rows has it.
 _OF_WRITE: Final = "numFiles"
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """A live file of which a commit deletes rows, or relies on some.
+    """A live file in which a commit deletes rows, or relies on some.
 
-    Guarantees: no row of `rows` is in `gone`, and none lies beyond the file's end.
+    Guarantees: no row of `rows` is in `gone`, and none is beyond the file's end.
 
     Attributes:
-        path: its canonical path.
         live: the file as the table has it.
         num_records: how many rows it has, deleted ones included.
-        gone: the rows that its deletion vector deletes already.
+        gone: the rows that its deletion vector already deletes.
         rows: the rows that the commit deletes.
-        needed: rows that the commit relies on and does not delete, as a MERGE does on rows that it matched and left alone.
-        vector: its new deletion vector; None where no row is left, or none is deleted.
+        needed: rows that the commit relies on and does not delete, such as rows that a MERGE matched and left unchanged.
+        vector: its new deletion vector; None if no row is left, or none is deleted.
     """
 
     path: str
@@ -91,12 +88,12 @@ class MarkedFile:
 
     @property
     def num_left(self) -> int:
-        """How many rows the commit leaves in it. A vector may name rows beyond the file's end; they are none."""
+        """The number of rows that the commit leaves. A deletion vector may name rows beyond the file's end, which do not count."""
         return self.num_records - self.gone.below(self.num_records).cardinality - self.rows.cardinality
 
     @property
     def leaves(self) -> bool:
-        """Whether the commit deletes the last rows that it has."""
+        """Whether the commit deletes the file's last rows."""
         return self.is_changed and self.num_left == 0
 
 
@@ -105,18 +102,15 @@ class DeletedRows:
     """Rows of live files that a commit deletes.
 
     Attributes:
-        snapshot: what the commit was prepared for.
-        store: the table's store.
-        files: the files, by canonical path.
         vectors: the files that hold the new deletion vectors.
         deletion_timestamp: when they were deleted, in ms since the epoch.
-        reads: how the rows were looked for in the table. A file that was looked through and keeps all its rows is no matter
-            to the commit: another one may change it. Files that others add meanwhile are.
-        holds: asked of such files where their statistics cannot tell; where None, they are taken to hold such a row.
-        relied: the canonical paths of further files, which hold rows that the commit relies on. Which ones is only asked of those
+        reads: how the rows were searched. Other commits may change a scanned file that keeps all its rows, but not add files that
+            these reads match.
+        holds: checks such added files if their statistics do not decide; if None, they count as holding such a row.
+        relied: the canonical paths of further files with rows that the commit relies on. `needs` finds these rows, for the files
             that others change meanwhile.
-        needs: asked of these.
-        storage_options: settings for the file systems of vectors that lie outside of the table.
+        needs: returns the rows that the commit relies on.
+        storage_options: settings for the file systems of deletion vectors outside the table.
     """
 
     snapshot: Snapshot
@@ -136,22 +130,22 @@ class DeletedRows:
         return not any(each.is_changed for each in self.files.values())
 
     def removes(self) -> list[RemoveFile]:
-        """The actions that take the files out as they were."""
+        """Return the actions that remove the files in their former state."""
         return [_removed(each.live, self.deletion_timestamp) for each in self.files.values() if each.is_changed]
 
     def adds(self) -> list[AddFile]:
-        """The actions that put those with rows left in again."""
+        """Return the actions that add the files with remaining rows again."""
         return [_marked(each) for each in self.files.values() if each.is_changed and not each.leaves]
 
     def applied(self, staged: StagedActions) -> StagedActions:
-        """The actions of a commit with these, too."""
+        """Return the actions of a commit together with these."""
         return replace(staged, removes=[*staged.removes, *self.removes()], adds=[*staged.adds, *self.adds()])
 
     def metrics(self) -> dict[str, int]:
-        """What the history counts, by the names that DELETE and UPDATE have for it.
+        """Return the metrics under the names of DELETE and UPDATE.
 
-        A vector that takes the place of another is counted as added, as removed and as updated. `numRemovedFiles` and
-        `numRemovedBytes` count files of which no row is left; `numDeletedRows` the rows that were live.
+        A replaced deletion vector counts as added, removed and updated. `numRemovedFiles` and `numRemovedBytes` count files without
+        remaining rows; `numDeletedRows` counts the rows that were live.
         """
         changed = [each for each in self.files.values() if each.is_changed]
         gone = [each for each in changed if each.leaves]
@@ -166,7 +160,7 @@ class DeletedRows:
         }
 
     def metrics_of_write(self) -> dict[str, int]:
-        """What an overwrite counts of the files with new vectors: as files that are written, and their rows as copied.
+        """Return an overwrite's metrics for files with new deletion vectors: they count as written, and their rows as copied.
 
         Source: delta-spark's `WriteIntoDelta.registerReplaceWhereMetrics`.
         """
@@ -176,15 +170,10 @@ class DeletedRows:
         return {"numFiles": len(marked), "numOutputBytes": size, "numOutputRows": left, "numCopiedRows": left}
 
     def _all_metrics(self, metrics: Mapping[str, object]) -> dict[str, int]:
-        """What an operation with some metrics counts of these rows."""
         return self.metrics() | (self.metrics_of_write() if _OF_WRITE in metrics else {})
 
     def corrected(self, metrics: Mapping[str, object], first: DeletedRows) -> dict[str, object]:
-        """An operation's metrics after a rebase: what it counted, by either set of names, and what is different by now.
-
-        Args:
-            metrics: what the operation counted when it had made the first actions.
-        """
+        """Return an operation's metrics for the first actions, adjusted by what a rebase has changed, under either set of names."""
         before, found = first._all_metrics(metrics), dict(metrics)
         for name, now in self._all_metrics(metrics).items():
             for known in (name, _OTHER_NAMES.get(name, name)):
@@ -194,21 +183,18 @@ class DeletedRows:
         return found
 
     def discard(self) -> None:
-        """Delete the deletion vectors again: the commit is certainly not in the log."""
+        """Delete the deletion vectors: the commit is certainly not in the log."""
         self.vectors.discard()
 
     def relying(self, paths: Sequence[str]) -> DeletedRows:
-        """These rows, and those that the commit relies on of some of the files that nobody has asked about yet."""
+        """Return these rows with the needed rows of some files of `relied`."""
         return replace(self, files={**self.files, **{each.path: each for each in self.needs(paths)}}) if paths else self
 
     def with_vectors(self, files: Iterable[MarkedFile], left: Collection[str] = ()) -> DeletedRows:
-        """These rows after some of the files were changed: new vectors are written for them, and unused ones deleted.
+        """Return these rows after some files changed: new deletion vectors are written for them, and unused ones deleted.
 
         Args:
-            left: the canonical paths of files whose rows are in others by now.
-
-        Raises:
-            StorageError: the store failed.
+            left: the canonical paths of files whose rows were moved to others.
         """
         changed = {each.path: each for each in files}
         wanted = [each for each in changed.values() if each.is_changed and not each.leaves]
@@ -234,24 +220,24 @@ def delete_rows(
     holds: Holds | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> DeletedRows:
-    """Delete rows of live files; their new deletion vectors are written, and in the table's folder once this returns.
+    """Delete rows of live files; their new deletion vectors are in the table's folder when this returns.
 
-    Rows that are deleted already are left out, and files of which nothing else is to be deleted with them.
+    Rows that are already deleted are left out, and so are files without other rows to delete.
 
     Args:
         files: the files, once each, with all columns of `Snapshot.files()`.
         rows: the positions of the rows to delete, in the order of the files.
         deletion_timestamp: the time of the commit, in ms since the epoch.
-        reads: how the rows were looked for; the whole table where None.
-        needed: further rows that the operation relies on, in the order of the files; empty where there are none.
-        physical_rows: by path, as in the log, how many rows the files have whose statistics do not say it.
+        reads: how the rows were searched; None for the whole table.
+        needed: further rows that the operation relies on, in the order of the files; empty if there are none.
+        physical_rows: by path, as in the log, the row counts of files whose statistics lack it.
         holds: whether files that others add meanwhile hold rows to delete.
-        storage_options: settings for the file systems of vectors that lie outside of the table.
+        storage_options: settings for the file systems of deletion vectors outside the table.
 
     Raises:
-        InvalidCommitError: nobody says how many rows a file has, or a row lies beyond its end. Nothing was written.
-        DeletionVectorError: a vector that a file has cannot be read. Nothing was written.
-        StorageError: the store failed. What was written is deleted again.
+        InvalidCommitError: the row count of a file is unknown, or a row is beyond its end. Nothing was written.
+        DeletionVectorError: a file's deletion vector cannot be read. Nothing was written.
+        StorageError: the store failed. The written files are deleted.
     """
     if reads is None:
         reads = ReadSet(snapshot.table_uri)
@@ -275,7 +261,7 @@ def marked_files(
     physical_rows: Mapping[str, int] | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[MarkedFile]:
-    """Live files with the rows that a commit deletes or relies on, as far as they are not deleted; those without any left out.
+    """Return live files with the live rows that a commit deletes or relies on, without files that have none.
 
     Arguments and errors are those of `delete_rows`.
     """
@@ -293,7 +279,7 @@ def marked_files(
 
 
 def live_files(files: pa.Table) -> list[AddFile]:
-    """Files as actions."""
+    """Return files as actions."""
     columns = {name: to_objects(files[name]) for name in ADD_SCHEMA.names}
     columns["deletion_vector"] = [None if each is None else DeletionVectorDescriptor(**each) for each in columns["deletion_vector"]]
     columns["partition_values"] = [each or {} for each in columns["partition_values"]]
@@ -305,9 +291,9 @@ def live_files(files: pa.Table) -> list[AddFile]:
 
 
 def added_again(add: AddFile) -> AddFile:
-    """A live file as a commit may add it once more.
+    """Return a live file in a form that a commit may add again.
 
-    An engine may have made the bounds of a file with a deletion vector tight again, and no commit adds such a file.
+    Another engine may have made the bounds of a file with a deletion vector tight, and no commit may add such a file.
     """
     if add.deletion_vector is None:
         return add
@@ -321,11 +307,7 @@ def read_gone(
     descriptors: Sequence[DeletionVectorDescriptor | None],
     storage_options: Mapping[str, str] | None,
 ) -> list[Bitmap]:
-    """The rows that deletion vectors delete, each vector file read once; no rows where there is no vector.
-
-    Raises:
-        DeletionVectorError: one cannot be read.
-    """
+    """Return the rows that deletion vectors delete, each of their files read once; no rows if there is no deletion vector."""
     names = [each.name for each in DELETION_VECTOR]
     values = [None if each is None else {name: getattr(each, name) for name in names} for each in descriptors]
     found = read_vectors(snapshot, pa.array(values, DELETION_VECTOR), storage_options, store=store)

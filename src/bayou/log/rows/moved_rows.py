@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a compaction put the rows of the files that it replaced, as tags of its `remove` actions say it.
+"""The new places of rows that a compaction moved, stored in tags of its `remove` actions.
 
-A compaction reads whole files one after the other and writes their rows in that order into one file. Rows that are deleted by
-then are left out. So the tags need to name the new file and the place of the first row in it, and deletion vectors of the old
-files can follow their rows. Readers of a table need no such tag.
+A compaction reads whole files one after the other and writes their rows in that order into one file, without deleted rows. So the
+tags only name the new file and the position of the first row in it, and deletion vectors of the old files can follow their rows.
+Readers of a table need no such tag.
 """
 
 from __future__ import annotations
@@ -26,44 +26,35 @@ _MOST_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class MovedRows:
-    """Where the live rows of a file went.
-
-    Attributes:
-        path: the new file, as the log names it.
-        first: the position of the first of the rows in it.
-    """
+    """The new place of a file's live rows: the new file, as the log names it, and the position of the first of the rows in it."""
 
     path: str
     first: int
 
     @classmethod
     def of(cls, tags: Mapping[str, str | None] | None) -> MovedRows | None:
-        """What the tags of a `remove` action say; None if they say nothing of it."""
+        """Parse the tags of a `remove` action; None if they have no such place."""
         path, first = (tags or {}).get(_FILE), (tags or {}).get(_FIRST_ROW) or ""
         return cls(path, int(first)) if path and first.isdecimal() and len(first) <= _MOST_DIGITS else None
 
     @property
     def tags(self) -> dict[str, str]:
-        """The tags that say it."""
+        """The tags that store it."""
         return {_FILE: self.path, _FIRST_ROW: str(self.first)}
 
     def places(self, rows: Bitmap, gone: Bitmap) -> Iterator[int]:
-        """The positions of some rows in the new file.
+        """Return the positions of some rows in the new file.
 
         Args:
             rows: positions in the old file, of rows that were live when they moved.
-            gone: the rows of the old file that were deleted by then.
+            gone: the rows of the old file that were deleted at that time.
         """
         deleted = gone.to_list()
         return (self.first + row - bisect_left(deleted, row) for row in rows.to_list())
 
 
 def with_moves(files: pa.Table, moves: Sequence[MovedRows | None]) -> pa.Table:
-    """Files that a compaction removes, with tags that say where their rows went.
-
-    Args:
-        moves: for each file where its rows went; None if that is not to be said.
-    """
+    """Return files that a compaction removes, tagged with the new places of their rows; None adds no tag."""
     tags = []
     for known, move in zip(files["tags"].to_pylist(), moves, strict=True):
         tags.append(known if move is None else list({**dict(known or ()), **move.tags}.items()))
@@ -72,6 +63,6 @@ def with_moves(files: pa.Table, moves: Sequence[MovedRows | None]) -> pa.Table:
 
 
 def are_told(tags: pa.ChunkedArray) -> pa.Array:
-    """For each file of which the tags are given whether they say where its rows went."""
+    """Return for each file's tags whether they have the new place of its rows."""
     parts = [pc.is_valid(pc.map_lookup(each, pa.scalar(_FILE), "first")) for each in tags.chunks]
     return pa.concat_arrays([pa.array([], pa.bool_()), *parts])

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row tracking: the ids of new rows, and the versions that they are of.
+"""Row tracking: the ids of new rows and their commit versions.
 
-A file's rows have the ids from its `baseRowId` on, in the order of the file. The table's highest id stands in the domain
-`delta.rowTracking`. What a commit gives depends on the version that it becomes and on the ids that others gave before it,
-so it is worked out for each attempt, from the files as they were staged. Sources: PROTOCOL.md, "Row Tracking"; delta-spark's
-`RowId`, `RowTracking` and `ConflictChecker`.
+A file's rows have the ids from its `baseRowId` on, in the order of the file. The domain `delta.rowTracking` holds the table's
+highest id. The ids of a commit depend on its version and on the ids that earlier commits assigned, so each attempt computes them
+again from the staged files. Sources: PROTOCOL.md, "Row Tracking"; delta-spark's `RowId`, `RowTracking` and `ConflictChecker`.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ FEATURE: Final = "rowTracking"
 DOMAIN: Final = "delta.rowTracking"
 """The domain that holds the highest row id."""
 NO_ROW_ID: Final = -1
-"""The highest row id of a table that has given none."""
+"""The highest row id of a table that has assigned none."""
 PRESERVED_TAG: Final = "delta.rowTracking.preserved"
-"""The tag in `commitInfo.tags` that says whether a commit kept the ids of the rows that it rewrote: `true` or `false`."""
+"""The tag in `commitInfo.tags` that states whether a commit kept the ids of rewritten rows: `true` or `false`."""
 
 _MARK: Final = "rowIdHighWaterMark"
-# How the statistics begin of the writers that put the count first, which is most of them.
+# The beginning of the statistics of most writers, which put the count first.
 _COUNT_FIRST: Final = re.compile(r'\{"numRecords":([0-9]{1,19})[,}]')
 _COUNT_FIRST_ARROW: Final = r'^\{"numRecords":(?P<count>[0-9]{1,18})[,}]'
 _MATERIALISED: Final = (
@@ -53,9 +52,9 @@ _MATERIALISED: Final = (
 
 
 def tracks_rows(protocol: Protocol | None, metadata: Metadata | None) -> bool:
-    """Whether a table's new files must have row ids: it has the feature, and tracking is not suspended.
+    """Return whether a table's new files must have row ids: it has the feature, and tracking is not suspended.
 
-    The property `delta.enableRowTracking` is another thing: it says that ids have to survive rewriting, too.
+    `delta.enableRowTracking` is different: it requires that ids survive rewriting, too.
     """
     if protocol is None or FEATURE not in writer_features(protocol):
         return False
@@ -63,11 +62,11 @@ def tracks_rows(protocol: Protocol | None, metadata: Metadata | None) -> bool:
 
 
 def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_ID) -> int:
-    """The highest row id that was given.
+    """Return the highest row id that was assigned.
 
     Args:
         domains: the metadata of a snapshot's domains, or those that a commit sets (`Header.domains`).
-        before: what holds where they say nothing.
+        before: the value if they do not contain it.
 
     Raises:
         CorruptLogError: the domain does not hold a number.
@@ -87,18 +86,17 @@ def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_
 
 
 def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> StagedActions:
-    """A commit's actions with row ids on its new files, and with the domain that holds the highest one.
+    """Return a commit's actions with row ids on its new files, and with the domain that holds the highest id.
 
-    Files that have ids keep them: they were moved, or are committed again with another deletion vector. The domain is left
-    out where no id was given.
+    Files that have ids keep them: they were moved, or are committed again with another deletion vector. The domain is left out if
+    no id was assigned.
 
     Args:
-        staged: the actions as they were staged, for every attempt the same.
-        mark: the highest id that the commits before it gave.
+        staged: the actions as they were staged, the same for every attempt.
+        mark: the highest id that earlier commits assigned.
 
     Raises:
-        InvalidCommitError: a new file's statistics do not say how many rows it has, a file has ids that were never given,
-            or the domain was staged.
+        InvalidCommitError: a new file has no row count, a file has ids that were never assigned, or the domain was staged.
     """
     if any(each.domain == DOMAIN for each in staged.domains):
         raise InvalidCommitError(
@@ -107,7 +105,7 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
     adds, highest = assigned_files(staged.adds, mark, version, table)
     added_files = staged.added_files
     if added_files is not None:
-        # A file with ids of its own is checked against the mark before this commit: none of them are the ids given here.
+        # Existing ids are checked against the mark before this commit: they cannot be ids that are assigned here.
         files, highest = assigned_columns(added_files.files, mark, version, table, first=highest + 1)
         added_files = added_files.with_files(files)
     domains = staged.domains if highest == mark else (*staged.domains, domain_of(highest))
@@ -115,7 +113,7 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
 
 
 def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str) -> tuple[list[AddFile], int]:
-    """Files with row ids and versions, and the highest id afterwards; see `with_row_ids`."""
+    """Return files with row ids and versions, and the highest id afterwards; see `with_row_ids`."""
     found: list[AddFile] = []
     highest = mark
     for add in adds:
@@ -131,17 +129,10 @@ def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str)
 
 
 def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, first: int | None = None) -> tuple[pa.Table, int]:
-    """The same for files as columns (ADD_SCHEMA), without an object for each.
+    """Return the same for files as columns (ADD_SCHEMA), without an object for each.
 
     Args:
-        mark: the highest id that the commits before it gave.
-        first: the first id that is free; the one after `mark` if None.
-
-    Returns:
-        The files in the same order, and the highest id afterwards.
-
-    Raises:
-        InvalidCommitError: as `with_row_ids`.
+        first: the first free id; the one after `mark` if None.
     """
     given = mark if first is None else first - 1
     if not adds.num_rows:
@@ -159,19 +150,19 @@ def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, fir
 
 
 def domain_of(mark: int) -> DomainMetadata:
-    """The domain's metadata for a highest row id, as delta-spark writes it."""
+    """Return the domain's metadata for a highest row id, as delta-spark writes it."""
     return DomainMetadata(DOMAIN, json.dumps({_MARK: mark, "domainName": DOMAIN}, separators=(",", ":")))
 
 
 def with_materialised_columns(
     configuration: Mapping[str, str], columns: Iterable[str] = (), *, keep: bool = True, tracks: bool = False
 ) -> dict[str, str]:
-    """A configuration with names for the hidden columns that keep row ids and versions, where the table preserves them.
+    """Return a configuration with names for the hidden columns of row ids and versions, if the table preserves them.
 
     Args:
         columns: the names of the table's columns, logical and physical, which the new ones must not have.
-        keep: whether names that are set stay, where no column has them; not so in a clone, whose files are others.
-        tracks: whether there are to be names although the table only has the feature, as a new one has them.
+        keep: whether existing names stay unless a column has them; not so in a clone, whose files are others.
+        tracks: whether to set names even if the table only has the feature, as for a new table.
     """
     found = dict(configuration)
     if not (tracks or properties.ENABLE_ROW_TRACKING.read(configuration)):
@@ -215,7 +206,7 @@ def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
 
 
 def _counts(adds: pa.Table, fresh: pa.Array, version: int, table: str) -> pa.Array:
-    """The rows of each new file; of others some number, or null."""
+    """Return the rows of each new file; some number or null for others."""
     counts = pc.struct_field(pc.extract_regex(one_array(adds["stats"]), _COUNT_FIRST_ARROW), "count").cast(pa.int64())
     odd = pc.and_(fresh, pc.is_null(counts))
     if not pc.any(odd).as_py():
@@ -227,7 +218,7 @@ def _counts(adds: pa.Table, fresh: pa.Array, version: int, table: str) -> pa.Arr
 
 
 def _check_given(path: str, stats: str | None, base: int, mark: int, version: int, table: str) -> None:
-    """Refuse a file whose ids are above the highest one; a file without rows may begin right after it."""
+    """Check that a file's ids are not above the highest one; a file without rows may begin right after it."""
     if base == mark + 1 and _counted(stats) == 0:
         return
     raise InvalidCommitError(
@@ -249,13 +240,10 @@ _NAMES: Final = (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COM
 
 
 def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
-    """The first of some versions after which rows may have other ids than before; None where there is none.
+    """Return the first of some ordered versions after which rows may have other ids than before; None if there is none.
 
-    Ids survive rewriting while `delta.enableRowTracking` is true, but a commit may say in its tags that it did not keep them.
-    Reads the head of each commit. Source: PROTOCOL.md, "Row Tracking".
-
-    Args:
-        versions: the versions, in order.
+    Ids survive rewriting while `delta.enableRowTracking` is true, but a commit's tags may state that it did not keep them. Reads
+    the head of each commit. Source: PROTOCOL.md, "Row Tracking".
 
     Raises:
         CorruptLogError: a commit is gone, or cannot be read.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the deletion vectors of many files at once, each vector file once."""
+"""Reads the deletion vectors of many files, each of their files once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReadsMany(Protocol):
     """A store that reads many files in one call."""
 
     def read_all(self, paths: Sequence[str]) -> list[bytes | Exception]:
-        """Whole files; for one that cannot be read the exception that `read` would raise."""
+        """Return whole files; for an unreadable one, the exception that `read` would raise."""
         ...
 
 
@@ -38,14 +38,14 @@ def read_vectors(
     *,
     store: LogStore | None = None,
 ) -> list[Bitmap | None]:
-    """The vectors of some files, aligned with the descriptors.
+    """Return the deletion vectors of some files, aligned with the descriptors.
 
     Args:
         descriptors: the `deletion_vector` column of the files; NULL for a file without one.
-        store: the table's store, to read what lies in the table; a store is opened by its URI where None.
+        store: the table's store, for files in the table; None opens a store by its URI.
 
     Raises:
-        DeletionVectorError: a vector's file is missing, or is not what its descriptor says.
+        DeletionVectorError: a deletion vector's file is missing or does not match its descriptor.
     """
     known = [None if value is None else DeletionVectorDescriptor(**value) for value in descriptors.to_pylist()]
     in_files = [each for each in known if each is not None and not each.is_inline]
@@ -65,12 +65,12 @@ def read_vectors(
 
 def _uri(descriptor: DeletionVectorDescriptor, table_uri: str) -> str:
     uri = descriptor.absolute_uri(table_uri)
-    # An absolute path stands percent-encoded in the log; a relative one is made from the root, which is not.
+    # The log has absolute paths percent-encoded; a relative one is derived from the root, which is not encoded.
     return paths.to_uri(uri, table_uri) if descriptor.storage_type == "p" else uri
 
 
 class _Places:
-    """Where vector files are."""
+    """Reads deletion vector files inside and outside the table."""
 
     def __init__(self, snapshot: Snapshot, storage_options: Mapping[str, str], store: LogStore | None) -> None:
         self._snapshot = snapshot
@@ -79,7 +79,7 @@ class _Places:
         self._root = snapshot.table_uri.rstrip("/")
 
     def read(self, uris: Collection[str]) -> dict[str, bytes]:
-        """Whole files by their URIs, those of one folder together."""
+        """Read whole files by their URIs, those of one folder together."""
         folders: defaultdict[str, list[str]] = defaultdict(list)
         for uri in uris:
             folder, _, name = uri.rpartition("/")
@@ -96,7 +96,7 @@ class _Places:
         inside = f"{folder}/".removeprefix(f"{self._root}/")
         if self._store is not None and f"{folder}/" != inside:
             return _read_all(self._store, [inside + name for name in names])
-        # A vector of a cloned table may lie in the table that it was cloned from, so the store is the file's own folder's.
+        # A clone's deletion vector may be in the source table, so the file's own folder determines the store.
         return _read_all(open_store(qualify(folder), self._storage_options), names)
 
 

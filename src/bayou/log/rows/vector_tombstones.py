@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tombstones of deletion vector files, for clients that know no deletion vectors.
+"""Tombstones of deletion vector files, for clients without deletion vectors.
 
-Old versions of a table that lost the feature still need the vectors of files that were removed. A VACUUM that knows no vectors
-keeps what a `remove` names until the retention is over, and would delete the vectors' files otherwise. Source: delta-spark's
+Old versions of a table that dropped the feature still need the deletion vectors of removed files. A VACUUM without deletion vectors
+keeps only what a `remove` names during its retention, so these files get a `remove` too. Source: delta-spark's
 `DeletionVectorsPreDowngradeCommand`.
 """
 
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 
 def vector_tombstones(snapshot: Snapshot, now_ms: int) -> list[RemoveFile]:
-    """A `remove` for each file of deletion vectors that a removed file had, but for those that are named already.
-
-    Args:
-        now_ms: the time of removal, in ms since the epoch.
-
-    Raises:
-        DeletionVectorError: a vector's path cannot be read.
-    """
+    """Return a `remove` at a time, in ms, for each deletion vector file of a removed file, unless one exists already."""
     removed = snapshot.tombstones()
     vectors = [None if each is None else DeletionVectorDescriptor(**each) for each in removed["deletion_vector"].to_pylist()]
     named = canonical_paths(removed["path"], snapshot.table_uri).to_pylist()
@@ -44,7 +37,7 @@ def vector_tombstones(snapshot: Snapshot, now_ms: int) -> list[RemoveFile]:
 
 
 def _path(vector: DeletionVectorDescriptor, table_uri: str) -> str:
-    """Where a vector's file is, as an action has it."""
+    """Return the path of a deletion vector's file as actions have it."""
     relative = vector.relative_path
     if relative is not None:
         return paths.encode(relative)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the deletion vectors of one commit, many into each file, and takes them back where the commit does not land.
+"""Writes the deletion vectors of one commit, many per file, and deletes them if the commit fails.
 
-Sources: PROTOCOL.md, "Deletion Vectors" and "Deletion Vector File Storage Format"; delta-spark's
-`DMLWithDeletionVectorsHelper` for how vectors are packed.
+Sources: PROTOCOL.md, "Deletion Vectors" and "Deletion Vector File Storage Format"; delta-spark's `DMLWithDeletionVectorsHelper` for
+the packing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.storage import LogStore
 
 TARGET_BYTES: Final = 2 * 1024 * 1024
-"""How large a file becomes before another is begun. Source: delta-spark, `deletionVectors.packing.targetSize`."""
+"""The size at which a file is complete. Source: delta-spark, `deletionVectors.packing.targetSize`."""
 
 _WRITERS: Final = 16
 
@@ -32,11 +32,8 @@ _WRITERS: Final = 16
 class VectorFiles:
     """The deletion vector files of one commit.
 
-    A file is durable once `write` has returned: the store's puts are. Its name is new, so that no other commit can name it.
-
-    Attributes:
-        table_uri: the table.
-        paths: the files that were written and not deleted again, relative to the table.
+    A file is durable once `write` has returned, because the store's puts are. Its name is new, so that no other commit can name it.
+    `paths` are the files that were written and not deleted, relative to the table.
     """
 
     def __init__(
@@ -48,13 +45,13 @@ class VectorFiles:
         target_bytes: int = TARGET_BYTES,
         inline_bytes: int = 0,
     ) -> None:
-        """Make a writer; nothing is written yet.
+        """Create a writer; nothing is written yet.
 
         Args:
-            configuration: the table's properties, which say whether files go into folders of random names.
-            target_bytes: how large a file becomes before another is begun; a vector that is larger has its own.
-            inline_bytes: vectors up to this size are kept in the log. Never by default, as in delta-spark: each reader of the
-                log would read them, checkpoints would hold them, and not all readers know them.
+            configuration: the table's properties, which may ask for folders with random names.
+            target_bytes: the size at which a file is complete; a larger deletion vector has its own file.
+            inline_bytes: deletion vectors up to this size are stored in the log. Zero by default, as in delta-spark: all readers of
+                the log and all checkpoints would hold them, and not all readers support them.
         """
         self.table_uri = table_uri
         self.paths: set[str] = set()
@@ -64,13 +61,10 @@ class VectorFiles:
         self._inline_bytes = inline_bytes
 
     def write(self, vectors: Sequence[Bitmap]) -> list[DeletionVectorDescriptor]:
-        """Write vectors, several to a file.
-
-        Returns:
-            Their descriptors in the same order.
+        """Write deletion vectors, several to a file, and return their descriptors in the same order.
 
         Raises:
-            StorageError: the store failed. What was written is in `paths`, and `discard` deletes it.
+            StorageError: the store failed. The written files are in `paths`, and `discard` deletes them.
         """
         found: list[DeletionVectorDescriptor | None] = [None] * len(vectors)
         in_files: list[tuple[int, bytes, int]] = []
@@ -88,11 +82,11 @@ class VectorFiles:
         return [each for each in found if each is not None]
 
     def discard(self) -> None:
-        """Delete every file again: the commit is certainly not in the log. What cannot be deleted stays for VACUUM."""
+        """Delete every file: the commit is certainly not in the log. VACUUM deletes what cannot be deleted now."""
         self.discard_unused(())
 
     def discard_unused(self, used: Iterable[DeletionVectorDescriptor]) -> None:
-        """Delete the files that hold none of some vectors: an attempt that lost had others."""
+        """Delete the files that hold none of some deletion vectors: a failed attempt wrote them."""
         kept = {each.relative_path for each in used if each.storage_type == "u"}
         for path in self.paths - kept:
             with contextlib.suppress(OSError):
@@ -103,7 +97,7 @@ class VectorFiles:
         bodies = [(body, count) for _, body, count in group]
         data, descriptors = frame_file(bodies, uuid.uuid4(), prefix=vector_prefix(self._configuration))
         path = descriptors[0].relative_path or ""
-        # Before the put: one that fails may have written all the same.
+        # Before the put, because a failed put may have written the file nevertheless.
         self.paths.add(path)
         if not self._store.put_if_absent(path, data):
             self.paths.discard(path)

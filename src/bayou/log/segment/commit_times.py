@@ -22,13 +22,7 @@ _PREVIEW: Final = "-preview"
 
 @dataclass(frozen=True, slots=True)
 class IctKeys:
-    """The properties of in-commit timestamps under one name.
-
-    Attributes:
-        enabled: whether commits carry their own timestamps.
-        version: the first version that carries one, where that is not the first of all.
-        timestamp: that version's timestamp.
-    """
+    """The properties of in-commit timestamps under one name; version and timestamp are those of the first commit that has one."""
 
     enabled: properties.TableProperty[bool]
     version: properties.TableProperty[int | None]
@@ -36,7 +30,7 @@ class IctKeys:
 
     @property
     def since(self) -> tuple[str, str]:
-        """The keys that say since when."""
+        """The keys of the first version and its timestamp."""
         return self.version.key, self.timestamp.key
 
 
@@ -48,22 +42,22 @@ ICT_PREVIEW_KEYS: Final = IctKeys(
     replace(ICT_KEYS.version, key=ICT_KEYS.version.key + _PREVIEW),
     replace(ICT_KEYS.timestamp, key=ICT_KEYS.timestamp.key + _PREVIEW),
 )
-"""The same, as tables with the feature `inCommitTimestamp-preview` spell them. Source: delta-spark 3.2, DeltaConfig."""
+"""The same under the names of the feature `inCommitTimestamp-preview`. Source: delta-spark 3.2, DeltaConfig."""
 
 
 def ict_keys(configuration: Mapping[str, str]) -> IctKeys | None:
-    """The names under which a table has in-commit timestamps; None where it has none."""
+    """Return the keys of a table's in-commit timestamps; None if it has none."""
     return next((keys for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) if keys.enabled.read(configuration)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class InCommitTimestamps:
-    """Whether and from when on the commits of a table carry their own timestamps.
+    """Whether, and from which version on, the commits of a table carry their own timestamps.
 
     Attributes:
         enabled: whether the latest version uses them.
         version: the first version that carries one.
-        timestamp: that version's timestamp in ms, or None where every version carries one.
+        timestamp: that version's timestamp in ms; None if every version carries one.
     """
 
     enabled: bool
@@ -72,7 +66,7 @@ class InCommitTimestamps:
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> InCommitTimestamps:
-        """Read a table's configuration, by the names of the feature or of its preview."""
+        """Read a table's configuration, under the names of the feature or of its preview."""
         keys = ict_keys(configuration)
         if keys is None:
             return cls(enabled=False)
@@ -81,16 +75,16 @@ class InCommitTimestamps:
         return cls(enabled=True, version=version or 0, timestamp=timestamp if version else None)
 
     def covers(self, version: int) -> bool:
-        """Whether a version carries its own timestamp."""
+        """Return whether a version carries its own timestamp."""
         return self.enabled and version >= self.version
 
 
 class CommitTimes:
     """The commit times of a listed log, in ms since the epoch, strictly increasing with the version.
 
-    A commit's time is its in-commit timestamp where the table has them, else its file's modification time, moved to one
-    ms after its predecessor's where it is not later: file times can be wrong, the order of versions cannot. Commits before
-    the first version that can be recreated move no other: they may be late, of a writer that missed a cleanup.
+    A commit's time is its in-commit timestamp if the table has them, otherwise its file's modification time. A file time that is
+    not later than the predecessor's becomes one ms later: file times can be wrong, the order of versions cannot. Commits before the
+    first version that can be reconstructed affect no other: a stalled writer may have committed them after a cleanup.
     """
 
     def __init__(self, store: LogStore, listing: LogListing, ict: InCommitTimestamps, table: str) -> None:
@@ -103,30 +97,25 @@ class CommitTimes:
         self._adjusted |= adjusted_times(listing)
 
     def of(self, version: int) -> int:
-        """The time of a commit that is in the listing."""
+        """Return the time of a listed commit."""
         if self._ict.covers(version):
             return in_commit_timestamp(self._store, self._commits[version], version, self._table)
         return self._adjusted[version]
 
     def given(self, version: int, info: CommitInfo | None) -> int:
-        """The time of a commit whose provenance is at hand; its file's time where the promised timestamp is missing."""
+        """Return the time of a commit whose `commitInfo` is known; its file's time if the timestamp is missing."""
         own = info.in_commit_timestamp if info is not None and self._ict.covers(version) else None
         return self._adjusted[version] if own is None else own
 
     @property
     def are_in_commits(self) -> bool:
-        """Whether some commits carry their own times, so that each of these is read for its time."""
+        """Whether some commits must be read for their times."""
         return self._ict.enabled
 
     def between(self, versions: list[int], since: int | None, until: int | None) -> list[int]:
-        """The versions that were committed from a time on and up to a time, in the order given.
+        """Return the versions, given the latest first, that were committed in a range of times; None means no bound.
 
-        Few commits are read for it: those that carry their own times are in the order of these.
-
-        Args:
-            versions: versions of the listing, the latest first.
-            since: the earliest time; None for no bound.
-            until: the latest time; None for no bound.
+        Reads few commits: in-commit timestamps are ordered, so they are searched by bisection.
         """
         if since is None and until is None:
             return versions
@@ -135,17 +124,17 @@ class CommitTimes:
         try:
             start = 0 if until is None else bisect_left(own, -until, key=lambda version: -self.of(version))
             end = len(own) if since is None else bisect_right(own, -since, key=lambda version: -self.of(version))
-        except (CorruptLogError, FileNotFoundError):  # a commit without the time that it should have, or one that was cleaned up
+        except (CorruptLogError, FileNotFoundError):  # a commit lacks its timestamp, or was cleaned up
             start, end = 0, len(own)
         lowest = min(self._adjusted.values(), default=0) if since is None else since
         highest = max(self._adjusted.values(), default=0) if until is None else until
         return own[start:end] + [version for version in others if lowest <= self._adjusted[version] <= highest]
 
     def version_at(self, timestamp: int) -> int:
-        """The latest version that was committed at or before a time.
+        """Return the latest version that was committed at or before a time.
 
         Raises:
-            TimestampOutOfRangeError: the time is before the first or after the last commit that can be read.
+            TimestampOutOfRangeError: the time is before the first or after the last readable commit.
         """
         versions = self._versions()
         if not versions:
@@ -164,11 +153,7 @@ class CommitTimes:
         return found
 
     def first_at_or_after(self, timestamp: int) -> int:
-        """The earliest version that was committed at or after a time, among those that can be read.
-
-        Raises:
-            TimestampOutOfRangeError: the time is after the last commit.
-        """
+        """Return the earliest readable version committed at or after a time, or raise TimestampOutOfRangeError if there is none."""
         versions = self._versions()
         if versions and timestamp <= self.of(versions[0]):
             return versions[0]
@@ -179,7 +164,7 @@ class CommitTimes:
         return sorted(version for version in self._commits if self._first is not None and version >= self._first)
 
     def _candidates(self, versions: list[int], timestamp: int) -> list[int]:
-        """The versions to search: file times and in-commit timestamps are two ranges that may overlap."""
+        """Return the versions to search: file times and in-commit timestamps are two ranges that may overlap."""
         if not self._ict.enabled:
             return versions
         own = [version for version in versions if version >= self._ict.version]
@@ -212,7 +197,7 @@ class CommitTimes:
 
 
 def adjusted_times(listing: LogListing) -> dict[int, int]:
-    """File times made strictly increasing, by version; of the commits from the first version on that can be recreated."""
+    """Return strictly increasing file times by version, from the first version that can be reconstructed."""
     first = earliest_version(listing) or 0
     adjusted: dict[int, int] = {}
     previous: int | None = None
@@ -224,11 +209,7 @@ def adjusted_times(listing: LogListing) -> dict[int, int]:
 
 
 def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table: str) -> int:
-    """The timestamp that a commit carries.
-
-    Raises:
-        CorruptLogError: the table says that every commit carries one, and this one does not.
-    """
+    """Return the timestamp that a commit carries, or raise CorruptLogError if it has none."""
     info = read_commit_info(store, status, version, table)
     if info is None or info.in_commit_timestamp is None:
         raise missing_in_commit_timestamp(table, version, status.path)
@@ -236,7 +217,7 @@ def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table
 
 
 def missing_in_commit_timestamp(table: str, version: int, path: str) -> CorruptLogError:
-    """The error for a commit without the timestamp that the table's properties promise."""
+    """Return the error for a commit without the timestamp that the table's properties require."""
     return CorruptLogError(
         "the table uses in-commit timestamps, and a commit has none",
         table=table,

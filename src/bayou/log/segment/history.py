@@ -21,14 +21,7 @@ from bayou.storage.store import LogStore
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One commit, as `DESCRIBE HISTORY` shows it. What its writer left out is None.
-
-    Attributes:
-        version: the table version.
-        timestamp: when it was committed, in ms since the epoch.
-        operation_parameters: the parameters as text.
-        raw: the whole `commitInfo`; empty where there is none.
-    """
+    """One commit, as `DESCRIBE HISTORY` shows it. What its writer left out is None; `raw` is the whole `commitInfo`."""
 
     version: int
     timestamp: int
@@ -50,16 +43,14 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
-    """Which commits of a history are wanted.
+    """The part of a history to return.
 
     Attributes:
-        first: the first version; None for no bound.
-        last: the last version; None for no bound.
-        since: the earliest time, in ms since the epoch; None for no bound.
-        until: the latest time; None for no bound.
-        newest: how many of the newest commits of all the bounds choose from; None for all.
+        first: the first version, `last` the last one; None for no bound.
+        since: the earliest time, `until` the latest one, in ms since the epoch; None for no bound.
+        newest: the number of newest commits to which the other bounds apply; None for all.
         oldest: whether a limit keeps the oldest commits instead of the newest.
-        reads: whether what the writers said of their commits is wanted. Without it an entry has its version and time only.
+        reads: whether to read `commitInfo`. Without it, an entry has its version and time only.
     """
 
     first: int | None = None
@@ -73,13 +64,7 @@ class HistoryPart:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """The actions of one commit.
-
-    Attributes:
-        version: the table version.
-        timestamp: when it was committed, in ms since the epoch.
-        actions: the parsed lines, each an object with one key, in the order of the file.
-    """
+    """The actions of one commit, each an object with one key, and when it was committed, in ms since the epoch."""
 
     version: int
     timestamp: int
@@ -96,10 +81,10 @@ def read_history(
     limit: int | None,
     part: HistoryPart | None = None,
 ) -> list[HistoryEntry]:
-    """The commits of a listing up to a version, newest first; one read of a first line each, where that is the provenance.
+    """Return the commits of a listing up to a version, newest first; usually only the first line of each is read.
 
-    Commits before the first version that can be recreated are left out: what is there of them is what a cleanup has not
-    come to yet, or a late commit of a writer that missed it. Commits outside of the part are not read.
+    Skipped are commits before the first version that can be reconstructed: a cleanup has yet to delete them, or a stalled writer
+    made them after one. Commits outside the part are not read.
     """
     part = part or HistoryPart()
     first = earliest_version(listing, last) or 0
@@ -125,7 +110,7 @@ def read_history(
 def read_changes(
     store: LogStore, listing: LogListing, times: CommitTimes, table: str, *, start: int, end: int | None
 ) -> Iterator[CommitChanges]:
-    """The actions of the commits from `start` to `end`, both included, oldest first; they are read when reached."""
+    """Yield the actions of the commits from `start` to `end`, both included, oldest first; each is read when reached."""
     last = max(listing.commits, default=-1) if end is None else end
     missing = next((version for version in range(start, last + 1) if version not in listing.commits), None)
     if missing is not None or start < 0 or (end is None and start > last):
@@ -185,5 +170,5 @@ def _texts(raw: Mapping[str, Any], name: str) -> Mapping[str, str | None] | None
 
 
 def _as_text(value: object) -> str | None:
-    """A parameter as text: a JSON value other than a string is shown as JSON."""
+    """Return a parameter as a string: a JSON value other than a string is shown as JSON."""
     return value if value is None or isinstance(value, str) else exact_json.dumps(value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a listing of `_delta_log` holds, sorted by kind."""
+"""The files of a `_delta_log` listing, sorted by kind."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bayou.storage.store import FileStatus, LogStore
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFiles:
-    """A complete checkpoint by its names: one file, or all the parts.
+    """A complete checkpoint by its file names: one file, or all the parts.
 
-    Checkpoints compare by preference: a later version first, then V2, then multi-part with more parts, then classic.
+    Checkpoints are ordered by preference: a later version first, then V2, then multi-part with more parts, then classic.
     """
 
     version: int
@@ -29,7 +29,7 @@ class CheckpointFiles:
 
     @property
     def preference(self) -> tuple[int, int, int, str]:
-        """Higher is better."""
+        """The sort key; higher is better."""
         return (self.version, self.rank, self.parts, self.files[0].path)
 
 
@@ -38,10 +38,8 @@ class LogListing:
     """The files of a log from some version on.
 
     Attributes:
-        commits: the commits by version.
         checkpoints: the complete checkpoints, best first.
         compacted: the log compaction files by first version, with the last version of each.
-        checksums: the checksum files by version.
         incomplete: the versions of multi-part checkpoints that lack a part.
     """
 
@@ -53,12 +51,12 @@ class LogListing:
 
     @property
     def latest(self) -> int | None:
-        """The last version that a commit or a checkpoint names, or None where there is neither."""
+        """The last version with a commit or a checkpoint; None if there is neither."""
         versions = [*self.commits, *(found.version for found in self.checkpoints)]
         return max(versions, default=None)
 
     def up_to(self, version: int) -> LogListing:
-        """What the listing was before any later version: without its commits, checkpoints and checksums."""
+        """Return the listing without the commits, checkpoints and checksums of later versions."""
         return LogListing(
             {each: status for each, status in self.commits.items() if each <= version},
             tuple(found for found in self.checkpoints if found.version <= version),
@@ -81,7 +79,7 @@ _RANK: Final = {
 
 
 def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
-    """Sort a listing by kind. Files without a meaning and zero-length checkpoints are left out."""
+    """Sort a listing by kind, leaving out unknown files and empty checkpoints."""
     listing = LogListing()
     whole: list[CheckpointFiles] = []
     parts: dict[tuple[int, int], dict[int, FileStatus]] = defaultdict(dict)
@@ -102,7 +100,7 @@ def sort_listing(statuses: Iterable[FileStatus]) -> LogListing:
             case kind:
                 if status.size:
                     whole.append(CheckpointFiles(found.version, _RANK[kind], 1, (status,)))
-    # Parts are numbered from one, so as many as their names say are all of them.
+    # Parts are numbered from one, so a multi-part checkpoint is complete if it has as many parts as their names state.
     complete = {key: files for key, files in parts.items() if len(files) == key[1] and max(files) == key[1]}
     whole += [_multi_part(version, files) for (version, _), files in complete.items()]
     best_first = tuple(sorted(whole, key=lambda found: found.preference, reverse=True))
@@ -121,7 +119,7 @@ def _add_compacted(listing: LogListing, found: LogFileName, status: FileStatus) 
 
 
 def read_last_checkpoint(store: LogStore) -> int | None:
-    """The version that `_last_checkpoint` names; a hint, so that anything wrong with the file counts as no hint."""
+    """Return the version that `_last_checkpoint` names; None if the file, which is only a hint, cannot be read."""
     try:
         document = json.loads(store.read(LAST_CHECKPOINT))
     except (OSError, StorageError, ValueError, RecursionError):
@@ -131,7 +129,7 @@ def read_last_checkpoint(store: LogStore) -> int | None:
 
 
 def list_log(store: LogStore, path: str) -> Iterator[FileStatus]:
-    """List the log from a path on; a store without the folder lists nothing."""
+    """List the log from a path on; yield nothing if the folder does not exist."""
     try:
         yield from store.list_from(path)
     except FileNotFoundError:
@@ -139,8 +137,8 @@ def list_log(store: LogStore, path: str) -> Iterator[FileStatus]:
 
 
 def list_versions(store: LogStore, first: int = 0) -> LogListing:
-    """What the log holds of its versions, from one of them on.
+    """List the versions of the log, from one of them on.
 
-    The listing ends where the names of versions end: on an object store, what comes behind them would cost further requests.
+    The listing ends where the names of versions end: on an object store, listing later names would cost further requests.
     """
     return sort_listing(takewhile(lambda status: status.name[:1] <= "9", list_log(store, version_prefix(first))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log segments: which files of `_delta_log` make up the table at a version."""
+"""Log segments: the files of `_delta_log` that make up the table at a version."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ _MOST_MISSING: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class LogSegment:
-    """The files that a snapshot is made of.
+    """The files that a snapshot is built from.
 
     Guarantees: commits and compacted files cover every version after the checkpoint (or from 0) to `version`, once.
 
     Attributes:
-        version: the table version.
-        checkpoint: where replay starts, or None for the first commit.
+        checkpoint: where replay starts; None for the first commit.
         deltas: commits and compacted files in the order of their versions.
-        last_commit: the commit of `version`, or None where only a checkpoint is left of it.
+        last_commit: the commit of `version`; None if only its checkpoint exists.
         checksum: the checksum file of `version`, or None.
     """
 
@@ -39,7 +38,7 @@ class LogSegment:
 
     @property
     def files(self) -> tuple[FileStatus, ...]:
-        """Every file of the segment, the checkpoint first."""
+        """All files of the segment, the checkpoint first."""
         start = self.checkpoint.files if self.checkpoint else ()
         return (*start, *(status for _, status in self.deltas))
 
@@ -51,18 +50,16 @@ def find_segment(
     *,
     unreadable: frozenset[str] = frozenset(),
 ) -> LogSegment:
-    """Find the files of a version, the latest one where none is given.
+    """Return the files of a version, or of the latest one.
 
-    `_last_checkpoint` only says where to begin to list. Where what it says does not lead to a segment, the whole log is
-    listed.
+    `_last_checkpoint` only says where to begin to list. If no segment is found from there, the whole log is listed.
 
     Args:
-        version: the version, or None.
-        unreadable: checkpoints (by their first file) and compacted files that turned out to be of no use.
+        unreadable: checkpoints (by their first file) and compacted files that could not be read.
 
     Raises:
         TableNotFoundError: there is neither a commit nor a checkpoint.
-        VersionNotFoundError: the version is after the latest, or the log that led to it is gone.
+        VersionNotFoundError: the version is after the latest, or its log is gone.
         VersionGapError: commits are missing.
     """
     hint = read_last_checkpoint(store)
@@ -81,11 +78,9 @@ def find_segment(
 
 
 def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | None:
-    """The segment of the latest version in a listing that begins at the segment's version.
+    """Return the segment of the latest version in a listing that begins at the segment's version.
 
-    Returns:
-        The same segment where there is nothing new; None where the listing does not continue it, so that the caller has
-        to look at the whole log.
+    Return the same segment if there is nothing new, and None if the listing does not continue it, so that the whole log is needed.
     """
     known = segment.last_commit
     if known is None or listing.commits.get(segment.version) != known:
@@ -108,11 +103,7 @@ def extend_segment(segment: LogSegment, listing: LogListing) -> LogSegment | Non
 
 
 def earliest_version(listing: LogListing, last: int | None = None) -> int | None:
-    """The first version from which every version up to a last one can be recreated; None where that one cannot be.
-
-    Args:
-        last: the last version; the latest of the listing where None.
-    """
+    """Return the first version from which all versions up to a last one (default: the latest) can be reconstructed, or None."""
     end = listing.latest if last is None else last
     if end is None:
         return None
@@ -122,7 +113,7 @@ def earliest_version(listing: LogListing, last: int | None = None) -> int | None
 
 
 def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
-    """The newest version before another one that can be recreated, by the names of the files; None where none can be."""
+    """Return the newest version before another one that, by the file names, can be reconstructed; None if there is none."""
     present = listing.commits.keys() | {found.version for found in listing.checkpoints}
     while (found := max((version for version in present if version < before), default=None)) is not None:
         if earliest_version(listing, found) is not None:
@@ -132,7 +123,7 @@ def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
 
 
 def _start_of_run(present: AbstractSet[int], end: int) -> int:
-    """The first of the versions that follow one another up to the end."""
+    """Return the first of the consecutive versions up to the end."""
     first = end + 1
     while first - 1 in present:
         first -= 1
@@ -140,7 +131,7 @@ def _start_of_run(present: AbstractSet[int], end: int) -> int:
 
 
 def no_table(table: str) -> TableNotFoundError:
-    """The error for a folder without a log."""
+    """Return the error for a folder without a log."""
     return TableNotFoundError(
         f"Delta table `{redact_uri(table)}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a"
         " Delta table.",
@@ -175,12 +166,12 @@ def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, 
 
 
 def _commits_between(listing: LogListing, first: int, last: int) -> list[int]:
-    """The versions of a range that have a commit. Costs what is listed, however wide the range is: names may state any number."""
+    """Return the versions of a range that have a commit, at the cost of the listing: a file name may state any version."""
     return [version for version in listing.commits if first <= version <= last]
 
 
 def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: frozenset[str]) -> Iterator[tuple[int, FileStatus]]:
-    """Commits, with compacted files in the place of those that they hold, the longest first."""
+    """Yield commits and, in the place of several commits, the longest compacted files."""
     version = first
     while version <= last:
         known = listing.compacted.get(version, ())
@@ -203,7 +194,7 @@ def _why_not(
 
 
 def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> VersionNotFoundError:
-    """The error for a version that cannot be read; its text gives the range that can be."""
+    """Return the error for a version that cannot be read; its message has the range of readable versions."""
     if version < 0:
         why = "versions count from 0"
     elif latest is not None and version > latest:
@@ -248,6 +239,6 @@ def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozen
 
 
 def _missing(listing: LogListing, first: int, last: int) -> Iterator[int]:
-    """The versions of a range without a commit. Costs what is listed and what is taken, however wide the gaps are."""
+    """Yield the versions of a range without a commit. The cost does not depend on the width of the gaps."""
     edges = [first - 1, *sorted(_commits_between(listing, first, last)), last + 1]
     return chain.from_iterable(range(before + 1, after) for before, after in pairwise(edges))

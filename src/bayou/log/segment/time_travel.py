@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How users name a moment or a version: timestamps as text or values, and suffixes of a path."""
+"""How users name a time or a version: timestamps as strings or values, and suffixes of a path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SUFFIX: Final = re.compile(r"(?P<path>.+)@(?:[vV](?P<version>\d{1,18})|(?P<time
 
 @dataclass(frozen=True, slots=True)
 class TimeTravelPath:
-    """A path with a version or a timestamp at its end, taken apart."""
+    """A path without its suffix, and the version or timestamp that the suffix named."""
 
     path: str
     version: int | None = None
@@ -30,15 +30,14 @@ class TimeTravelPath:
 
 
 def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
-    """Milliseconds since the epoch of a timestamp.
+    """Return a timestamp in milliseconds since the epoch.
 
     Args:
-        value: a datetime, a date (its midnight), or a text as Spark casts it: `2026`, `2026-01-02`,
-            `2026-01-02 03:04:05.678`, with `T` for the blank and a zone at the end if wanted: an offset, or a name that Java
-            knows, `PST` among them.
+        value: a datetime, a date (its midnight), or a string as Spark casts it: `2026`, `2026-01-02`, `2026-01-02 03:04:05.678`,
+            with `T` for the blank and optionally a zone at the end: an offset, or a name that Java knows, such as `PST`.
 
     Raises:
-        InvalidTimestampError: the text is no timestamp, or the zone is unknown.
+        InvalidTimestampError: the string is not a timestamp, or the zone is unknown.
     """
     time_zone = arguments.text(time_zone, "time_zone")
     if isinstance(value, dt.datetime):
@@ -57,7 +56,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
 
 
 def _in_zone(value: dt.datetime, time_zone: str) -> dt.datetime:
-    """A wall clock in a zone, and where it shows a time twice the one that it says; as it is where the name is not Python's."""
+    """Return a naive datetime in a zone, with its `fold`; unchanged if Python does not know the zone."""
     try:
         return value.replace(tzinfo=ZoneInfo(time_zone))
     except (KeyError, ValueError, OSError):
@@ -65,7 +64,7 @@ def _in_zone(value: dt.datetime, time_zone: str) -> dt.datetime:
 
 
 def format_timestamp(milliseconds: int | None) -> str:
-    """A time in ms since the epoch as text, UTC; for messages."""
+    """Format a time in ms since the epoch for messages, in UTC."""
     if milliseconds is None:
         return "unknown"
     micros = milliseconds * MICROS_PER_MILLISECOND
@@ -75,12 +74,12 @@ def format_timestamp(milliseconds: int | None) -> str:
 
 
 def split_path(path: str) -> TimeTravelPath | None:
-    """Take `path@v12` or `path@20260102030405678` apart; None where the path has no such suffix.
+    """Split `path@v12` or `path@20260102030405678`; None if the path has no such suffix.
 
-    A table may be called that literally: look for one first. The time names no zone.
+    A table may literally have such a name: look for one first. The time has no zone.
 
     Raises:
-        InvalidTimestampError: the digits are no timestamp.
+        InvalidTimestampError: the digits are not a timestamp.
     """
     found = _SUFFIX.fullmatch(path)
     if found is None:
@@ -89,10 +88,10 @@ def split_path(path: str) -> TimeTravelPath | None:
         return TimeTravelPath(found["path"], version=int(found["version"]))
     digits = found["timestamp"]
     try:
-        moment = dt.datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f")  # noqa: DTZ007  (whoever reads it knows the zone)
+        timestamp = dt.datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f")  # noqa: DTZ007  (the caller knows the zone)
     except ValueError as error:
         raise _invalid(digits, "it is not of the form yyyyMMddHHmmssSSS") from error
-    return TimeTravelPath(found["path"], timestamp=moment)
+    return TimeTravelPath(found["path"], timestamp=timestamp)
 
 
 def _invalid(value: object, why: str) -> InvalidTimestampError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are in no snapshot of ours, seen as skipping sees a snapshot's: those that another commit added."""
+"""Files that another commit added, with the interface of a snapshot that data skipping needs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class AddedFiles:
         self.schema: StructType = parse_schema(metadata.schema_string)
 
     def files(self, columns: Iterable[str] | None = None) -> pa.Table:
-        """The files, one row each."""
+        """Return the files, one row each."""
         return self._adds if columns is None else self._adds.select(list(columns))
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name."""
+        """Return the partition values as in the log, by physical name."""
         names = physical_names(self.schema, self._metadata.partition_columns)
         return partition_texts(self._adds["partition_values"], names)
 
     def partitions(self) -> Mapping[tuple[str, ...], pa.Array]:
-        """The partition values typed, by physical path."""
+        """Return the typed partition values, by physical path."""
         return typed_partitions(self.schema, self.partition_texts())
 
     def statistics(self, fields: Fields) -> FileStatistics:
-        """Statistics of some columns, by physical path."""
+        """Return statistics of some columns, by physical path."""
         return from_json(self._adds["stats"], fields)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts of a checkpoint have in common."""
+"""The interface that all parts of a checkpoint have."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
 
 class Part(Protocol):
-    """What the parts of a checkpoint have in common: Parquet files, and manifests in JSON."""
+    """One part of a checkpoint: a Parquet file, or a manifest in JSON."""
 
     @property
     def num_rows(self) -> int:
-        """How many actions it holds at most."""
+        """The number of actions at most."""
         ...
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA."""
+        """Return columns of the live files, by the names of ADD_SCHEMA."""
         ...
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in tables of at most so many rows: ADD_SCHEMA, and `stats_parsed` where the part has it."""
+        """Yield the live files in tables of at most `rows` rows: ADD_SCHEMA, and `stats_parsed` if the part has it."""
         ...
 
     def removes(self) -> pa.Table:
-        """The tombstones, REMOVE_SCHEMA."""
+        """Return the tombstones, REMOVE_SCHEMA."""
         ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of every kind, read column by column and only when a column is asked for."""
+"""Reading checkpoints of every kind, column by column and on demand."""
 
 from __future__ import annotations
 
@@ -27,25 +27,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# One of these fields of the action is there; some writers leave the schema out where there is no column yet.
+# Each action has one of these fields; some writers leave the schema out if there is no column yet.
 _HEADS: Final = {"protocol": ("minReaderVersion",), "metaData": ("id", "schemaString")}
 
 
 class Checkpoint:
     """The state of the table at one version, as a checkpoint holds it.
 
-    Guarantees: the rows of every column that `columns` returns are the live files, in one fixed order. A column is read
-    once. Threads may share a checkpoint.
+    Guarantees: the rows of every column that `columns` returns are the live files, in one fixed order. A column is read once.
+    Threads may share a checkpoint.
     """
 
     def __init__(
         self, files: Sequence[FileStatus], version: int, store: LogStore, table: str, *, metadata: Metadata | None = None
     ) -> None:
-        """Name a checkpoint; nothing is read.
-
-        Args:
-            metadata: the table's metadata; the checkpoint's own where None.
-        """
+        """Name a checkpoint, without reading it; its metadata is the default for `metadata`."""
         self.version = version
         self._metadata = metadata
         self.files = tuple(files)
@@ -61,35 +57,35 @@ class Checkpoint:
 
     @property
     def path(self) -> str:
-        """The checkpoint's first file."""
+        """The path of the checkpoint's first file."""
         return self.files[0].path
 
     def header(self) -> Header:
-        """The protocol and the metadata; the file list is not read."""
+        """Return the protocol and the metadata, without reading the file list."""
         with self._lock:
             if self._header is None:
                 self._header = self._guard(self._read_header)
             return self._header
 
     def transactions(self) -> dict[str, SetTransaction]:
-        """The latest `txn` of each application."""
+        """Return the latest `txn` of each application."""
         found = (SetTransaction.from_json(value) for value in self._others("txn", "appId"))
         return {transaction.app_id: transaction for transaction in found}
 
     def domains(self) -> dict[str, DomainMetadata]:
-        """The domain metadata by domain."""
+        """Return the domain metadata by domain."""
         found = (DomainMetadata.from_json(value) for value in self._others("domainMetadata", "domain"))
         return {domain.domain: domain for domain in found}
 
     def columns(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA; those not read before are read in one go.
+        """Return columns of the live files by the names of ADD_SCHEMA; all missing ones are read together.
 
-        Files of which the checkpoint holds the statistics as structs only have them as JSON here.
+        Statistics that the checkpoint only has as structs are converted to JSON.
         """
         with self._lock:
             wanted = list(names)
             if "path" in wanted:
-                # Together they are the key: a later commit must not read the file again.
+                # Both are the key, which later commits need: read them together.
                 wanted.append("deletion_vector")
             missing = [name for name in dict.fromkeys(wanted) if name not in self._columns]
             if missing:
@@ -100,7 +96,7 @@ class Checkpoint:
             return self._columns
 
     def keys(self, table_uri: str) -> pa.ChunkedArray:
-        """The live files' keys, for reconciling with later commits."""
+        """Return the live files' keys, for reconciling with later commits."""
         with self._lock:
             if self._keys is None:
                 columns = self.columns(["path", "deletion_vector"])
@@ -108,7 +104,7 @@ class Checkpoint:
             return self._keys
 
     def statistics(self, fields: Fields) -> FileStatistics:
-        """Column statistics of the live files, by physical path; each column is read once."""
+        """Return column statistics of the live files, by physical path; each column is read once."""
         # Imported on use: most readers of a log plan nothing.
         from bayou.log.snapshot.statistics_cache import StatisticsCache, part_statistics  # noqa: PLC0415
         from bayou.plan.statistics.columns import concat  # noqa: PLC0415
@@ -120,32 +116,32 @@ class Checkpoint:
         return self._guard(lambda: cache.get(fields))
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in the order of `columns`, in tables of at most so many rows; read anew, and not kept.
+        """Yield the live files in the order of `columns`, in tables of at most `rows` rows; nothing is cached.
 
-        A table has the columns of ADD_SCHEMA, and `stats_parsed` where its part of the checkpoint holds that.
+        A table has the columns of ADD_SCHEMA, and `stats_parsed` if its part of the checkpoint has it.
         """
         batches = (batch for part in self.parts() for batch in part.batches(rows))
         while (batch := self._guard(lambda: next(batches, None))) is not None:
             yield batch
 
     def removes(self) -> pa.Table:
-        """The tombstones, REMOVE_SCHEMA; read anew at each call."""
+        """Return the tombstones, REMOVE_SCHEMA; read at each call."""
         tables = self._guard(lambda: [part.removes() for part in self.parts()])
         return pa.concat_tables(tables) if tables else REMOVE_SCHEMA.empty_table()
 
     @property
     def num_files(self) -> int:
-        """How many live files there are."""
+        """The number of live files."""
         return len(self.columns(["path"])["path"])
 
     @property
     def most_files(self) -> int:
-        """How many live files there are at most; only footers are read for it."""
+        """The maximum number of live files, from the footers only."""
         return sum(part.num_rows for part in self.parts())
 
     @property
     def shard_files(self) -> tuple[str, ...]:
-        """The Parquet files that hold its file actions; none where some are in JSON."""
+        """The Parquet files that hold its file actions; empty if some file actions are in JSON."""
         parts = self.parts()
         files = tuple(part.path for part in parts if isinstance(part, ParquetActions))
         return files if all(isinstance(part, ParquetActions) or not part.num_rows for part in parts) else ()
@@ -162,23 +158,23 @@ class Checkpoint:
         return sum(column.nbytes for column in columns)
 
     def parts(self) -> tuple[Part, ...]:
-        """The parts that hold file actions, in the order of the rows."""
+        """Return the parts that hold file actions, in the order of the rows."""
         with self._lock:
             if self._parts is None:
                 self._parts = self._guard(lambda: tuple(self._open_parts()))
             return self._parts
 
     def sidecars(self) -> list[str]:
-        """The paths of the sidecar files that the checkpoint names, in its order."""
+        """Return the paths of the checkpoint's sidecar files, in its order."""
         return [_sidecar_path(value, self._table) for value in self.sidecar_actions()]
 
     def sidecar_actions(self) -> list[Mapping[str, Any]]:
-        """The `sidecar` actions, as in its top-level file."""
+        """Return the `sidecar` actions of its top-level file."""
         return self._others("sidecar", "path")
 
     @property
     def holds_files_itself(self) -> bool:
-        """Whether a top-level file holds file actions, beside those of the sidecars."""
+        """Whether a top-level file holds file actions in addition to those of the sidecars."""
         for top in self._opened():
             part = ManifestPart(file_actions([top])) if isinstance(top, ActionFile) else top
             if len(part.load(["path"])["path"]) or part.removes().num_rows:
@@ -193,7 +189,7 @@ class Checkpoint:
         parsed = part.parsed_stats()
         if parsed is None:
             return loaded
-        # Imported on use: most checkpoints hold the texts.
+        # Imported on use: most checkpoints have the JSON.
         from bayou.log.actions.stats_texts import stats_texts, wall_clocks  # noqa: PLC0415
 
         metadata = self._metadata or self.header().metadata
@@ -242,7 +238,7 @@ class Checkpoint:
         )
 
     def _guard(self, read: Callable[[], T]) -> T:
-        """Turn whatever goes wrong in reading into one error, which says that this checkpoint cannot be used."""
+        """Convert any read error to a DerivedFileError, so that the caller can do without this checkpoint."""
         try:
             return read()
         except DerivedFileError:
@@ -258,27 +254,27 @@ class Checkpoint:
 
 
 class ManifestPart:
-    """The file actions that a manifest in JSON holds itself."""
+    """The file actions in a manifest in JSON."""
 
     def __init__(self, actions: FileActions) -> None:
         self._actions = actions
 
     @property
     def num_rows(self) -> int:
-        """How many file actions it holds."""
+        """The number of file actions."""
         return int(self._actions.adds.num_rows + self._actions.removes.num_rows)
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the adds."""
+        """Return columns of the adds."""
         return {name: self._actions.adds[name] for name in names}
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The adds in slices."""
+        """Return the adds in slices."""
         adds = self._actions.adds
         return (adds.slice(start, rows) for start in range(0, adds.num_rows, rows))
 
     def removes(self) -> pa.Table:
-        """The tombstones."""
+        """Return the tombstones."""
         return self._actions.removes
 
 
@@ -288,7 +284,7 @@ def _sidecar_path(value: Mapping[str, Any], table: str) -> str:
         raise CorruptLogError("a sidecar action has no path")
     if not is_absolute(path):
         return f"{SIDECAR_FOLDER}/{decode(path)}"
-    # An absolute sidecar must lie under the table: a store reaches nothing else.
+    # An absolute sidecar must be under the table: the store reaches nothing else.
     _, found, name = decode(path).rpartition(f"/{SIDECAR_FOLDER}/")
     if not found:
         raise CorruptLogError(f"the sidecar {path} lies outside the table {table}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version checksum files: the facts about a version that its writer noted down.
+"""Version checksum files: facts about a version that its writer recorded.
 
 Source: PROTOCOL.md, "Version Checksum File".
 """
@@ -19,28 +19,23 @@ from bayou.storage.store import FileStatus, LogStore
 T = TypeVar("T")
 
 HISTOGRAM: Final = "fileSizeHistogram"
-# What delta-spark before 4.3 and other writers call the same field.
+# The name of the field in delta-spark before 4.3 and other writers.
 _HISTOGRAM_ALIAS: Final = "histogramOpt"
 
 
 @dataclass(frozen=True, slots=True)
 class VersionChecksum:
-    """What a checksum file says of its version; None where it does not say.
+    """The contents of a checksum file; None for what it leaves out.
 
     Attributes:
         path: the file, relative to the table.
-        num_files: the number of live files.
-        size_bytes: their size.
-        protocol: the table's protocol.
-        metadata: the table's metadata.
-        in_commit_timestamp: the version's in-commit timestamp.
         num_deleted_records: how many rows deletion vectors delete.
         num_deletion_vectors: how many live files have a deletion vector.
         histogram: the live files by size.
         deleted_record_counts: the live files by their number of deleted rows.
         transactions: the latest `txn` of each application.
         domains: the domain metadata, without removed ones.
-        document: the file itself, for the checksum of the next version; the histogram has its name of the protocol.
+        document: the whole document, for the next version's checksum; the histogram has the protocol's name.
     """
 
     path: str
@@ -59,7 +54,7 @@ class VersionChecksum:
 
 
 def read_checksum(store: LogStore, status: FileStatus | None) -> VersionChecksum | None:
-    """Read a checksum file. It is a help, not a part of the log: one that cannot be read counts as absent."""
+    """Read a checksum file. It is optional: one that cannot be read counts as absent."""
     if status is None:
         return None
     try:
@@ -70,12 +65,7 @@ def read_checksum(store: LogStore, status: FileStatus | None) -> VersionChecksum
 
 
 def parse_checksum(document: Mapping[str, Any], path: str) -> VersionChecksum:
-    """Read the JSON object of a checksum file.
-
-    Raises:
-        CorruptLogError: a part of it is no action of the log.
-        ValueError: a histogram is none.
-    """
+    """Parse the JSON object of a checksum file, or raise CorruptLogError or ValueError if a part of it is invalid."""
     if HISTOGRAM not in document and _HISTOGRAM_ALIAS in document:
         document = {**document, HISTOGRAM: document[_HISTOGRAM_ALIAS]}
     return VersionChecksum(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clustering columns of a table as a version of it has them, and those that take their place when it is replaced."""
+"""The clustering columns of a version of a table, and the action that sets them when a table is replaced."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 
 def clustering_columns(snapshot: Snapshot) -> list[str]:
-    """The logical names of the clustering columns, dotted where nested; empty for a table that is not clustered."""
+    """Return the logical names of the clustering columns, dotted if nested; empty for a table that is not clustered."""
     return names_of(logical_columns(physical_columns(snapshot.domain_metadata) or (), snapshot.schema))
 
 
 def physical_clustering(snapshot: Snapshot) -> ClusteringColumns | None:
-    """The physical paths of the clustering columns; None for a table that is not clustered.
+    """Return the physical paths of the clustering columns; None for a table that is not clustered.
 
-    Domain metadata are read for tables with the feature alone.
+    Domain metadata is only read for tables with the feature.
     """
     return physical_columns(snapshot.domain_metadata) if CLUSTERING in writer_features(snapshot.protocol) else None
 
 
 def logical_clustering(snapshot: Snapshot) -> ClusteringColumns | None:
-    """The logical paths of the clustering columns; None for a table that is not clustered."""
+    """Return the logical paths of the clustering columns; None for a table that is not clustered."""
     physical = physical_clustering(snapshot)
     return None if physical is None else logical_columns(physical, snapshot.schema)
 
 
 def replaced_clustering(snapshot: Snapshot, metadata: Metadata, columns: ClusteringColumns | None) -> tuple[DomainMetadata, ...]:
-    """The action that gives a table that is replaced its clustering columns; none where they stay.
+    """Return the action that sets the clustering columns of a replaced table; empty if they stay the same.
 
-    A clustered table that is replaced by one that is not stays clustered, by no columns: no table loses the feature.
+    A clustered table that is replaced by an unclustered one stays clustered, by no columns: no table loses the feature.
 
     Args:
-        columns: the logical paths of its columns afterwards; None for a table that is not clustered.
+        columns: the logical paths of its new columns; None for a table that is not clustered.
 
     Raises:
         InvalidSchemaError: a clustered table would be partitioned.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data skipping: which files of a table may, or must, hold rows that a filter keeps, by what the log says of them."""
+"""Data skipping: the files of a table that may, or must, hold rows that a filter keeps, according to the log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bayou.plan import skipping
 from bayou.plan.predicates.predicate import Predicate, columns, from_dnf
 from bayou.plan.statistics.columns import FileStatistics
 from bayou.protocol.stats.file_stats import is_collated, skipping_types
-from bayou.protocol.types.schema import StructType, leaves
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.statistics_cache import ColumnPath, Fields
@@ -23,7 +24,7 @@ _FLOAT_CHARACTERS = 12
 
 
 class PrunableFiles(Protocol):
-    """Files of a table that skipping can decide about: a snapshot's, or those that a commit added. All columns are aligned."""
+    """Files that data skipping can prune: a snapshot's, or those that a commit added. All columns are aligned."""
 
     @property
     def schema(self) -> StructType:
@@ -31,34 +32,30 @@ class PrunableFiles(Protocol):
         ...
 
     def files(self, columns: Iterable[str] | None = None) -> pa.Table:
-        """The files, one row each."""
+        """Return the files, one row each."""
         ...
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name."""
+        """Return the partition values as in the log, by physical name."""
         ...
 
     def partitions(self) -> Mapping[ColumnPath, pa.Array]:
-        """The partition values typed, by physical path."""
+        """Return the typed partition values, by physical path."""
         ...
 
     def statistics(self, fields: Fields) -> FileStatistics:
-        """Statistics of some columns, by physical path."""
+        """Return statistics of some columns, by physical path."""
         ...
 
 
 def may_match(snapshot: PrunableFiles, where: Filters) -> pa.BooleanArray:
-    """For each file of a snapshot, whether it may hold a row that a filter keeps.
-
-    Raises:
-        InvalidOptionError: the filter cannot be understood.
-    """
+    """Return for each file of a snapshot whether it may hold a row that a filter keeps."""
     predicate = to_predicate(where, snapshot.schema)
     return skipping.may_match(predicate, *_facts(snapshot, predicate, is_exact=predicate is where))
 
 
 def must_match(snapshot: PrunableFiles, predicate: Predicate) -> pa.BooleanArray:
-    """For each file of a snapshot, whether the log proves a predicate true for every row of it."""
+    """Return for each file of a snapshot whether the log proves a predicate true for all its rows."""
     from bayou.plan.proofs import must_match as proved  # noqa: PLC0415  (reading a table needs no proof)
 
     return proved(predicate, *_facts(snapshot, predicate, is_exact=True))
@@ -67,10 +64,10 @@ def must_match(snapshot: PrunableFiles, predicate: Predicate) -> pa.BooleanArray
 def _facts(
     snapshot: PrunableFiles, predicate: Predicate, *, is_exact: bool
 ) -> tuple[FileStatistics, Mapping[ColumnPath, pa.Array]]:
-    """The statistics and the partition values that tell something about a predicate.
+    """Return the statistics and the partition values that matter to a predicate.
 
     Args:
-        is_exact: whether its instants are exact: whoever made it reads texts without a zone in a zone of his own.
+        is_exact: whether the predicate's timestamps are exact. Its author may read strings without a zone in another zone.
     """
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
@@ -84,18 +81,14 @@ def _facts(
 
 
 def to_predicate(where: Filters, schema: StructType) -> Predicate:
-    """A filter as a predicate over physical paths.
-
-    Raises:
-        InvalidOptionError: the filter cannot be understood.
-    """
+    """Return a filter as a predicate over physical paths, or raise InvalidOptionError if it is invalid."""
     if isinstance(where, get_args(Predicate)):
         return cast("Predicate", where)
     return from_dnf(cast("Sequence[Any]", where), schema)
 
 
 def _names_its_zone(snapshot: PrunableFiles, path: ColumnPath, kind: pa.DataType) -> bool:
-    """Whether the values of a partition column mean the same to every reader: not so for timestamps without a zone."""
+    """Return whether a partition column has the same values for every reader: not timestamps without a zone."""
     if not (pa.types.is_timestamp(kind) and kind.tz is not None):
         return True
     texts = snapshot.partition_texts()[path[0]]
@@ -104,10 +97,10 @@ def _names_its_zone(snapshot: PrunableFiles, path: ColumnPath, kind: pa.DataType
 
 
 def _is_certain(texts: pa.ChunkedArray, values: pa.Array) -> bool:
-    """Whether every engine reads the texts of a partition column as these values.
+    """Return whether every engine parses the strings of a partition column to these values.
 
-    A text that Python reads as nothing may be something to Spark; and a float of many digits depends on how often it is
-    rounded. No writer makes such texts, so that the whole column is given up for one.
+    Spark may parse a string that Python cannot, and a float of many digits depends on how often it is rounded. No writer produces
+    such strings, so one of them excludes the whole column.
     """
     if pa.types.is_float32(values.type):
         return pc.any(pc.greater(pc.utf8_length(texts), _FLOAT_CHARACTERS)).as_py() is not True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The histograms of a version checksum: live files by their size, and by how many of their rows are deleted.
+"""The histograms of a version checksum: live files by size, and by number of deleted rows.
 
 Source: PROTOCOL.md, "File Size Histogram Schema" and "Deleted Record Counts Histogram Schema".
 """
@@ -31,21 +31,15 @@ DEFAULT_BOUNDARIES: Final = (
     *(size * _MIB for size in range(2048, 4096, 256)),
     *(4 * _GIB << power for power in range(7)),
 )
-"""Where each bin of file sizes begins, in bytes. Source: delta-spark, FileSizeHistogramUtils.DEFAULT_BINS."""
+"""The lower bounds of the file size bins, in bytes. Source: delta-spark, FileSizeHistogramUtils.DEFAULT_BINS."""
 
 DELETED_RECORD_BOUNDARIES: Final = (0, *(10**power for power in range(8)), 2_147_483_647)
-"""Where each bin of deleted records begins."""
+"""The lower bounds of the bins of deleted records."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileSizeHistogram:
-    """How many live files there are of each size, and how many bytes they hold.
-
-    Attributes:
-        boundaries: where each bin begins, in bytes, ascending from 0; the last bin has no end.
-        file_counts: the files in each bin.
-        total_bytes: their bytes.
-    """
+    """The number of live files in each size bin, and their bytes. The lower bounds of the bins ascend from 0."""
 
     boundaries: tuple[int, ...]
     file_counts: tuple[int, ...]
@@ -59,11 +53,7 @@ class FileSizeHistogram:
 
     @classmethod
     def from_json(cls, document: object) -> FileSizeHistogram:
-        """Read a histogram of a checksum.
-
-        Raises:
-            ValueError: it is none.
-        """
+        """Parse a histogram of a checksum, or raise ValueError if it is invalid."""
         if not isinstance(document, Mapping):
             raise ValueError("a file size histogram is no JSON object")  # noqa: TRY004  (the file is wrong, not the call)
         found = cls(
@@ -79,7 +69,7 @@ class FileSizeHistogram:
         return found
 
     def to_json(self) -> dict[str, list[int]]:
-        """The histogram as a checksum holds it."""
+        """Return the histogram as a checksum holds it."""
         return {
             "sortedBinBoundaries": list(self.boundaries),
             "fileCounts": list(self.file_counts),
@@ -87,11 +77,7 @@ class FileSizeHistogram:
         }
 
     def changed(self, added: pa.Array, removed: pa.Array) -> FileSizeHistogram | None:
-        """The histogram after files were added and removed.
-
-        Returns:
-            None where it would count less than no file in a bin: then it was wrong before.
-        """
+        """Return the histogram after files were added and removed; None if a count would be negative: it was wrong before."""
         plus, minus = self.of(added, self.boundaries), self.of(removed, self.boundaries)
         counts = _combined(self.file_counts, plus.file_counts, minus.file_counts)
         totals = _combined(self.total_bytes, plus.total_bytes, minus.total_bytes)
@@ -101,22 +87,18 @@ class FileSizeHistogram:
 
 
 def deleted_record_counts(cardinalities: pa.Array | pa.ChunkedArray) -> tuple[int, ...]:
-    """How many files there are by the number of their deleted rows; files without a deletion vector count as 0."""
+    """Count files by their number of deleted rows; files without a deletion vector count as 0."""
     return _bins(cardinalities, DELETED_RECORD_BOUNDARIES)[0]
 
 
 def changed_record_counts(counts: Sequence[int], added: pa.Array, removed: pa.Array) -> tuple[int, ...] | None:
-    """The counts after files with so many deleted rows were added and removed; None where one would be negative."""
+    """Return the counts after files with so many deleted rows were added and removed; None if one would be negative."""
     found = _combined(counts, deleted_record_counts(added), deleted_record_counts(removed))
     return None if min(found) < 0 else found
 
 
 def read_record_counts(document: object) -> tuple[int, ...]:
-    """Read the histogram of deleted records of a checksum.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Parse the histogram of deleted records of a checksum, or raise ValueError if it is invalid."""
     found = _integers(document.get("deletedRecordCounts") if isinstance(document, Mapping) else None)
     if len(found) != len(DELETED_RECORD_BOUNDARIES):
         raise ValueError("a histogram of deleted records has not one count for each bin")
@@ -124,7 +106,7 @@ def read_record_counts(document: object) -> tuple[int, ...]:
 
 
 def _bins(values: pa.Array | pa.ChunkedArray, boundaries: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many values fall into each bin, and their sums. One sort, so that the number of bins costs nothing."""
+    """Return the number of values in each bin, and their sums, with one sort for any number of bins."""
     if not len(values):
         none = (0,) * len(boundaries)
         return none, none

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots from what the store lists: opened anew, or made of the one before and the commits since.
+"""Loading snapshots from a log: from scratch, or from the previous snapshot and the commits since.
 
-Checkpoints and log compaction files only sum up what commits say: one that cannot be read is passed over, as long as the commits
-that it stands for are there.
+Checkpoints and log compaction files only repeat commits: an unreadable one is skipped if the commits still exist.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ if TYPE_CHECKING:
 
 
 def load(store: LogStore, table_uri: str, version: int | None = None, *, written: Mapping[str, bytes] | None = None) -> Snapshot:
-    """A table at a version, of which nothing is known yet.
+    """Load a table at a version from scratch.
 
     Args:
-        version: the version; the latest where None.
-        written: what this process has just written itself, by path.
+        version: the version; None for the latest.
+        written: files that this process has just written, by path.
 
     Raises:
         TableNotFoundError: there is no table.
-        VersionNotFoundError: the version does not exist, or the log that led to it is gone.
-        CorruptLogError: the log is broken.
+        VersionNotFoundError: the version does not exist, or its log is gone.
+        CorruptLogError: the log is corrupt.
     """
     unreadable: frozenset[str] = frozenset()
     failed: DerivedFileError | None = None
@@ -59,6 +58,7 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
         try:
             return Snapshot(SnapshotSource.open(segment, store, table_uri, unreadable=unreadable, written=written))
         except DerivedFileError as error:
+            # Without this, a file that is unreadable in spite of being left out would cause an endless loop.
             if error.file is None or error.file in unreadable:
                 raise
             failed = error
@@ -66,14 +66,11 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
 
 
 def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snapshot:
-    """The latest version of a table, by one that was read before: only what was committed since is read.
-
-    Args:
-        known: the table as it was read before; it is returned where it is the latest still.
+    """Load the latest version of a table from a known one, which is returned if it is the latest; only newer commits are read.
 
     Raises:
-        TableNotFoundError: there is no table any more.
-        CorruptLogError: the log is broken.
+        TableNotFoundError: the table no longer exists.
+        CorruptLogError: the log is corrupt.
     """
     store, table_uri = known.source.store, known.source.table_uri
     segment = extend_segment(known.segment, list_versions(store, known.version))
@@ -88,13 +85,9 @@ def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snap
 
 
 def newest_before(failure: DeltaError, store: LogStore, table_uri: str, listing: LogListing) -> Snapshot | None:
-    """The newest version that can be read if the latest cannot be; None if no version can be.
+    """Load the newest readable version if the latest cannot be read; None if no version can be.
 
-    Each attempt begins before the version that made the one before it fail, so that there are as many as there are broken
-    files.
-
-    Args:
-        failure: why the latest version cannot be read.
+    Each attempt begins before the version at which the last one failed, so there are at most as many attempts as broken files.
     """
     tried = listing.latest
     while tried is not None:
@@ -107,7 +100,7 @@ def newest_before(failure: DeltaError, store: LogStore, table_uri: str, listing:
 
 
 def _broken_version(failure: DeltaError, tried: int) -> int:
-    """The version that cannot be read, by the error of an attempt."""
+    """Return the version that cannot be read, according to the error of an attempt."""
     if isinstance(failure, VersionGapError) and failure.facts.get("missing"):
         return int(failure.facts["missing"][0])
     name = parse_log_file_name((failure.file or "").rpartition("/")[2])
@@ -116,11 +109,7 @@ def _broken_version(failure: DeltaError, tried: int) -> int:
 
 
 def find_version(store: LogStore, table_uri: str) -> int:
-    """The latest version of a table; no commit is read.
-
-    Raises:
-        TableNotFoundError: there is no table.
-    """
+    """Return the latest version of a table without reading a commit, or raise TableNotFoundError if there is no table."""
     try:
         return find_segment(store, table_uri).version
     except TableNotFoundError:

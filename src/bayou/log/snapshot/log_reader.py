@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which versions a table's log has, and their snapshots: what everything else that looks at a log is built on."""
+"""The reading side of a table's log: its versions and their snapshots. All other readers of a log build on it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class LogReader:
-    """The reading side of a table's log. Keeps the latest snapshot that it read; threads may share a reader."""
+    """Reads a table's log and caches its latest snapshot. Threads may share a reader."""
 
     def __init__(self, table_uri: str, store: LogStore) -> None:
         self._table_uri = table_uri
@@ -50,12 +50,12 @@ class LogReader:
 
     @property
     def store(self) -> LogStore:
-        """The store that the table is kept in."""
+        """The table's store."""
         return self._store
 
     @property
     def known_version(self) -> int:
-        """The latest version that was read, without looking for a later one; -1 where none was."""
+        """The latest version that was read, without looking for a later one; -1 if none was."""
         latest = self._latest
         return -1 if latest is None else latest.version
 
@@ -82,24 +82,23 @@ class LogReader:
 
     @property
     def known(self) -> Snapshot | None:
-        """The state that was read last, which need not be the latest by now; None where none was read."""
+        """The snapshot that was read last, which may be outdated; None if none was read."""
         return self._latest
 
     def snapshot(self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC") -> Snapshot:
-        """The table at its latest version, at a version, or at a moment.
+        """Return the table at its latest version, at a version, or at a time.
 
         Args:
-            version: the version wanted.
-            timestamp: the version wanted is the latest one committed at or before it.
+            timestamp: selects the latest version committed at or before it.
             time_zone: the zone of a timestamp that names none.
 
         Raises:
             TableNotFoundError: there is no table.
-            VersionNotFoundError: the version does not exist, or the log that led to it is gone.
+            VersionNotFoundError: the version does not exist, or its log is gone.
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
-            InvalidTimestampError: the text is no timestamp.
-            UnsupportedFeatureError: the table needs what bayou cannot read.
-            CorruptLogError: the log is broken.
+            InvalidTimestampError: the string is not a timestamp.
+            UnsupportedFeatureError: bayou cannot read the table.
+            CorruptLogError: the log is corrupt.
         """
         if version is not None and timestamp is not None:
             raise InvalidOptionError(
@@ -115,7 +114,7 @@ class LogReader:
         version = arguments.integer(version, "version", table=self._table_uri)
         latest = self._latest
         if latest is not None and latest.version == version:
-            # A table may have been replaced. A later version that cannot be read is of no concern here.
+            # The table may have been replaced. An unreadable later version does not matter here.
             with contextlib.suppress(CorruptLogError, StorageError):
                 latest = self.update()
                 if latest.version == version:
@@ -123,15 +122,15 @@ class LogReader:
         return load(self._store, self._table_uri, version)
 
     def update(self, written: Mapping[str, bytes] | None = None) -> Snapshot:
-        """The latest snapshot.
+        """Return the latest snapshot.
 
-        Costs one listing; only commits that are new since the last call are read and replayed.
+        Costs one listing; only commits since the last call are read and replayed.
 
         Args:
-            written: what the caller has just put into the log itself, by path; it is not read again.
+            written: files that the caller has just written to the log, by path; they are not read again.
 
         Raises:
-            TableNotFoundError: there is no table; what was known of one that was there is forgotten.
+            TableNotFoundError: there is no table; cached state of a former one is dropped.
         """
         with self._lock:
             try:
@@ -147,27 +146,23 @@ class LogReader:
             return self._latest
 
     def forget(self) -> None:
-        """Let go of the latest snapshot and of the memory that it takes; the next one begins at the newest checkpoint."""
+        """Drop the latest snapshot and free its memory; the next one begins at the newest checkpoint."""
         with self._lock:
             self._latest = None
 
     def version(self) -> int:
-        """The latest version.
-
-        Raises:
-            TableNotFoundError: there is no table.
-        """
+        """Return the latest version, or raise TableNotFoundError if there is no table."""
         latest = self._latest
         if latest is not None:
             return self.update().version
         return find_version(self._store, self._table_uri)
 
     def version_at(self, timestamp: Timestamp, *, time_zone: str = "UTC") -> int:
-        """The latest version that was committed at or before a moment.
+        """Return the latest version that was committed at or before a time.
 
         Raises:
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
-            InvalidTimestampError: the text is no timestamp.
+            InvalidTimestampError: the string is not a timestamp.
         """
         wanted = to_milliseconds(timestamp, time_zone)
         latest, failure = self.latest_readable()
@@ -182,7 +177,7 @@ class LogReader:
             raise
 
     def latest_readable(self) -> tuple[Snapshot, DeltaError | None]:
-        """The latest version that can be read, and why the latest of all cannot be; None where it is that one.
+        """Return the latest readable version, and the error of a later one that cannot be read; None if there is none.
 
         Raises:
             TableNotFoundError: there is no table.
@@ -201,11 +196,7 @@ class LogReader:
         return CommitTimes(self._store, listing, ict, self._table_uri)
 
     def commit_times(self, snapshot: Snapshot) -> tuple[LogListing, CommitTimes]:
-        """The files of the log, and when its versions were committed; for operations of this package.
-
-        Args:
-            snapshot: the latest version.
-        """
+        """Return the files of the log and the commit times of its versions; `snapshot` is the latest one."""
         listing = self._listing()
         return listing, self._commit_times(listing, snapshot)
 
@@ -219,7 +210,7 @@ def open_reader(path: str | os.PathLike[str], storage_options: Mapping[str, str]
 
 
 def table_at(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> tuple[str, LogStore]:
-    """The URI of a table, and the store that it is kept in; see `bayou.log.delta_log.open_log`."""
+    """Return the URI and the store of a table; see `bayou.log.delta_log.open_log`."""
     place = qualify(path)
     options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
     return place.uri, open_store(place, options)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a partition read as if it were a table: `orders/day=2026-11-25` is those rows of `orders`.
+"""A partition folder read like a table: `orders/day=2026-11-25` is the rows of that day in `orders`.
 
-Source: delta-spark's `DeltaDataSource.parsePathIdentifier` and `verifyAndCreatePartitionFilters`. What counts is the log: a folder
-need not be there, and files of the partition may lie anywhere.
+Source: delta-spark's `DeltaDataSource.parsePathIdentifier` and `verifyAndCreatePartitionFilters`. Only the log counts: the folder
+need not exist, and files of the partition may be anywhere.
 """
 
 from __future__ import annotations
@@ -29,37 +29,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolder:
-    """A folder below a table that is named after partition values.
-
-    Attributes:
-        table: the table's URI.
-        folders: the rest of the path, as it was given: `a=1/b=x%3Ay`.
-    """
+    """A folder below a table, named after partition values: the table's URI and the rest of the path, such as `a=1/b=x%3Ay`."""
 
     table: str
     folders: str
 
     @classmethod
     def below_table(cls, uri: str, storage_options: Mapping[str, str]) -> PartitionFolder | None:
-        """The folder as part of the nearest table above it; None where there is none.
-
-        Args:
-            uri: the folder's URI, qualified. There is no table at it itself.
-        """
+        """Return a folder that is not itself a table as part of the nearest table above it; None if there is none."""
         above, root = uri.rpartition("/")[0], host_of(uri)
         while len(above) > len(root):
             try:
                 open_reader(above, storage_options).version()
             except TableNotFoundError:
                 above = above.rpartition("/")[0]
-            except (DeltaError, OSError):  # who may read a folder need not be let into all that are above it
+            except (DeltaError, OSError):  # a user may have no access to the folders above
                 return None
             else:
                 return cls(above, uri[len(above) + 1 :])
         return None
 
     def files_of(self, snapshot: Snapshot, time_zone: str) -> Snapshot:
-        """The table's state with the files of the partition alone.
+        """Return the snapshot with the files of the partition only.
 
         Args:
             time_zone: the zone of timestamps in the path that name none.
@@ -89,7 +80,7 @@ class PartitionFolder:
         return snapshot.read_source(lambda source: Snapshot(source.with_state(state)))
 
     def _values(self, snapshot: Snapshot) -> list[tuple[str, str]]:
-        """The names of the columns and the texts of their values."""
+        """Return the names of the columns and their values as strings."""
         pairs = [each.partition("=") for each in self.folders.split("/")]
         if not all(name and equals for name, equals, _ in pairs):
             raise InvalidOptionError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Action reconciliation in Arrow: from a checkpoint and the commits after it to the table's live files.
+"""Action reconciliation in Arrow: from a checkpoint and later commits to the table's live files.
 
 Source: PROTOCOL.md, "Action Reconciliation".
 """
@@ -31,9 +31,9 @@ _NO_KEYS = pa.chunked_array([], pa.string())
 class FileState:
     """The live files of one version.
 
-    Rows: the checkpoint's files that are still live, in its order, then those of the commits after it in the order of
-    the log. The order never changes, so positions index every column. States share what they have in common: a state
-    that is advanced by a commit copies no column of the checkpoint.
+    The rows are the checkpoint's files that are still live, in its order, then those of later commits in the order of the log. The
+    order never changes, so positions index every column. States share data: a state that is advanced by a commit copies no column
+    of the checkpoint.
     """
 
     def __init__(
@@ -58,24 +58,24 @@ class FileState:
 
     @classmethod
     def initial(cls, checkpoint: Checkpoint | None) -> FileState:
-        """The state of a checkpoint, or of a table without files."""
+        """Return the state of a checkpoint, or of a table without files."""
         return cls(checkpoint, None, adds=_NO_ADDS, add_keys=_NO_KEYS, removes=_NO_REMOVES, remove_keys=_NO_KEYS)
 
     def with_adds(self, adds: pa.Table, table_uri: str) -> FileState:
-        """The state with these live files, ADD_SCHEMA, in the place of those of the commits after the checkpoint."""
+        """Return the state with these files, ADD_SCHEMA, instead of those of the commits after the checkpoint."""
         return self._with(adds=adds, add_keys=action_keys(adds["path"], adds["deletion_vector"], table_uri))
 
     def without_checkpoint(self) -> FileState:
-        """What the commits after the checkpoint say, alone."""
+        """Return only the files of the commits after the checkpoint."""
         return self._with(checkpoint=None, kept=None)
 
     def without(self, keys: pa.ChunkedArray, table_uri: str) -> FileState:
-        """The state without those of the checkpoint's files that have one of these keys."""
+        """Return the state without the checkpoint's files that have one of these keys."""
         return self._with(kept=self._keep(keys, table_uri)) if len(keys) else self
 
     @property
     def touched(self) -> pa.ChunkedArray:
-        """The keys of all files that the commits after the checkpoint say something about."""
+        """The keys of all files with an action after the checkpoint."""
         return _concat(self._add_keys, self._remove_keys)
 
     def _with(self, **changes: Any) -> FileState:
@@ -90,7 +90,7 @@ class FileState:
         return FileState(**(parts | changes))
 
     def advance(self, actions: FileActions, table_uri: str) -> FileState:
-        """The state after some more commits: for each key the latest action wins."""
+        """Return the state after further commits: for each key the latest action wins."""
         if not actions.adds.num_rows and not actions.removes.num_rows:
             return self
         add_keys = action_keys(actions.adds["path"], actions.adds["deletion_vector"], table_uri)
@@ -110,7 +110,7 @@ class FileState:
 
     @property
     def kept(self) -> Selection | None:
-        """Which of the checkpoint's files are still live; None without a checkpoint."""
+        """The checkpoint's files that are still live; None without a checkpoint."""
         if self.checkpoint is None:
             return None
         if self._kept is None:
@@ -119,12 +119,12 @@ class FileState:
 
     @property
     def num_files(self) -> int:
-        """How many files are live."""
+        """The number of live files."""
         kept = self.kept
         return int(self.adds.num_rows) + (kept.length if kept else 0)
 
     def columns(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
-        """Columns of the live files, by the names of ADD_SCHEMA."""
+        """Return columns of the live files, by the names of ADD_SCHEMA."""
         with self._lock:
             missing = [name for name in names if name not in self._columns]
             kept = self.kept if missing else None
@@ -135,9 +135,9 @@ class FileState:
             return self._columns
 
     def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in their order, in tables of at most so many rows; what is read for it is not kept.
+        """Yield the live files in their order, in tables of at most `rows` rows, without caching.
 
-        A table has the columns of ADD_SCHEMA, and `stats_parsed` where its part of the checkpoint holds that.
+        A table has the columns of ADD_SCHEMA, and `stats_parsed` if its part of the checkpoint has it.
         """
         if self.checkpoint is not None:
             mask = None if self._kept is None or self._kept.is_everything else self._kept.to_mask()
@@ -151,7 +151,7 @@ class FileState:
             yield self.adds.slice(start, rows)
 
     def statistics(self, fields: Fields) -> FileStatistics:
-        """Column statistics of the live files, by physical path; each column is read once."""
+        """Return column statistics of the live files, by physical path; each column is read once."""
         from bayou.log.snapshot.statistics_cache import StatisticsCache, merge_statistics  # noqa: PLC0415  (needed for plans only)
 
         def load(wanted: Fields) -> FileStatistics:
@@ -166,7 +166,7 @@ class FileState:
             return self._statistics.get(fields)
 
     def tombstones(self, table_uri: str) -> pa.Table:
-        """The `remove` actions that nothing later undid, REMOVE_SCHEMA."""
+        """Return the `remove` actions that no later action cancels, REMOVE_SCHEMA."""
         if self.checkpoint is None:
             return self._removes
         old = self.checkpoint.removes()
@@ -176,7 +176,7 @@ class FileState:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the state pins, the checkpoint's columns included."""
+        """The memory of the state, the checkpoint's columns included."""
         own = self.adds.nbytes + self._removes.nbytes
         if self._statistics is not None:
             own += self._statistics.nbytes
@@ -198,7 +198,7 @@ class FileState:
 
 
 def _latest(add_keys: pa.ChunkedArray, remove_keys: pa.ChunkedArray, actions: FileActions) -> tuple[Selection, Selection]:
-    """Which adds and which removes are the last action on their key."""
+    """Return which adds and which removes are the last action on their key."""
     keys = _concat(add_keys, remove_keys)
     if pc.count_distinct(keys).as_py() == len(keys):
         return Selection.everything(len(add_keys)), Selection.everything(len(remove_keys))

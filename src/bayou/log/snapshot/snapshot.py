@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshots: the table at one version, as an immutable value that reads what it is asked for."""
+"""Snapshots: the table at one version, as an immutable value that reads on demand."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ T = TypeVar("T")
 class Snapshot:
     """The table at one version.
 
-    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()`
-    and `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log
-    when they are first asked for, and kept; threads may share a snapshot. Where a checkpoint turns out to be unreadable
-    and the commits before it are still there, those are replayed instead.
+    Guarantees: a snapshot never changes, whatever is committed later. `files()`, `partitions()`, `partition_texts()` and
+    `statistics()` list the live files in one fixed order, so that positions agree. Columns are read from the log on first use and
+    cached; threads may share a snapshot. If a checkpoint cannot be read and the commits before it still exist, these are replayed
+    instead.
     """
 
     def __init__(self, source: SnapshotSource, described: tuple[Protocol, Metadata] | None = None) -> None:
-        """Begin with what the snapshot reads from; `described` takes the place of its protocol and metadata."""
+        """Begin with the source to read from; `described` replaces its protocol and metadata."""
         self._source = source
         self._lock = threading.RLock()
         self._checked = source.checked_header() if described is None else described
@@ -62,21 +62,21 @@ class Snapshot:
 
     @property
     def segment(self) -> LogSegment:
-        """The files of the log that the snapshot is made of."""
+        """The files of the log that the snapshot is built from."""
         return self._source.segment
 
     @property
     def source(self) -> SnapshotSource:
-        """Where the snapshot reads from; for the log that extends it."""
+        """The source that the snapshot reads from, for the log that extends it."""
         return self._source
 
     def described_as(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
-        """The same files, to be read under the metadata of another version."""
+        """Return the same files under the protocol and metadata of another version."""
         return Snapshot(self._source, (protocol, metadata))
 
     @property
     def protocol(self) -> Protocol:
-        """What a client must understand."""
+        """The table's protocol."""
         return self._checked[0]
 
     @property
@@ -86,11 +86,7 @@ class Snapshot:
 
     @cached_property
     def schema(self) -> StructType:
-        """The table's schema, partition columns included.
-
-        Raises:
-            InvalidSchemaError: the schema string is not readable.
-        """
+        """The table's schema, partition columns included. An invalid schema string raises InvalidSchemaError."""
         with self._placed():
             return parse_schema(self.metadata.schema_string)
 
@@ -106,12 +102,12 @@ class Snapshot:
 
     @cached_property
     def timestamp(self) -> int:
-        """When the version was committed, in ms since the epoch: the in-commit timestamp, else the file's time."""
+        """When the version was committed, in ms since the epoch: the in-commit timestamp, otherwise the file's time."""
         return self._source.timestamp(self.metadata)
 
     @cached_property
     def num_files(self) -> int:
-        """The number of live files; from the version's checksum where there is one."""
+        """The number of live files, from the version's checksum if there is one."""
         known = self._source.checksum
         if known is not None and known.num_files is not None and not self._source.has_state:
             return known.num_files
@@ -119,7 +115,7 @@ class Snapshot:
 
     @cached_property
     def size_bytes(self) -> int:
-        """The size of the live files; from the version's checksum where there is one."""
+        """The size of the live files, from the version's checksum if there is one."""
         known = self._source.checksum
         if known is not None and known.size_bytes is not None and not self._source.has_state:
             return known.size_bytes
@@ -127,7 +123,7 @@ class Snapshot:
 
     @cached_property
     def transactions(self) -> Mapping[str, SetTransaction]:
-        """The latest `txn` of each application, without those that delta.setTransactionRetentionDuration expired."""
+        """The latest `txn` of each application, except those that delta.setTransactionRetentionDuration expired."""
         found = self._read(lambda source: source.transactions())
         retention = properties.SET_TRANSACTION_RETENTION_MS.read(self.metadata.configuration)
         if retention is not None:
@@ -142,19 +138,19 @@ class Snapshot:
         return MappingProxyType({name: each for name, each in found.items() if not each.removed})
 
     def files(self, columns: Iterable[str] | None = None, where: Filters | None = None) -> pa.Table:
-        """The live files, one row each, in the snapshot's order.
+        """Return the live files, one row each, in the snapshot's order.
 
-        Columns: path (percent-encoded, as in the log), partition_values (by physical name), size in bytes,
-        modification_time in ms, data_change, stats (JSON), tags, deletion_vector, base_row_id,
-        default_row_commit_version, clustering_provider. Reading fewer is faster.
+        Columns: path (percent-encoded, as in the log), partition_values (by physical name), size in bytes, modification_time in ms,
+        data_change, stats (JSON), tags, deletion_vector, base_row_id, default_row_commit_version, clustering_provider. Reading
+        fewer is faster.
 
         Args:
-            columns: the columns wanted, in order; all of them where None.
-            where: keep files that may hold a matching row: `(column, op, value)` tuples that must all hold, a list of
-                such lists of which one must hold, or a Predicate. Partition columns are matched exactly.
+            columns: the columns to return, in order; None for all.
+            where: keep files that may hold a matching row: `(column, op, value)` tuples that must all hold, a list of such lists of
+                which one must hold, or a Predicate. Partition columns are matched exactly.
 
         Raises:
-            InvalidOptionError: a column or a filter cannot be understood.
+            InvalidOptionError: a column or a filter is invalid.
         """
         names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
         unknown = [name for name in names if name not in ADD_SCHEMA.names]
@@ -170,14 +166,14 @@ class Snapshot:
         return table if where is None else table.filter(self.may_match(where))
 
     def may_match(self, where: Filters) -> pa.BooleanArray:
-        """For each file of `files()`, whether it may hold a row that a filter keeps; true where in doubt."""
+        """Return for each file of `files()` whether it may hold a row that a filter keeps; true if unknown."""
         from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (planning is not needed to open a table)
 
         with self._placed():
             return may_match(self, where)
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name, aligned with `files()`."""
+        """Return the partition values as in the log, by physical name, aligned with `files()`."""
         with self._lock:
             if self._partition_texts is None:
                 names = physical_names(self.schema, self.partition_columns)
@@ -194,24 +190,16 @@ class Snapshot:
             return typed_partitions(self.schema, texts)
 
     def partitions(self) -> Mapping[ColumnPath, pa.Array]:
-        """The partition values typed, by physical path, aligned with `files()`."""
+        """Return the typed partition values, by physical path, aligned with `files()`."""
         return self._partitions
 
     def statistics(self, fields: Mapping[ColumnPath, DataType]) -> FileStatistics:
-        """Statistics of some columns, by physical path, aligned with `files()`; each column is parsed once.
-
-        Args:
-            fields: the physical path and the type of each column wanted.
-        """
+        """Return statistics of some columns, by physical path, aligned with `files()`; each column is parsed once."""
         arguments.instance(fields, Mapping, "fields", "a dictionary of types by physical path", table=self.table_uri)
         return self._read(lambda source: source.state().statistics(fields))
 
     def live_rows(self, positions: pa.Array) -> pa.Array:
-        """How many rows each of some files has that are not deleted, by the log; null where it does not say.
-
-        Args:
-            positions: the places of the files in `files()`.
-        """
+        """Return the number of live rows of the files at some positions in `files()`, according to the log; null if unknown."""
         arguments.instance(positions, (pa.Array, pa.ChunkedArray), "positions", "an Arrow array of integers", table=self.table_uri)
         counts = self.statistics({}).num_records.take(positions)
         vectors = self.files(["deletion_vector"])["deletion_vector"].take(positions)
@@ -219,21 +207,21 @@ class Snapshot:
         return pc.subtract(counts, pc.fill_null(pa.concat_arrays([pa.array([], pa.int64()), *deleted.chunks]), 0))
 
     def tombstones(self) -> pa.Table:
-        """The files that are no longer live and not yet forgotten, as the log's `remove` actions."""
+        """Return the `remove` actions of files that are no longer live and have not expired."""
         return self._read(lambda source: source.state().tombstones(self.table_uri))
 
     def read_source(self, read: Callable[[SnapshotSource], T]) -> T:
-        """Call a function with what the snapshot reads from; again, where a checkpoint turns out to be unreadable."""
+        """Call a function with the source that the snapshot reads from, and again if a checkpoint cannot be read."""
         return self._read(read)
 
     @property
     def nbytes(self) -> int:
-        """The memory in bytes that the snapshot pins."""
+        """The memory of the snapshot in bytes."""
         return self._source.nbytes + sum(int(text.nbytes) for text in (self._partition_texts or {}).values())
 
     @contextlib.contextmanager
     def _placed(self) -> Iterator[None]:
-        """Give errors from pure functions, which know no table, their place."""
+        """Add the table and version to errors of functions that know no table."""
         try:
             yield
         except DeltaError as error:
@@ -247,13 +235,14 @@ class Snapshot:
         return self._read(lambda source: source.state().columns(names))
 
     def _read(self, read: Callable[[SnapshotSource], T]) -> T:
-        """Read from the log; where a checkpoint is unreadable, from what came before it, if that is still there."""
+        """Read from the log; if a checkpoint is unreadable, fall back to an older one or to commits."""
         while True:
             source = self._source
             try:
                 return read(source)
             except DerivedFileError as error:
                 with self._lock:
+                    # Another thread may have replaced the source already; then only the read is repeated.
                     if self._source is source:
                         try:
                             self._source = source.without(error.file)

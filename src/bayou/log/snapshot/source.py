@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a snapshot reads from: the opened checkpoint and commits of a segment, and the state replayed from them."""
+"""The source of a snapshot: the opened checkpoint and commits of a segment, and the state replayed from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bayou.storage.store import FileStatus, LogStore
 
 
 class SnapshotSource:
-    """The readable side of one segment. Every part of it is read once, when it is first needed."""
+    """The contents of one segment. Each part is read once, on first use."""
 
     def __init__(
         self,
@@ -58,12 +58,11 @@ class SnapshotSource:
         unreadable: frozenset[str] = frozenset(),
         written: Mapping[str, bytes] | None = None,
     ) -> SnapshotSource:
-        """Read the commits of a segment; its checkpoint is opened when something in it is needed.
+        """Read the commits of a segment; its checkpoint is opened on first use.
 
         Args:
-            store: where they are.
-            unreadable: checkpoints and compacted files that are of no use.
-            written: what this process has just written itself, by path.
+            unreadable: checkpoints and compacted files that could not be read.
+            written: files that this process has just written, by path.
 
         Raises:
             CorruptLogError: a commit cannot be read.
@@ -87,11 +86,7 @@ class SnapshotSource:
     def extend(
         self, segment: LogSegment, protocol: Protocol, metadata: Metadata, written: Mapping[str, bytes] | None = None
     ) -> SnapshotSource:
-        """The source of a later version: reads the new commits only, and shares everything else.
-
-        Args:
-            segment: one that `extend_segment` made from this source's.
-        """
+        """Return the source of a later version, for a segment from `extend_segment`: it shares everything but the new commits."""
         new = segment.deltas[len(self.segment.deltas) :]
         commits = _read_all(self.store, new, self.table_uri, written or {})
         with self._lock:
@@ -108,10 +103,10 @@ class SnapshotSource:
             )
 
     def without(self, path: str | None) -> SnapshotSource:
-        """The source of the same version without a checkpoint or compacted file that cannot be used.
+        """Return the source of the same version without an unreadable file.
 
         Raises:
-            DeltaError: the commits that it stood for are gone.
+            DeltaError: the commits that the file repeated are gone.
         """
         unreadable = self._unreadable | ({path} if path else set())
         if unreadable == self._unreadable:
@@ -120,11 +115,11 @@ class SnapshotSource:
         return SnapshotSource.open(segment, self.store, self.table_uri, unreadable=unreadable)
 
     def checked_header(self) -> tuple[Protocol, Metadata]:
-        """The protocol and the metadata, of a table that bayou can read.
+        """Return the protocol and the metadata, if bayou can read the table.
 
         Raises:
             CorruptLogError: the log sets no protocol, or no metadata.
-            UnsupportedFeatureError: the table needs what bayou cannot read.
+            UnsupportedFeatureError: bayou cannot read the table.
         """
         before = self._before or (None, None)
         protocol, metadata = self._header.protocol or before[0], self._header.metadata or before[1]
@@ -149,23 +144,23 @@ class SnapshotSource:
         return protocol, metadata
 
     def replayed_header(self) -> tuple[Protocol | None, Metadata | None]:
-        """The protocol and the metadata from the log alone, no checksum consulted."""
+        """Return the protocol and the metadata from the log only, without a checksum."""
         base = self._checkpoint.header() if self._checkpoint else Header()
         merged = base.later(self._header)
         return merged.protocol, merged.metadata
 
     def transactions(self) -> dict[str, SetTransaction]:
-        """The latest `txn` of each application."""
+        """Return the latest `txn` of each application."""
         base = self._checkpoint.transactions() if self._checkpoint else {}
         return {**base, **self._header.transactions}
 
     def domains(self) -> dict[str, DomainMetadata]:
-        """The latest `domainMetadata` of each domain, removed ones included."""
+        """Return the latest `domainMetadata` of each domain, removed ones included."""
         base = self._checkpoint.domains() if self._checkpoint else {}
         return {**base, **self._header.domains}
 
     def state(self) -> FileState:
-        """The live files; replays what is not replayed yet."""
+        """Return the live files, replaying the pending commits."""
         with self._lock:
             if self._pending:
                 self._state = self._state.advance(file_actions(self._pending), self.table_uri)
@@ -173,12 +168,12 @@ class SnapshotSource:
             return self._state
 
     def tail(self) -> FileState:
-        """What the commits after the checkpoint say of files; the checkpoint is not read."""
+        """Return the file actions of the commits after the checkpoint, without reading the checkpoint."""
         with self._lock:
             return self._state.without_checkpoint().advance(file_actions(self._pending), self.table_uri)
 
     def with_state(self, state: FileState) -> SnapshotSource:
-        """A source of the same version with other live files: those that a query is about."""
+        """Return a source of the same version with other live files, such as those of one query."""
         return SnapshotSource(
             self.segment,
             self.store,
@@ -192,22 +187,22 @@ class SnapshotSource:
 
     @property
     def checkpoint(self) -> Checkpoint | None:
-        """The opened checkpoint that the replay starts from."""
+        """The opened checkpoint from which the replay starts."""
         return self._checkpoint
 
     @property
     def has_state(self) -> bool:
-        """Whether the live files are replayed already, so that asking for them costs nothing."""
+        """Whether the live files are already replayed, so that reading them costs nothing."""
         base = self._state.checkpoint
         return not self._pending and (base is None or base.nbytes > 0)
 
     @cached_property
     def checksum(self) -> VersionChecksum | None:
-        """The version's checksum file, where there is a readable one."""
+        """The version's checksum file; None if none can be read."""
         return read_checksum(self.store, self.segment.checksum)
 
     def timestamp(self, metadata: Metadata) -> int:
-        """When the version was committed, in ms since the epoch."""
+        """Return when the version was committed, in ms since the epoch."""
         commit = self.segment.last_commit
         if not InCommitTimestamps.of(metadata.configuration).covers(self.segment.version):
             return (commit or self.segment.files[-1]).modification_time
@@ -223,14 +218,14 @@ class SnapshotSource:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the source pins."""
+        """The memory of the source."""
         return self._state.nbytes + sum(commit.nbytes for commit in self._pending)
 
 
 def _read_all(
     store: LogStore, files: Sequence[tuple[int, FileStatus]], table_uri: str, written: Mapping[str, bytes]
 ) -> list[ActionFile]:
-    """Commits and compacted files, in their order. Those on other machines are read many at a time."""
+    """Read commits and compacted files, in their order; remote ones concurrently."""
 
     def read(file: tuple[int, FileStatus]) -> ActionFile:
         version, status = file

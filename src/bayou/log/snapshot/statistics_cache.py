@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column statistics of the live files: from `stats_parsed` where a checkpoint has it, else from JSON in bulk."""
+"""Column statistics of the live files: from `stats_parsed` if a checkpoint has it, otherwise parsed from JSON in bulk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIDES = ("minValues", "maxValues", "nullCount")
 
 
 class StatisticsCache:
-    """Statistics by column, each column loaded once. Threads may share a cache."""
+    """Statistics by column, each loaded once. Threads may share a cache."""
 
     def __init__(self, load: Callable[[Fields], FileStatistics]) -> None:
         self._load = load
@@ -33,7 +33,7 @@ class StatisticsCache:
         self._lock = threading.RLock()
 
     def get(self, fields: Fields) -> FileStatistics:
-        """The statistics of some columns, by physical path."""
+        """Return the statistics of some columns, by physical path."""
         with self._lock:
             known = self._known
             missing = {path: kind for path, kind in fields.items() if known is None or path not in known.columns}
@@ -48,7 +48,7 @@ class StatisticsCache:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the statistics take."""
+        """The memory of the statistics."""
         known = self._known
         if known is None:
             return 0
@@ -59,7 +59,7 @@ class StatisticsCache:
 
 
 def part_statistics(part: Part, fields: Fields) -> FileStatistics:
-    """The statistics of the live files in one part of a checkpoint; only the columns asked for are read."""
+    """Return the statistics of the live files in one part of a checkpoint; only the requested columns are read."""
     parsed = _from_parsed(part, fields) if isinstance(part, ParquetActions) else None
     if parsed is not None and not parsed.num_records.null_count:
         return parsed
@@ -70,12 +70,7 @@ def part_statistics(part: Part, fields: Fields) -> FileStatistics:
 
 
 def merge_statistics(base: FileStatistics | None, kept: pa.ChunkedArray | None, adds: pa.Table, fields: Fields) -> FileStatistics:
-    """The statistics of a checkpoint's files that are still live, and of the files after it.
-
-    Args:
-        base: the checkpoint's statistics; None without a checkpoint.
-        kept: which of its files are live; None where all of them are.
-    """
+    """Return the statistics of a checkpoint's files that `kept` (None: all) marks as live, and of later files."""
     if base is not None and kept is not None:
         base = base.filter(pa.concat_arrays(kept.chunks))
     if base is None:

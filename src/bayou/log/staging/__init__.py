@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transaction has collected before it commits: staged actions, the read set, files of other writers with statistics.
+"""What a transaction collects before it commits: staged actions, the read set, and foreign files with their statistics.
 
 Nothing here writes to the log or looks at other commits.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many files that a commit adds at once, as columns: a clone of a million files makes no object for each."""
+"""The many files that a commit adds at once, as columns: a clone of a million files creates no object for each."""
 
 from __future__ import annotations
 
@@ -15,27 +15,19 @@ from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.staging.action_texts import joined_lines, map_texts, member, number, parsed, quoted
 
-# What a reader takes a missing value for.
+# The defaults of readers for missing values.
 _DEFAULTS: Final = {"size": 0, "modification_time": 0, "data_change": True}
 
 
 @dataclass(frozen=True, slots=True)
 class AddedFiles:
-    """Files without deletion vectors that a commit adds.
-
-    Attributes:
-        files: the files, ADD_SCHEMA. Sizes, times and `data_change` are not null.
-    """
+    """Files without deletion vectors that a commit adds, ADD_SCHEMA. Sizes, times and `data_change` are not null."""
 
     files: pa.Table
 
     @classmethod
     def of(cls, files: pa.Table) -> AddedFiles:
-        """Files of a log that a commit adds again.
-
-        Args:
-            files: rows of `Snapshot.files` without deletion vectors, ADD_SCHEMA.
-        """
+        """Return rows of `Snapshot.files` (ADD_SCHEMA, without deletion vectors) as files that a commit adds again."""
         filled = [
             pc.fill_null(files[name], _DEFAULTS[name]) if name in _DEFAULTS and files[name].null_count else files[name]
             for name in ADD_SCHEMA.names
@@ -43,39 +35,38 @@ class AddedFiles:
         return cls(pa.Table.from_arrays(filled, schema=ADD_SCHEMA))
 
     def __len__(self) -> int:
-        """How many there are."""
         return int(self.files.num_rows)
 
     @property
     def changes_data(self) -> bool:
-        """Whether the rows of a file are new to the table."""
+        """Whether a file has rows that are new to the table."""
         return bool(pc.any(self.files["data_change"]).as_py())
 
     @property
     def moves_rows_without_ids(self) -> bool:
-        """Whether rows of the table move into a file that does not say which ids they had."""
+        """Whether rows of the table move to a file that does not state their ids."""
         moved = pc.and_(pc.invert(self.files["data_change"]), pc.is_null(self.files["base_row_id"]))
         return bool(pc.any(moved).as_py())
 
     @property
     def partition_values(self) -> list[dict[str, str | None]]:
-        """The partition values of the files, each combination once."""
+        """The distinct partition values of the files."""
         return [json.loads(each or "{}") for each in pc.unique(map_texts(self.files["partition_values"])).to_pylist()]
 
     def paths(self, table_uri: str) -> pa.ChunkedArray:
-        """Their canonical paths."""
+        """Return their canonical paths."""
         return canonical_paths(self.files["path"], table_uri)
 
     def with_files(self, files: pa.Table) -> AddedFiles:
-        """The same files with other facts, as row ids."""
+        """Return a copy with other columns, such as row ids."""
         return replace(self, files=files)
 
     def lines(self) -> Iterator[bytes]:
-        """The `add` actions as they stand in the log, some thousands in each piece; lines are ended, but for the last."""
+        """Yield the lines of the `add` actions; see `joined_lines`."""
         return joined_lines(self.files, _texts)
 
     def documents(self) -> Iterator[dict[str, Any]]:
-        """The `add` actions as JSON objects."""
+        """Yield the `add` actions as JSON objects."""
         return parsed(self.lines())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet files that another program wrote, described as `add` actions: checked against the table, statistics from footers."""
+"""Parquet files of another program as `add` actions: checked against the table, with statistics from their footers."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.storage.store import LogStore
 
-_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (wall clocks and UTC are told apart by the type)
-# Spark reads no files with nanoseconds, and the protocol names none.
+_EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (the type distinguishes wall clocks from UTC)
+# Spark does not read nanoseconds, and the protocol does not name them.
 _UNITS: Final = ("ms", "us")
 _ARROW: Final[Mapping[str, tuple[Any, ...]]] = {
     "long": (pa.types.is_int64,),
     "integer": (pa.types.is_int32,),
-    # A plain INT32 could hold what these cannot, and a reader would cut it.
+    # A plain INT32 could hold values outside their range, which a reader would truncate.
     "short": (pa.types.is_int16,),
     "byte": (pa.types.is_int8,),
     "boolean": (pa.types.is_boolean,),
@@ -48,9 +48,9 @@ _ARROW: Final[Mapping[str, tuple[Any, ...]]] = {
 }
 _NEXT_STEP_NANOSECONDS: Final = "Write timestamps with milliseconds or microseconds: Spark reads no others."
 _MOMENTS: Final = ("timestamp", "timestamp_ntz")
-# The types whose values have texts of their own; what else is no text is what Python says of it.
+# The types with their own string form; all others use Python's `str`.
 _SERIALISED: Final = ("float", "double", "binary")
-# The types whose bounds in a footer, or whose texts, do not tell one value.
+# The types for which equal bounds in a footer, or a string, do not determine one value.
 _UNSURE: Final = ("float", "double", "timestamp")
 
 
@@ -61,15 +61,15 @@ def describe_files(
     paths: Sequence[str],
     partition_values: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[AddFile]:
-    """The `add` actions of files that are in the table's folder already; reads one footer each.
+    """Return the `add` actions of files that are in the table's folder already; reads one footer each.
 
     Args:
-        partition_values: the values by path and logical column name, typed or as the log's texts; where they are left
-            out, the path's folders (`day=2024-01-01/`) say them.
+        partition_values: the values by path and logical column name, typed or as the log's strings. If None, the path's folders
+            (`day=2024-01-01/`) state them.
 
     Raises:
-        DataFileNotFoundError: a file is not there.
-        InvalidCommitError: a path leaves the table, a file is no Parquet file, or its partition values are not known.
+        DataFileNotFoundError: a file does not exist.
+        InvalidCommitError: a path leaves the table, a file is not a Parquet file, or its partition values are unknown.
         SchemaMismatchError: a file's columns are not the table's.
     """
     schema = parse_schema(metadata.schema_string)
@@ -103,14 +103,14 @@ def _given_values(values: Mapping[str, Mapping[str, Any]], table: str) -> dict[s
 
 
 def metadata_for_files(staged: Sequence[object], snapshot: Snapshot | None, table: str) -> Metadata:
-    """The metadata of the table that a transaction adds files to.
+    """Return the metadata of the table that a transaction adds files to.
 
     Args:
-        snapshot: the state that it reads; None where it creates the table.
+        snapshot: the snapshot that it reads; None if it creates the table.
 
     Raises:
-        InvalidCommitError: there is no table, and the transaction does not say what it is to be.
-        UnsupportedFeatureError: the table asks something of each row, which a file does not show.
+        InvalidCommitError: there is no table, and the transaction has not staged its metadata.
+        UnsupportedFeatureError: the table has requirements for each row that a file does not show.
     """
     metadata = next((each for each in staged if isinstance(each, Metadata)), None if snapshot is None else snapshot.metadata)
     protocol = next((each for each in staged if isinstance(each, Protocol)), None if snapshot is None else snapshot.protocol)
@@ -157,7 +157,7 @@ def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str
 
 
 def _is_hidden(part: str, partitions: Sequence[str]) -> bool:
-    """Whether a name is passed over, unless it is the folder of a partition.
+    """Return whether engines skip a name, unless it is a partition folder.
 
     Source: delta-spark, `DeltaTableUtils.isHiddenDirectory`.
     """
@@ -170,7 +170,7 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
             return pq.read_metadata(source), store.size(path)
     except FileNotFoundError as error:
         raise DataFileNotFoundError("a file that was to be added is not there", table=table, file=path) from error
-    except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter where the name of a column is not UTF-8
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter if a column name is not UTF-8
         raise InvalidCommitError(
             f"a file that was to be added is no Parquet file: {error}",
             table=table,
@@ -180,7 +180,7 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
 
 
 def _check_columns(schema: StructType, partitions: Sequence[StructField], found: pa.Schema, table: str, path: str) -> None:
-    """Refuse a file with other columns than the table's; it may hold the partition columns, which no reader takes from there."""
+    """Check that a file has the table's columns; it may hold partition columns, which readers ignore."""
     by_name = {field.physical_name: field for field in schema.fields}
     held = {field.physical_name: by_name.pop(field.physical_name, field) for field in partitions}
     problems = list(_differences(by_name, [each for each in found if each.name not in held], ""))
@@ -202,7 +202,7 @@ def _check_columns(schema: StructType, partitions: Sequence[StructField], found:
 def _check_held(
     footer: pq.FileMetaData, partitions: Sequence[StructField], values: Mapping[str, str | None], table: str, path: str
 ) -> None:
-    """Refuse a file that holds a partition column with other values than the log will give to its rows."""
+    """Check that a partition column in a file has the partition value of the log."""
     for field in partitions:
         kind = field.type if isinstance(field.type, str) else "string"
         bounds = None if kind in _UNSURE else bounds_of(footer, field.physical_name, kind)
@@ -222,7 +222,7 @@ def _agrees(bounds: tuple[Any, Any], value: Any, kind: str) -> bool:
     low, high = bounds
     if value is None:
         return False
-    # Writers cut the bounds of long texts.
+    # Writers truncate the bounds of long strings.
     return bool(low <= value <= high if is_string_type(kind) or kind == "binary" else low == value == high)
 
 
@@ -303,11 +303,7 @@ def _folder_values(path: str) -> dict[str, str | None]:
 
 
 def _text(value: Any, kind: str) -> str | None:
-    """A value, typed or as a text, as the log's text.
-
-    Raises:
-        ValueError: it is no value of the type, or not exactly one.
-    """
+    """Return a value, typed or a string, as the log's string, or raise ValueError if it is not exactly a value of the type."""
     text = _as_text(value, kind)
     if not text:
         return None
@@ -317,7 +313,7 @@ def _text(value: Any, kind: str) -> str | None:
     exact = kind not in INTEGER_BITS and decimal_type(kind) is None
     if found is None or not (exact or Decimal(text.strip()) == found):
         raise ValueError(text)
-    # A moment without a zone is in the zone of its reader.
+    # A timestamp without a zone is in its reader's zone.
     return text if kind == "timestamp" else serialise(found, kind)
 
 
@@ -325,7 +321,7 @@ def _as_text(value: Any, kind: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, float) and decimal_type(kind) is not None:
-        raise ValueError(value)  # a float holds another number than the decimal that was written
+        raise ValueError(value)  # a float is not exactly the decimal that was written
     if isinstance(value, dt.datetime) and kind in _MOMENTS:
         plain = value.astimezone(dt.timezone.utc).replace(tzinfo=None) if value.tzinfo is not None else value
         return serialise((plain - _EPOCH) // dt.timedelta(microseconds=1), kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of new files out of their Parquet footers, where the writer has put them already."""
+"""Statistics of new files from their Parquet footers."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.statistics_cache import ColumnPath
 
 _FLOATS: Final = ("float", "double")
-# What the files of parquet-mr, Spark's writer, say of it. It compares as Java does, and a maximum of NaN drops both bounds; and
-# its null counts have what is NULL or empty further out, which others leave out.
+# How parquet-mr, Spark's writer, names itself in its files. It compares like Java, and a maximum of NaN drops both bounds; its null
+# counts include values that are NULL or empty at an outer level, which other writers leave out.
 _SPARKS_WRITER: Final = "parquet-mr version "
 FOOTERS_AT_ONCE: Final = 1000
-"""So many footers are held at a time: each takes a kilobyte for each column."""
-# Writers that keep the bounds of texts whole. Others cut them, many at so many bytes.
+"""How many footers are held at a time: each takes a kilobyte per column."""
+# Writers that keep the bounds of strings whole. Others truncate them, many at 64 bytes.
 _WHOLE_TEXTS: Final = (_SPARKS_WRITER, "parquet-cpp-arrow version ")
 _CUT_AT: Final = 64
 _FIRST_TO_COUNT_NAN: Final = (1, 10)
 _SPARK_VERSION: Final = b"org.apache.spark.version"
 _LEGACY_DATES: Final = b"org.apache.spark.legacyDateTime"
 _FIRST_PROLEPTIC: Final = 3
-# Spark 2 counted days by the Julian calendar before 1582, and moments by the zones' rules before 1900. Readers count anew.
+# Spark 2 used the Julian calendar for days before 1582, and the zones' rules for timestamps before 1900. Readers convert them.
 _LEAST_SURE: Final = {"date": -141_427, "timestamp": -2_208_988_800_000_000, "timestamp_ntz": -2_208_988_800_000_000}
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 _UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
 _LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
 _INT64: Final = 1 << 63
-# How a unit becomes microseconds: times, and divided by.
+# The factor and the divisor that convert a unit to microseconds.
 _PER_MICROSECOND: Final[Mapping[str, tuple[int, int]]] = {
     "milliseconds": (1000, 1),
     "microseconds": (1, 1),
@@ -55,23 +55,17 @@ _PER_MICROSECOND: Final[Mapping[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What a footer says of its file.
-
-    Attributes:
-        num_records: how many rows it has.
-        stats: the statistics as the log holds them.
-    """
+    """The row count of a file and its statistics as the log's JSON, according to its footer."""
 
     num_records: int
     stats: str
 
 
 def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bounds: bool | None = None) -> FileFacts:
-    """The facts that a footer holds.
+    """Return the facts that a footer states.
 
     Args:
-        leaves: the columns that get statistics, by their physical names.
-        tight_bounds: whether to say that they are those of all rows; None leaves it open, as it is without deletion vectors.
+        tight_bounds: the value of `tightBounds`; None leaves it out, as for tables without deletion vectors.
     """
     places = _Places.of(footer)
     found = [_leaf(footer, leaf, places) for leaf in leaves]
@@ -79,14 +73,9 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bo
 
 
 def told_by(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[list[LeafStatistics], set[ColumnPath]]:
-    """What a footer tells for sure of the rows that its file holds.
+    """Return the statistics of some columns that a footer states reliably, and the columns for which they are incomplete.
 
-    Args:
-        leaves: the columns that get statistics, by their physical names.
-
-    Returns:
-        The statistics, and the columns of which the footer does not tell all: a bound or the null count is missing, or would be
-        that of another type or of another column.
+    They are incomplete if a bound or the null count is missing, or would be that of another type or column.
     """
     places = _Places.of(footer)
     sure = {leaf.path for leaf in sure_leaves(footer, leaves)}
@@ -98,33 +87,29 @@ def told_by(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[lis
             found.append(LeafStatistics(leaf.path, kind, string_prefix=leaf.string_prefix))
             unsure.add(leaf.path)
             continue
-        told, position = _leaf(footer, leaf, places), places.columns.get(".".join(leaf.path))
+        stated, position = _leaf(footer, leaf, places), places.columns.get(".".join(leaf.path))
         if position is not None and leaf.has_bounds and not states_bounds(footer.schema.column(position), str(leaf.field.type)):
-            told = replace(told, min=None, max=None)
-        if _may_be_cut(footer, told):
+            stated = replace(stated, min=None, max=None)
+        if _may_be_cut(footer, stated):
             unsure.add(leaf.path)
-        has_values = told.null_count is None or told.null_count < footer.num_rows
-        if told.null_count is None or (leaf.has_bounds and has_values and told.min is None):
+        has_values = stated.null_count is None or stated.null_count < footer.num_rows
+        if stated.null_count is None or (leaf.has_bounds and has_values and stated.min is None):
             unsure.add(leaf.path)
-        found.append(told)
+        found.append(stated)
     return found, unsure
 
 
 def columns_of(footer: pq.FileMetaData) -> pa.Schema:
-    """A file's columns with the types that Parquet holds, whatever the writer had in memory.
+    """Return a file's columns with the types that Parquet stores, whatever the writer had in memory.
 
-    A dictionary is its values, a date has days, and an INT96 is a moment in UTC, as Spark reads it.
+    A dictionary has its values' type, a date has days, and an INT96 is a timestamp in UTC, as Spark reads it.
     """
     physical = (footer.schema.column(position).physical_type for position in range(footer.num_columns))
     return pa.schema([_stored(field, physical) for field in footer.schema.to_arrow_schema()])
 
 
 def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a column of the top level, of a primitive type; None where they are not known.
-
-    Args:
-        kind: its type, as in the schema's JSON.
-    """
+    """Return the minimum and maximum of a top-level column of a primitive type; None if unknown."""
     position = _Places.of(footer).columns.get(name)
     if position is None:
         return None
@@ -133,7 +118,7 @@ def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] 
 
 
 def has_old_calendar(footer: pq.FileMetaData) -> bool:
-    """Whether readers count a file's dates and moments anew, because Spark wrote them by another calendar.
+    """Return whether readers convert a file's dates and timestamps, because Spark wrote them in another calendar.
 
     Source: Spark's `DataSourceUtils.datetimeRebaseSpec`.
     """
@@ -150,7 +135,7 @@ def _stored(field: pa.Field, physical: Iterator[str]) -> pa.Field:
 
 
 def _stored_type(kind: pa.DataType, physical: Iterator[str]) -> pa.DataType:
-    """The type of a column; takes the physical types of its leaves, which follow each other in the file."""
+    """Return the stored type of a column, consuming the physical types of its leaves, which are in the file's order."""
     if isinstance(kind, pa.BaseExtensionType):
         return _stored_type(kind.storage_type, physical)
     if pa.types.is_struct(kind):
@@ -171,9 +156,9 @@ class _Places:
     """Where a file's columns are.
 
     Attributes:
-        columns: the place of each by its dotted path; None where two columns have the same one.
-        under: the places of all columns below a dotted path.
-        is_plain: whether no name has a dot in it, so that a path leads to one column.
+        columns: the position of each by its dotted path; None if two columns share the path.
+        under: the positions of all columns below a dotted path.
+        is_plain: whether no name contains a dot, so that a path leads to one column.
     """
 
     columns: Mapping[str, int | None]
@@ -212,16 +197,16 @@ def _leaf(footer: pq.FileMetaData, leaf: IndexedLeaf, places: _Places) -> LeafSt
 
 
 def _nulls_of_none(footer: pq.FileMetaData, dotted: str, kind: str, places: _Places) -> int | None:
-    """In how many rows a column is NULL that is not one column of the file; None where that is not known.
+    """Return in how many rows a column that is not a leaf of the file is NULL; None if unknown.
 
-    One that the rows do not have is NULL in all of them. One that holds others, such as an array, is NULL in none if no value of
-    a column below it is: NULL there are empty arrays, too. A path that two columns share tells nothing of either.
+    A missing column is NULL in all rows. A nested column, such as an array, is NULL in none if no value of a column below it is;
+    there, NULL also counts empty arrays. A path that two columns share says nothing about either.
     """
     if kind != "nested":
         return None if dotted in places.columns or dotted in places.under else footer.num_rows
     if not (places.is_plain and _is_sparks(footer)):
         return None
-    position = places.columns.get(dotted)  # an old kind of array
+    position = places.columns.get(dotted)  # a legacy array layout
     found = places.under.get(dotted, () if position is None else (position,))
     below = (_chunks(footer, each) for each in found)
     return 0 if any(all(chunk is not None for chunk in chunks) and _nulls(chunks) == 0 for chunks in below) else None
@@ -236,7 +221,7 @@ def _nulls(chunks: Sequence[pq.Statistics]) -> int | None:
 
 
 def _bounds_in(footer: pq.FileMetaData, chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | None:
-    """Least and greatest value of those that readers get; None where the footer does not tell them."""
+    """Return the minimum and maximum of the values that readers get; None if the footer does not state them."""
     found = _bounds(chunks, kind)
     if found is None or (kind in _FLOATS and not _counts_nan(footer)):
         return None
@@ -245,7 +230,7 @@ def _bounds_in(footer: pq.FileMetaData, chunks: Iterable[pq.Statistics], kind: s
 
 
 def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | None:
-    """Least and greatest value over all row groups; None where a row group with values does not tell."""
+    """Return the minimum and maximum over all row groups; None if a row group with values does not state them."""
     lows, highs = [], []
     for chunk in chunks:
         if chunk.has_min_max:
@@ -260,8 +245,8 @@ def _bounds(chunks: Iterable[pq.Statistics], kind: str) -> tuple[Any, Any] | Non
 
 
 def _value(chunk: pq.Statistics, kind: str, *, is_maximum: bool) -> Any:
-    """A bound in the form of `protocol.types.partition_values`: dates and timestamps as ints, decimals exact; None if unknown."""
-    # Python has no dates beyond the year 9999, and Arrow makes one of each bound that is not asked for raw.
+    """Return a bound as in `protocol.types.partition_values`: dates and timestamps as ints, decimals exact; None if unknown."""
+    # Arrow converts bounds to Python dates unless they are read raw, and Python has no dates after the year 9999.
     raw = chunk.max_raw if is_maximum else chunk.min_raw
     if kind == "date":
         return raw
@@ -280,29 +265,29 @@ def _value(chunk: pq.Statistics, kind: str, *, is_maximum: bool) -> Any:
 
 
 def _microseconds(chunk: pq.Statistics, raw: Any, *, is_maximum: bool) -> int | None:
-    """A moment in the unit of statistics, never inside of the true bounds; None where the file does not name its own unit."""
+    """Return a timestamp in microseconds, rounded outwards; None if the file does not state its unit."""
     found = _UNIT.search(chunk.logical_type.to_json())
     if found is None or not isinstance(raw, int):
         return None
     times, over = _PER_MICROSECOND[found[1]]
-    moment = -(-raw * times // over) if is_maximum else raw * times // over
-    return moment if -_INT64 <= moment < _INT64 else None
+    micros = -(-raw * times // over) if is_maximum else raw * times // over
+    return micros if -_INT64 <= micros < _INT64 else None
 
 
-def _may_be_cut(footer: pq.FileMetaData, told: LeafStatistics) -> bool:
-    """Whether a bound of a text may be longer in truth, and would be cut at another place for the log then."""
-    if not is_string_type(told.type) or (footer.created_by or "").startswith(_WHOLE_TEXTS):
+def _may_be_cut(footer: pq.FileMetaData, stated: LeafStatistics) -> bool:
+    """Return whether a string's bound may be truncated, so that the log would truncate the whole value elsewhere."""
+    if not is_string_type(stated.type) or (footer.created_by or "").startswith(_WHOLE_TEXTS):
         return False
-    bounds = (each for each in (told.min, told.max) if each is not None)
-    return any(len(each.encode("utf-8")) >= _CUT_AT and len(each) <= told.string_prefix for each in bounds)
+    bounds = (each for each in (stated.min, stated.max) if each is not None)
+    return any(len(each.encode("utf-8")) >= _CUT_AT and len(each) <= stated.string_prefix for each in bounds)
 
 
 def _is_sparks(footer: pq.FileMetaData) -> bool:
-    """Whether Spark's writer made the file: a NULL array shows in its null counts, as with few others."""
+    """Return whether Spark's writer made the file: unlike most writers, its null counts include NULL arrays."""
     return (footer.created_by or "").startswith(_SPARKS_WRITER)
 
 
 def _counts_nan(footer: pq.FileMetaData) -> bool:
-    """Whether a NaN shows in the bounds of a file: others, and Spark's own writer before its version 1.10, pass over it."""
+    """Return whether NaN affects a file's bounds: other writers, and Spark's before version 1.10, ignore it."""
     found = _VERSION.match((footer.created_by or "").removeprefix(_SPARKS_WRITER)) if _is_sparks(footer) else None
     return found is not None and (int(found[1]), int(found[2])) >= _FIRST_TO_COUNT_NAN

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a new data file against the table's, as its Parquet footer states them.
+"""The columns of a new data file compared with the table's, according to its Parquet footer.
 
-A reader takes a file for what the table's schema says. A column of another Parquet type, or without the field id that the table
-gives it, reads as other values or as NULL, and no later commit can repair that.
+Readers rely on the table's schema. A column of another Parquet type, or without the field id that the table gives it, reads as
+other values or as NULL, and no later commit can repair that.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.protocol.types.partition_values import INTEGER_BITS, is_string_type
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.traverse import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,19 +40,16 @@ _PLAIN: Final[Mapping[str, tuple[str, str]]] = {
     "timestamp": ("INT64", "Timestamp(isAdjustedToUTC=true, timeUnit=microseconds)"),
     "timestamp_ntz": ("INT64", "Timestamp(isAdjustedToUTC=false, timeUnit=microseconds)"),
 }
-"""The physical and the logical type of the columns that hold a type, as Arrow names them. Types that are not here, such as those of
-newer Sparks, have to be in the file, and may be stored in any way."""
+"""The physical and logical Parquet types of each type, as Arrow names them.
+
+Columns of other types, such as those of newer Sparks, must be in the file and may be stored in any way.
+"""
 
 
 def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_ids: bool) -> Iterator[str]:
-    """How a file's columns differ from the table's: one sentence part for each column.
-
-    Args:
-        fields: the columns that the file has to have, as files store them.
-        with_ids: whether each has to have its field id.
-    """
+    """Yield how a file's columns, and with `with_ids` their field ids, differ from the table's, as one phrase per column."""
     columns = {(each := footer.schema.column(number)).path: each for number in range(footer.num_columns)}
-    for name, path, kind in _leaves(fields, (), ()):
+    for name, path, kind in _leaves(StructType(tuple(fields))):
         if kind == "variant":
             absent = [part for part in ("metadata", "value") if f"{path}.{part}" not in columns]
             yield from (f"column {name} has no {part}" for part in absent)
@@ -64,12 +62,9 @@ def differences(footer: pq.FileMetaData, fields: Sequence[StructField], *, with_
 
 
 def states_bounds(column: Any, kind: str) -> bool:
-    """Whether the bounds that a footer states for a column are values of a type, ordered as the type orders them.
+    """Return whether a footer's bounds for a column are values of a type, in the type's order.
 
-    Not so where the type was widened since in a way that changes the values (a decimal's digits), or numbers have no sign.
-
-    Args:
-        column: the column, as the footer's schema describes it.
+    They are not if the type was widened in a way that changes the values (a decimal's digits), or if integers are unsigned.
     """
     wanted, (physical, logical) = _stored(kind), _found(column)
     found = physical, logical.replace("milliseconds", "microseconds")
@@ -78,29 +73,19 @@ def states_bounds(column: Any, kind: str) -> bool:
     return kind in INTEGER_BITS and found[0] in _INTEGERS and (found[1] == "None" or found[1].endswith("isSigned=true)"))
 
 
-def _leaves(fields: Iterable[StructField], name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """The columns of Parquet below some fields: the logical name, the dotted path, and the type."""
-    for each in fields:
-        yield from _leaves_of(each.type, (*name, each.name), (*path, each.physical_name))
-
-
-def _leaves_of(kind: DataType, name: tuple[str, ...], path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    match kind:
-        case StructType(fields):
-            yield from _leaves(fields, name, path)
-        case ArrayType(element, _):
-            yield from _leaves_of(element, (*name, "element"), (*path, "list", "element"))
-        case MapType(key, value, _):
-            yield from _leaves_of(key, (*name, "key"), (*path, "key_value", "key"))
-            yield from _leaves_of(value, (*name, "value"), (*path, "key_value", "value"))
-        case UserDefinedType():
-            yield from _leaves_of(kind.stored, name, path)
-        case _:
-            yield ".".join(name), ".".join(path), kind
+def _leaves(kind: DataType, name: tuple[str, ...] = (), path: tuple[str, ...] = ()) -> Iterator[tuple[str, str, str]]:
+    """Yield the columns of Parquet that hold a type: the logical name, the dotted path, and the primitive type."""
+    if isinstance(kind, str):
+        yield ".".join(name), ".".join(path), kind
+    elif isinstance(kind, UserDefinedType):
+        yield from _leaves(kind.stored, name, path)
+    group = ("list",) if isinstance(kind, ArrayType) else ("key_value",) if isinstance(kind, MapType) else ()
+    for each in parts(kind):
+        yield from _leaves(each.type, (*name, each.name), (*path, *group, each.physical_name))
 
 
 def _stored(kind: str) -> tuple[str, str] | None:
-    """The physical and the logical type that hold a type; None where any may."""
+    """Return the physical and logical types that store a type; None if any may."""
     if is_string_type(kind):
         return "BYTE_ARRAY", "String"
     found = _DECIMAL.fullmatch(kind)
@@ -113,7 +98,7 @@ def _stored(kind: str) -> tuple[str, str] | None:
 
 def _found(column: Any) -> tuple[str, str]:
     logical = str(column.logical_type)
-    if logical.startswith("Timestamp("):  # what follows says how the footer spells it
+    if logical.startswith("Timestamp("):  # the rest describes the footer's spelling
         logical = f"{logical.partition(', is_from_converted_type')[0].rstrip(')')})"
     return str(column.physical_type), logical
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Footers of Parquet files that were written for no Delta table: their schema, and which of their statistics hold for a table.
+"""Footers of Parquet files that were not written for a Delta table: their schema, and the statistics that hold for a table.
 
-A file's column may have another type than the table's, or another spelling of its name; then a footer's bounds are not those of the
-values that a reader of the table gets, and a column that seems to be missing is not.
+A file's column may have another type than the table's, or another spelling of its name. Then a footer's bounds are not those of the
+values that readers of the table get, and a column that seems to be missing is not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOMENTS: Final = {"timestamp": "Timestamp(isAdjustedToUTC=true", "timestamp_ntz
 
 
 def spark_schema(footer: pq.FileMetaData) -> StructType | None:
-    """The schema that Spark wrote into a footer; None for a file of another writer, or of a Spark before 1.3."""
+    """Return the schema that Spark wrote into a footer; None for another writer, or a Spark before 1.3."""
     text = (footer.metadata or {}).get(_SPARK_SCHEMA)
     if text is None:
         return None
@@ -42,13 +42,13 @@ def spark_schema(footer: pq.FileMetaData) -> StructType | None:
 
 
 def shape_of(footer: pq.FileMetaData) -> tuple[str, bytes]:
-    """What files have in common whose schemas, and the statistics that hold for a table, are the same."""
-    columns = str(footer.schema).partition("\n")[2]  # what comes before is where the object is
+    """Return a key: files with the same key have the same schema, and the same columns whose statistics hold."""
+    columns = str(footer.schema).partition("\n")[2]  # the first line has the object's address
     return columns, (footer.metadata or {}).get(_SPARK_SCHEMA, b"")
 
 
 def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[IndexedLeaf, ...]:
-    """Those of a table's columns for which a footer's statistics hold; without bounds where only its null counts do."""
+    """Return the table's columns for which a footer's statistics hold; without bounds if only its null counts do."""
     columns = {(each := footer.schema.column(position)).path: each for position in range(footer.num_columns)}
     spellings: defaultdict[str, set[str]] = defaultdict(set)
     for path in columns:
@@ -61,7 +61,7 @@ def sure_leaves(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple
 
 
 def _is_found(leaf: IndexedLeaf, spellings: dict[str, set[str]], *, has_dots: bool) -> bool:
-    """Whether a column's path leads to the column of the file that readers take for it, or to none."""
+    """Return whether a column's path leads to the column that readers use for it, or to none."""
     if has_dots and (len(leaf.path) > 1 or "." in leaf.path[0]):
         return False
     dotted = ".".join(leaf.path)
@@ -76,7 +76,7 @@ def _sure(leaf: IndexedLeaf, columns: dict[str, pq.ColumnSchema]) -> IndexedLeaf
 
 
 def _holds(column: pq.ColumnSchema, kind: str) -> bool:
-    """Whether a file's column holds values of a type in the way in which bounds are read."""
+    """Return whether a file's column stores values of a type in the way in which bounds are read."""
     logical, physical = str(column.logical_type), str(column.physical_type)
     decimal = decimal_type(kind)
     if decimal is not None:

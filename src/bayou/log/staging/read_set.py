@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a transaction has read: the conflict rules ask it whether another commit matters."""
+"""The reads of a transaction, with which the conflict rules decide whether another commit matters."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ReadSet:
-    """The reads of one transaction. Threads may note reads at the same time.
+    """The reads of one transaction. Threads may note reads concurrently.
 
     Attributes:
-        predicates: what was asked of the table's files; a file that cannot hold a matching row was not read.
+        predicates: the filters of scans; a file that cannot hold a matching row was not read.
         whole_table: whether everything was read, whatever files there are.
         app_ids: the applications whose last transaction was looked up.
         unneeded_files: whether the commit relies on files that the table does not need, and that VACUUM may delete meanwhile.
@@ -43,7 +43,7 @@ class ReadSet:
         """Note a scan.
 
         Args:
-            predicate: the filter, over physical paths; None where there was none.
+            predicate: the filter, over physical paths; None if there was none.
             paths: the files that it left, as in the log.
         """
         with self._lock:
@@ -55,21 +55,17 @@ class ReadSet:
                 self._paths.append(canonical_paths(paths, self._table_uri))
 
     def note_files(self, paths: pa.ChunkedArray) -> None:
-        """Note that files were read, and no others looked for.
-
-        Args:
-            paths: the files, as in the log.
-        """
+        """Note that only these files were read; their paths are as in the log."""
         with self._lock:
             self._paths.append(canonical_paths(paths, self._table_uri))
 
     def note_whole_table(self) -> None:
-        """Note that every row there is, and every row that could have been there, was read."""
+        """Note that all rows were read, and that any added row would have been."""
         with self._lock:
             self.whole_table = True
 
     def include(self, other: ReadSet) -> None:
-        """Note what was read before, of the same version of the table."""
+        """Include earlier reads of the same version of the table."""
         with self._lock:
             self.predicates += [each for each in other.predicates if each not in self.predicates]
             self.whole_table = self.whole_table or other.whole_table
@@ -78,7 +74,7 @@ class ReadSet:
             self._paths += other._paths
 
     def has_read(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
-        """For each canonical path, whether that file was read; its deletion vector is no matter."""
+        """Return for each canonical path whether that file was read, ignoring its deletion vector."""
         with self._lock:
             known = pa.concat_arrays([pa.array([], pa.string()), *(chunk for each in self._paths for chunk in each.chunks)])
         return pc.is_in(paths, value_set=known)

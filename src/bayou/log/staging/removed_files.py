@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many files that leave a table at once, as columns: an overwrite of a million files makes no object for each."""
+"""The many files that a commit removes at once, as columns: an overwrite of a million files creates no object for each."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RemovedFiles:
-    """Files that a commit removes.
-
-    Attributes:
-        files: the files with COLUMNS, as `Snapshot.files` gives them.
-        deletion_timestamp: when they were removed, in ms since the epoch.
-        data_change: whether their rows leave the table with them.
-    """
+    """Files that a commit removes, with COLUMNS, at a time in ms; without `data_change`, their rows stay in the table."""
 
     files: pa.Table
     deletion_timestamp: int
@@ -43,16 +37,7 @@ class RemovedFiles:
 
     @classmethod
     def of(cls, files: pa.Table, deletion_timestamp: int, *, data_change: bool, table: str) -> RemovedFiles:
-        """Files of a snapshot that a commit removes.
-
-        Args:
-            files: rows of `Snapshot.files`, with COLUMNS at least.
-            deletion_timestamp: when they were removed, in ms since the epoch.
-            data_change: whether their rows leave the table with them.
-
-        Raises:
-            InvalidOptionError: an argument is something else.
-        """
+        """Return rows of `Snapshot.files`, with at least COLUMNS, as files that a commit removes; arguments are checked."""
         wanted = f"a table of Transaction.files() with the columns {', '.join(COLUMNS)}"
         arguments.instance(files, pa.Table, "files", wanted, table=table)
         if not set(COLUMNS) <= set(files.column_names):
@@ -60,28 +45,27 @@ class RemovedFiles:
         return cls(files.select(list(COLUMNS)), deletion_timestamp, arguments.flag(data_change, "data_change", table=table))
 
     def __len__(self) -> int:
-        """How many there are."""
         return int(self.files.num_rows)
 
     @property
     def size_bytes(self) -> int:
-        """Their size together."""
+        """The total size of the files."""
         return pc.sum(self.files["size"]).as_py() or 0
 
     def paths(self, table_uri: str) -> pa.ChunkedArray:
-        """Their canonical paths."""
+        """Return their canonical paths."""
         return canonical_paths(self.files["path"], table_uri)
 
     def keys(self, table_uri: str) -> pa.ChunkedArray:
-        """One key for each: its canonical path and its deletion vector."""
+        """Return one key for each: its canonical path and its deletion vector."""
         return action_keys(self.files["path"], self.files["deletion_vector"], table_uri)
 
     def lines(self) -> Iterator[bytes]:
-        """The `remove` actions as they stand in the log, some thousands in each piece; lines are ended, but for the last."""
+        """Yield the lines of the `remove` actions; see `joined_lines`."""
         return joined_lines(self.files, self._texts)
 
     def documents(self) -> Iterator[dict[str, Any]]:
-        """The `remove` actions as JSON objects."""
+        """Yield the `remove` actions as JSON objects."""
         return parsed(self.lines())
 
     def _texts(self, part: pa.Table) -> pa.ChunkedArray:

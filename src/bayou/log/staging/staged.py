@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The actions of a commit in the making, sorted by kind, and their lines."""
+"""The actions of a commit before it is written, sorted by kind, and their lines."""
 
 from __future__ import annotations
 
@@ -35,18 +35,13 @@ _NAMES: Final[Mapping[type, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class StagedActions:
-    """What a commit consists of, by kind.
+    """The actions of a commit, by kind.
 
     Attributes:
-        protocol: the protocol that it sets.
-        metadata: the metadata that it sets.
-        domains: the domain metadata that it sets.
-        transactions: the application transactions that it sets.
-        removes: the files that it removes.
-        adds: the files that it adds; those without rows are left out.
+        adds: the files that it adds, except those without rows.
         removed_files: further files that it removes, as columns.
         added_files: further files that it adds, as columns.
-        changes: the files of changed rows, for the change data feed.
+        changes: the change data files.
     """
 
     protocol: Protocol | None = None
@@ -67,11 +62,7 @@ class StagedActions:
         removed_files: RemovedFiles | None = None,
         added_files: AddedFiles | None = None,
     ) -> StagedActions:
-        """Sort actions by kind.
-
-        Raises:
-            InvalidCommitError: protocol or metadata are set twice, or a field of an action is not of its type.
-        """
+        """Sort actions by kind, or raise InvalidCommitError if one is malformed or sets protocol or metadata twice."""
         given = list(actions)
         kinds: dict[type, list[Any]] = {kind: [] for kind in _NAMES}
         for action in given:
@@ -115,7 +106,7 @@ class StagedActions:
 
     @property
     def changes_no_data(self) -> bool:
-        """Whether only files are moved about: no row is added or removed, and nothing else is set."""
+        """Whether rows are only moved to other files, and nothing else is set."""
         if self.protocol or self.metadata or self.domains or self.transactions:
             return False
         many = self.added_files is not None and self.added_files.changes_data
@@ -123,32 +114,32 @@ class StagedActions:
 
     @property
     def moves_rows_without_ids(self) -> bool:
-        """Whether rows come in new files that do not say which ids they had; whether the files hold them is not in the log."""
+        """Whether rows move to new files whose actions do not state their ids; the files themselves may hold them."""
         many = self.added_files is not None and self.added_files.moves_rows_without_ids
         return many or any(not each.data_change and each.base_row_id is None for each in self.adds)
 
     @property
     def removes_data(self) -> bool:
-        """Whether rows leave the table."""
+        """Whether rows are removed from the table."""
         many = self.removed_files is not None and self.removed_files.data_change
         return many or any(each.data_change for each in self.removes)
 
     def removed_paths(self, table: str) -> pa.ChunkedArray:
-        """The canonical paths of the files that are removed."""
+        """Return the canonical paths of the removed files."""
         paths = pa.chunked_array([[each.path for each in self.removes]], pa.string())
         if self.removed_files is not None:
             paths = pa.chunked_array([*paths.chunks, *self.removed_files.files["path"].chunks], pa.string())
         return canonical_paths(paths, table)
 
     def added_paths(self, table: str) -> pa.ChunkedArray:
-        """The canonical paths of the files that are added."""
+        """Return the canonical paths of the added files."""
         paths = pa.chunked_array([[each.path for each in self.adds]], pa.string())
         if self.added_files is not None:
             paths = pa.chunked_array([*paths.chunks, *self.added_files.files["path"].chunks], pa.string())
         return canonical_paths(paths, table)
 
     def documents(self) -> Iterator[dict[str, Any]]:
-        """The actions as JSON objects, in the order of the commit."""
+        """Yield the actions as JSON objects, in the order of the commit."""
         for group in (self._header(), self.removes, self.adds, self.changes):
             for action in group:
                 yield {_NAMES[type(action)]: action.to_json()}
@@ -157,11 +148,11 @@ class StagedActions:
                 yield from files.documents()
 
     def header_lines(self) -> list[bytes]:
-        """The lines of the actions that are not about files."""
+        """Return the lines of the actions that are not about files."""
         return [_line(each) for each in self._header()]
 
     def file_lines(self) -> list[bytes]:
-        """The lines of the file actions; a piece may hold several."""
+        """Return the lines of the file actions; a piece may hold several."""
         removed = () if self.removed_files is None else self.removed_files.lines()
         added = () if self.added_files is None else self.added_files.lines()
         return [*map(_line, self.removes), *removed, *map(_line, self.adds), *added, *map(_line, self.changes)]
@@ -171,12 +162,12 @@ class StagedActions:
         return [*found, *self.domains, *self.transactions]
 
     def enabling_timestamps(self, metadata_before: Metadata | None, version: int, timestamp: int) -> StagedActions:
-        """The actions, with metadata that say since when commits carry their own timestamps.
+        """Return the actions with the first version and time of in-commit timestamps in the metadata.
 
-        That is this version where this commit enables them, and what the table said before where it had them: metadata that
-        were made without looking at the table's own must not make old commits look as if they had timestamps.
+        These are this version and time if this commit enables the timestamps, otherwise those of the table: metadata that were
+        built without the table's must not make old commits look as if they had timestamps.
 
-        Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when a table that exists is enabled.
+        Source: PROTOCOL.md, "In-Commit Timestamps": both properties are set when they are enabled on an existing table.
 
         Args:
             metadata_before: the table's metadata that the commit was prepared for; None before the first version.
@@ -194,11 +185,7 @@ class StagedActions:
         return replace(self, metadata=replace(self.metadata, configuration={**configuration, **known}))
 
     def noting_type_changes(self, protocol_before: Protocol | None, version: int) -> StagedActions:
-        """The actions, with metadata that say for each type that was widened which version did it, where the table notes that.
-
-        Args:
-            protocol_before: the table's protocol that the commit was prepared for; None before the first version.
-        """
+        """Return the actions with the version of each type widening in the metadata, if the table's protocol requires it."""
         protocol = self.protocol or protocol_before
         if self.metadata is None or protocol is None or TYPE_CHANGES not in self.metadata.schema_string:
             return self
@@ -209,10 +196,9 @@ class StagedActions:
 
 
 def encode_line(action: Mapping[str, Any]) -> bytes:
-    """One action as a line of a commit, without the line's end.
+    """Return one action as a line of a commit, without the line end.
 
-    Raises:
-        InvalidCommitError: a value in it has no JSON, or a text in it is no Unicode: half of a surrogate pair.
+    Raises InvalidCommitError for a value without a JSON form or a string with an unpaired surrogate.
     """
     try:
         text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -231,7 +217,7 @@ def encode_line(action: Mapping[str, Any]) -> bytes:
 
 
 def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:
-    """A commit file: one action a line."""
+    """Return a commit file: one action per line."""
     return b"\n".join([*(encode_line(action) for action in actions), b""])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commits that a stream has before it: listed as they come, read when reached, kept until the stream is past them."""
+"""The commits that a stream has yet to read: listed incrementally, read on demand, and kept until the stream has passed them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ if TYPE_CHECKING:
 C = TypeVar("C")
 
 _AT_ONCE: Final = 16
-"""How many commits are read at once at most."""
+"""How many commits are read concurrently at most."""
 
 
 class LogTail(Generic[C]):
     """The commits of a table from a version on.
 
-    A listing begins at the last commit that is known, so that it costs what is new. A commit is read once, while it is not
-    let go.
+    A listing begins at the last known commit, so it costs only what is new. Each commit is read once while it is held.
     """
 
     def __init__(self, log: LogReader, table_id: str, read: Callable[[ActionFile, int], C], *, fail_on_data_loss: bool) -> None:
         """Begin to follow a table.
 
         Args:
-            read: makes of a commit, and of the time of its file, what the stream needs of it.
-            fail_on_data_loss: whether a missing commit is an error; else it is passed over.
+            read: converts a commit and its file's modification time to what the stream needs.
+            fail_on_data_loss: whether a missing commit raises an error; otherwise it is skipped.
         """
         self._log = log
         self._table_id = table_id
@@ -51,7 +50,7 @@ class LogTail(Generic[C]):
 
     @property
     def latest(self) -> int:
-        """The last version that is known; -1 where none is."""
+        """The last known version; -1 if none is known."""
         return -1 if self._last is None else self._last[0]
 
     @property
@@ -60,20 +59,20 @@ class LogTail(Generic[C]):
         return len(self._unparsed) + len(self._parsed)
 
     def look(self, first: int, *, is_resumed: bool = True) -> None:
-        """List what was committed since the last look.
+        """List the commits since the last listing.
 
         Args:
-            is_resumed: whether the stream has read all versions before, so that the log cannot end before.
+            is_resumed: whether the stream has read all earlier versions, so that a shorter log is an error.
 
         Raises:
-            StreamingSourceError: another table is in the place of the one that the stream has read.
-            VersionNotFoundError: the log ends before what the stream has read.
+            StreamingSourceError: the table was replaced by another one, or the log ends before what the stream has read.
         """
         if self._begin is None or first < self._begin:
             self._look_anew(first, is_resumed=is_resumed)
             return
         last = self._last
         found = self._list(first - 1 if last is None else last[0])
+        # The last known commit is gone or another file: the table was replaced or its log cleaned up.
         if last is not None and found.get(last[0]) != last[1]:
             self._check_same_table()
             self._look_anew(first, is_resumed=is_resumed)
@@ -81,21 +80,21 @@ class LogTail(Generic[C]):
         self._append(found)
 
     def knows(self, first: int, last: int) -> bool:
-        """Whether the versions from one to another were looked at."""
+        """Return whether the versions from `first` to `last` were listed."""
         return self._begin is not None and self._begin <= first and last <= self.latest
 
     def count_from(self, version: int) -> int:
-        """How many known commits there are from a version on."""
+        """Return the number of known commits from a version on."""
         return len(self._versions) - bisect_left(self._versions, version)
 
     def commits(self, first: int, last: int | None = None) -> Iterator[C]:
-        """The known commits from a version on, or up to another one.
+        """Yield the known commits from a version on.
 
         Args:
-            last: the last one, which was there once; None for what is known.
+            last: the last version, which was known once; None for all known commits.
 
         Raises:
-            VersionNotFoundError: a version is missing, and that is an error.
+            VersionNotFoundError: a version is missing and `fail_on_data_loss` is set.
             CorruptLogError: a commit cannot be read.
         """
         start = bisect_left(self._versions, first)
@@ -115,11 +114,11 @@ class LogTail(Generic[C]):
             self._check_follows(expected, last + 1)
 
     def read_commits(self) -> list[tuple[int, C]]:
-        """The commits that are held, with their versions, in order."""
+        """Return the parsed commits with their versions, in order."""
         return sorted(self._parsed.items(), key=lambda item: item[0])
 
     def let_go(self, before: int) -> None:
-        """Forget the commits before a version."""
+        """Drop the commits before a version."""
         if self._begin is None or before <= self._begin:
             return
         self._begin = before
@@ -147,7 +146,7 @@ class LogTail(Generic[C]):
         known, begin = self.latest, self._begin or 0
         for version in sorted(version for version in found if version > known):
             time = found[version].modification_time
-            # As the table's history has it: the order of versions is right where the clock of a file system is not.
+            # As in the table's history: a file system's clock may go backwards, but the order of versions holds.
             time = self._last_time = max(time, self._last_time + 1)
             if version >= begin:
                 self._versions.append(version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a batch gets, and what lies between its offsets."""
+"""Where a batch ends, and what lies between its offsets."""
 
 from __future__ import annotations
 
@@ -17,23 +17,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a stream has still to read.
-
-    Attributes:
-        files: how many files.
-        bytes: their size together.
-    """
+    """What a stream has yet to read: the number of files and their total size."""
 
     files: int
     bytes: int
 
 
 def taken(files: IndexedFiles, at: SourceOffset, admission: Admission, *, is_atomic: bool = False) -> SourceOffset:
-    """How far a batch gets in the files of a version: to the next version where it takes all that are left.
+    """Return the offset that a batch reaches in the files of a version: the next version if it takes all remaining files.
 
     Args:
-        at: where the batch is.
-        is_atomic: whether it takes all of them or none.
+        is_atomic: whether the files are taken all together or not at all.
     """
     place = files.position_after(at.index)
     sizes = files.sizes.slice(place)
@@ -47,7 +41,7 @@ def taken(files: IndexedFiles, at: SourceOffset, admission: Admission, *, is_ato
 
 
 def span(commit: ReadCommit, begin: SourceOffset, end: SourceOffset) -> tuple[int, int]:
-    """The positions of a commit's files that lie between two offsets; the last one is not included."""
+    """Return the positions of a commit's files between two offsets; the end is excluded."""
     files = commit.indexed
     is_first = commit.version == begin.version and not begin.is_starting_version
     start = files.position_after(begin.index) if is_first else 0
@@ -55,19 +49,19 @@ def span(commit: ReadCommit, begin: SourceOffset, end: SourceOffset) -> tuple[in
 
 
 def first_commit(begin: SourceOffset) -> int:
-    """The first version whose commit a batch reads that begins here."""
+    """Return the version of the first commit of a batch that begins here."""
     return begin.version + begin.is_starting_version
 
 
 def last_commit(end: SourceOffset) -> int:
-    """The last version whose commit a batch reads that ends here."""
+    """Return the version of the last commit of a batch that ends here."""
     return end.version if end.index >= 0 and not end.is_starting_version else end.version - 1
 
 
 def backlog(table: StreamTable, begin: SourceOffset) -> Backlog:
-    """What lies after an offset, by what the last listing found.
+    """Return what lies after an offset, according to the last listing.
 
-    Commits that were not read count as many files and bytes as those that are held have on average, one file at least.
+    An unread commit counts as the average of the held ones, and at least one file.
     """
     files = size = 0
     initial = table.initial

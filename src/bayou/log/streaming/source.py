@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as the source of a stream: which offset comes next, and which files lie between two of them.
+"""A table as the source of a stream: the next offset, and the files between two offsets.
 
 Source: delta-spark's `DeltaSource`.
 """
@@ -38,14 +38,14 @@ _NO_SETTINGS: Final[Mapping[str, str]] = {}
 class StreamingSource:
     """A table that a stream reads, from its first snapshot or from a version on.
 
-    Guarantees: the files between two offsets are the same whenever they are asked for, also after a restart. A commit is read
-    once, and forgotten when the stream is past it; memory does not grow with the number of batches.
+    Guarantees: the files between two offsets are always the same, also after a restart. A commit is read once, and dropped when the
+    stream has passed it; memory does not grow with the number of batches.
 
-    A commit that stops the stream does so when the stream reaches it: what is committed before is read first.
+    A commit that stops the stream does so when the stream reaches it: earlier commits are read first.
 
     Attributes:
         event_time: the column that orders the files of the first snapshot, or None. It may be set before the first offset is
-            asked for, and has to stay the same while the first snapshot is read, over restarts too.
+            requested, and must stay the same while the first snapshot is read, across restarts too.
     """
 
     def __init__(
@@ -63,15 +63,15 @@ class StreamingSource:
         """Begin to read a table.
 
         Args:
-            snapshot: the version that the query was analysed at: its schema is what the stream's rows have.
-            event_time: the column that orders the files of the first snapshot, by its least value in each file: then no file
-                whose rows are all later is read before one with an earlier row. Files without statistics come first. Within
-                a batch, and between files whose ranges overlap, rows come in no order.
+            snapshot: the version that the query was analysed at; its schema is that of the stream's rows.
+            event_time: the column that orders the files of the first snapshot, by its minimum in each file. A file whose rows are
+                all later is then never read before one with an earlier row. Files without statistics come first. The order of rows
+                within a batch, and between files whose ranges overlap, is undefined.
             source_path: the folder of the source in the query's checkpoint; None while the query is analysed.
-            schema_store: the store of the schema log's folder, `log_location`; opened by its scheme where None.
+            schema_store: the store of the schema log's folder, `log_location`; None opens it by its scheme.
 
         Raises:
-            DeltaError: as `open_tracking`, where the options name a schemaTrackingLocation.
+            DeltaError: as `open_tracking`, if the options have a schemaTrackingLocation.
         """
         self._log = log
         self._options = options
@@ -96,7 +96,7 @@ class StreamingSource:
 
     @property
     def table_id(self) -> str:
-        """The id of the table, which is part of every offset."""
+        """The table's id, which is part of every offset."""
         return self._snapshot.metadata.id
 
     @property
@@ -106,45 +106,41 @@ class StreamingSource:
 
     @property
     def schema_log(self) -> str | None:
-        """The folder of its schema log; None where it has none."""
+        """The folder of the stream's schema log; None if it has none."""
         return None if self._tracking is None else self._tracking.location
 
     @property
     def limits(self) -> ReadLimits:
-        """What a batch reads at most where the engine does not say otherwise."""
+        """The limits of a batch unless the engine sets others."""
         return self._options.limits
 
     def parse_offset(self, text: str) -> SourceOffset:
-        """An offset from a checkpoint.
-
-        Raises:
-            StreamingSourceError: it is none, or another table's.
-        """
+        """Parse an offset from a checkpoint of this table."""
         return SourceOffset.parse(text, self.table_id, self._log.table_uri)
 
     def fix_end(self) -> None:
-        """Read what is committed when the next offset is asked for, and nothing that is committed later."""
+        """Limit the stream to what is committed when the next offset is requested."""
         self._is_to_end = True
 
     def latest_offset(self, start: SourceOffset | None, limits: ReadLimits | None) -> SourceOffset | None:
-        """Where the next batch ends. Costs a listing of what is new, and the reading of the commits that the batch takes.
+        """Return where the next batch ends. Costs a listing of new commits, and the reading of the batch's commits.
 
         Args:
-            start: where the batch begins; None where nothing was read yet.
+            start: where the batch begins; None if nothing was read yet.
             limits: how much it reads; None for everything.
 
         Returns:
-            The end; the start where there is nothing new, which is None for a stream that has read nothing. A stream from the
-            latest version on gets its first offset at once, so that a restart finds where it began.
+            The end; the start if there is nothing new, which is None for a stream that has read nothing. A stream from the latest
+            version on gets its first offset immediately, so that a restart knows where it began.
 
         Raises:
-            StreamingSourceError: the table or its next commit is nothing that the stream can read.
+            StreamingSourceError: the stream cannot read the table or its next commit.
             SchemaChangedError: the next commit changes the schema.
             VersionNotFoundError: a commit is missing.
         """
         begin = self._beginning() if start is None else start
         if start is None and self._options.starting_version == LATEST:
-            return begin  # a batch without rows notes where the query began: else a replay would begin later
+            return begin  # an empty batch stores where the query began: a replay would begin later without it
         if self._tracking is not None:
             self._tracking.begin(begin.version, None)
             held = self._tracking.next_offset(begin)
@@ -156,15 +152,14 @@ class StreamingSource:
         return None if start is None and end == begin else end
 
     def batch(self, start: SourceOffset | None, end: SourceOffset) -> StreamFiles | ChangeFeed:
-        """The files between two offsets; of a stream of changes a feed.
+        """Return the files between two offsets; for a stream of changes, a change data feed.
 
         Args:
-            start: where the batch begins; None for the first one.
-            end: where it ends.
+            start: None for the first batch.
 
         Raises:
-            StreamingSourceError: a commit of the batch is none that the stream can read.
-            SchemaChangedError: the schema of a commit does not fit.
+            StreamingSourceError: the stream cannot read a commit of the batch.
+            SchemaChangedError: the schema of a commit is not compatible.
             VersionNotFoundError: a commit of the batch is gone.
         """
         begin = self.resume(start, end)
@@ -175,18 +170,14 @@ class StreamingSource:
         return self._batches.batch(BatchParts(begin, end, initial, commits))
 
     def resume(self, start: SourceOffset | None, end: SourceOffset) -> SourceOffset:
-        """Checks that the schema of a batch that was planned before is still the stream's; of the batch nothing is read.
+        """Return where a batch that was planned earlier begins, after checking its schema; the batch is not read.
 
         Args:
-            start: where the batch begins; None for the first one.
-            end: where it ends.
-
-        Returns:
-            Where it begins.
+            start: None for the first batch.
 
         Raises:
-            SchemaChangedError: the schema of the batch does not fit.
-            StreamingSourceError: the offsets are not in order, or one schema cannot read over the batch.
+            SchemaChangedError: the schema of the batch is not compatible.
+            StreamingSourceError: the offsets are not in order, or no single schema can read the batch.
         """
         begin = self._beginning_of(end) if start is None else start
         if begin != end and self._settings.checks_offsets:
@@ -198,10 +189,9 @@ class StreamingSource:
         return begin
 
     def commit(self, end: SourceOffset) -> None:
-        """Let go of what is before an offset; the engine has written everything up to it.
+        """Drop what is before an offset, up to which the engine has written everything.
 
-        Raises:
-            SchemaChangedError: the stream follows schemas, and the offset is at a change, which is in its schema log now.
+        At a schema change, the change is added to the schema log and SchemaChangedError raised.
         """
         self._table.tail.let_go(end.version)
         if not end.is_starting_version:
@@ -210,15 +200,12 @@ class StreamingSource:
             self._tracking.follow(end)
 
     def backlog(self, offset: SourceOffset | None) -> Backlog:
-        """What lies after an offset, by what the last listing found; reads nothing.
-
-        Commits that were not read count as many files and bytes as those that are held have on average, one file at least.
-        """
+        """Return what lies after an offset, according to the last listing; see `progress.backlog`. Reads nothing."""
         begin = offset or self._begin
         return Backlog(0, 0) if begin is None else backlog(self._table, begin)
 
     def _beginning(self) -> SourceOffset:
-        """Where a stream begins that has read nothing; found once, so that "latest" stays what it was."""
+        """Return where a new stream begins; found once, so that "latest" stays the same."""
         if self._begin is None:
             version = starting_version(self._log, self._options, self._settings, self._time_zone)
             if version is None:
@@ -228,7 +215,7 @@ class StreamingSource:
         return self._begin
 
     def _beginning_of(self, end: SourceOffset) -> SourceOffset:
-        """Where the first batch began that ends at an offset: after a restart the checkpoint says no more than its end."""
+        """Return where the first batch began: after a restart, the checkpoint only has its end."""
         known = self._begin
         if self._options.has_start:
             return min(self._beginning(), end)
@@ -240,7 +227,7 @@ class StreamingSource:
         return SourceOffset(self.table_id, version, BASE_INDEX, is_starting_version=True)
 
     def _advance(self, begin: SourceOffset, limits: ReadLimits | None, *, is_resumed: bool) -> SourceOffset:
-        """The offset up to which a batch has room, or up to which everything is committed."""
+        """Return the offset up to which a batch has capacity, or up to which everything is committed."""
         tail, has_snapshot = self._table.tail, begin.is_starting_version
         if self._is_to_end and self._end is None:
             tail.look(first_commit(begin), is_resumed=is_resumed or has_snapshot)
@@ -268,7 +255,7 @@ class StreamingSource:
                 if at.version == commit.version:
                     break
         except DeltaError:
-            # What comes before is read first, unless there is no next time.
+            # The offsets before the failing commit are read first, unless this is the last batch.
             if at == begin or not is_limited:
                 raise
         return at

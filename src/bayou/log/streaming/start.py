@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 def starting_version(log: LogReader, options: StreamOptions, settings: StreamSettings, time_zone: str) -> int | None:
-    """The first version whose commit a stream reads; None where it begins with a snapshot.
+    """Return the first version whose commit a stream reads; None if it begins with a snapshot.
 
     Raises:
         VersionNotFoundError: the version is after the latest one, or its commit is gone.
         TimestampOutOfRangeError: the timestamp is after the latest commit.
-        InvalidTimestampError: the text is no timestamp.
-        UnsupportedFeatureError: the version needs what bayou cannot read.
+        InvalidTimestampError: the string is not a timestamp.
+        UnsupportedFeatureError: bayou cannot read the version.
     """
     if options.starting_version == LATEST:
         return log.version() + 1
@@ -66,7 +66,7 @@ def _version_at(log: LogReader, timestamp: str, settings: StreamSettings, time_z
 
 
 def _check_readable(log: LogReader, version: int) -> None:
-    """Refuse a version that needs what bayou cannot read; where the log before it is gone, its commit has to do."""
+    """Check that bayou can read a version; pass if its snapshot cannot be loaded, because the log before it is gone."""
     try:
         log.snapshot(version)
     except UnsupportedFeatureError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as a stream reads it: the files of its first snapshot, and then its commits, each looked at before it is read."""
+"""A table as a stream reads it: the files of its first snapshot, then its commits, each checked before it is read."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 
 class StreamTable:
-    """What a stream finds in a table.
+    """The initial files and the commits that a stream reads from a table.
 
     Attributes:
-        tail: the commits.
-        initial: the files of the first snapshot, where they were read and are still needed; else None.
+        initial: the files of the first snapshot while they are needed; None before they are read and afterwards.
     """
 
     def __init__(
@@ -39,12 +38,7 @@ class StreamTable:
         settings: StreamSettings,
         tracking: SchemaTracking | None,
     ) -> None:
-        """Begin to look at a table.
-
-        Args:
-            analysed: the version that the query was analysed at.
-            tracking: how it follows schemas, or None.
-        """
+        """Begin to follow a table, at the version that the query was analysed at."""
         self._log = log
         self._analysed = analysed
         self._batches = batches
@@ -57,14 +51,11 @@ class StreamTable:
         )
 
     def initial_files(self, version: int, exclude: PathFilter | None, event_time: str | None) -> InitialFiles:
-        """The files of the snapshot that the stream begins with; in order, and kept.
-
-        Args:
-            event_time: the column that orders the files, or None.
+        """Return the files of the snapshot that the stream begins with, in order; they are cached.
 
         Raises:
-            VersionNotFoundError: the log that led to it is gone.
-            SchemaChangedError: the stream follows schemas, and the snapshot has another one.
+            VersionNotFoundError: the log of the snapshot is gone.
+            SchemaChangedError: the stream tracks schemas, and the snapshot has another one.
         """
         if self.initial is None or self.initial.snapshot.version != version:
             snapshot = self._analysed if version == self._analysed.version else self._older(version)
@@ -74,11 +65,7 @@ class StreamTable:
         return self.initial
 
     def commits(self, first: int, last: int | None) -> Iterator[ReadCommit]:
-        """The known commits from one version to another, or all from it on; each is refused when it is reached.
-
-        Raises:
-            DeltaError: the stream cannot read a commit, or its schema.
-        """
+        """Yield the known commits from one version to another, or all from it on; an unreadable one raises when reached."""
         for commit in self.tail.commits(first, last):
             header = commit.header
             if header.protocol is not None:
@@ -91,19 +78,19 @@ class StreamTable:
             yield commit
 
     def changes_metadata(self, commit: ReadCommit) -> bool:
-        """Whether a stream that follows schemas has to stop before a commit."""
+        """Return whether a stream with schema tracking has to stop before a commit."""
         tracking, header = self._tracking, commit.header
         if tracking is None or not tracking.is_active:
             return False
         return tracking.has_change(header.metadata, header.protocol, commit.version)
 
     def check_start(self, version: int) -> None:
-        """Once in a run: look at the version that it begins with, which may be written under another schema.
+        """Check, once in a run, the version that the run begins with: it may have another schema.
 
         Raises:
-            SchemaChangedError: it cannot be read under the stream's.
-            VersionNotFoundError: nobody can tell, as the log that led to it is gone.
-            TimeTravelError: the stream is one of changes, and they were not recorded.
+            SchemaChangedError: the stream's schema cannot read it.
+            VersionNotFoundError: its schema is unknown because the log of the version is gone.
+            TimeTravelError: the stream reads changes, which were not recorded.
         """
         if self._is_checked:
             return

@@ -10,11 +10,10 @@ IN, OR, prefixes, and years after 9999 in formatted dates.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.plan.generated.expressions import Call, Constant, Expression, Reference, parse_expression
+from bayou.plan.generated.expressions import Call, Constant, Expression, Reference
 from bayou.plan.generated.rules import (
     ClockRule,
     FormattedRule,
@@ -26,13 +25,12 @@ from bayou.plan.generated.rules import (
 )
 from bayou.plan.generated.truncation import DATE_FORMATS, DATE_UNITS, TIMESTAMP_UNITS, clock_parts, formatted, truncated
 from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
-from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.stats.file_stats import is_collated
 from bayou.protocol.types.instants import MICROS_PER_DAY
 from bayou.protocol.types.schema import StructField, StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from bayou.plan.predicates.predicate import Path, Predicate
 
@@ -43,25 +41,22 @@ _MOST_VALUES: Final = 100
 
 _STAMPS: Final = ("timestamp", "timestamp_ntz")
 _DATED: Final = (*_STAMPS, "date")
-_TO_DATE: Final = ("cast to date", "date", "to_date")
-_PARTS: Final = {"year": 0, "month": 1, "day": 2, "dayofmonth": 2, "hour": 3}
+_DATE_PARTS: Final = {"Year": 0, "Month": 1, "DayOfMonth": 2}
 _HOUR_PART: Final = 3
 
 
-def partition_rules(schema: StructType, partition_columns: Iterable[str]) -> tuple[PartitionRule, ...]:
-    """The rules of a table's generated partition columns; expressions that are not understood have none.
+def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -> tuple[PartitionRule, ...]:
+    """Return the rules of a table's generated partition columns; an expression that is not understood has none.
 
     Args:
-        schema: the table's schema. Where the protocol does not have generated columns, expressions in it mean nothing.
-        partition_columns: the logical names of its partition columns.
+        schema: the table's schema.
+        expressions: the generation expressions, by the logical names of the partition columns.
     """
-    partitions = {name.lower() for name in partition_columns}
     rules: list[PartitionRule] = []
     parts: dict[tuple[Path, str], dict[int, Column]] = {}
-    for generated in generated_columns(schema):
-        field = schema.field(generated.name)
-        expression = parse_expression(generated.expression) if generated.name.lower() in partitions else None
-        if field is None or expression is None or is_collated(field):
+    for name, expression in expressions.items():
+        field = schema.field(name)
+        if field is None or is_collated(field):
             continue
         found = _part(expression, field, schema)
         if found is not None:
@@ -74,39 +69,37 @@ def partition_rules(schema: StructType, partition_columns: Iterable[str]) -> tup
     return tuple(rules)
 
 
-def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule], *, time_zone: str | None) -> Predicate | None:
-    """A predicate over partition columns that holds wherever the given one is true; None where nothing is known.
+def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule]) -> Predicate | None:
+    """Return a predicate over partition columns that holds wherever the given one is true; None where nothing is known.
 
     Args:
         predicate: over physical paths; the parts of an AND count one by one.
-        time_zone: the zone in which the partition values of timestamps were computed, by which the session's is meant in
-            delta-spark. None allows for every zone, and keeps a partition or two more.
     """
     match predicate:
         case And(children):
-            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
             return _all(found)
         case Or(children) if children:
-            found = [each for each in (derived_filter(child, rules, time_zone=time_zone) for child in children) if each is not None]
+            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
             return Or(tuple(found)) if len(found) == len(children) else None
         case In(column, values) if 0 < len(values) <= _MOST_VALUES:
             equal = Or(tuple(Comparison("=", column, each) for each in values if each.value is not None))
-            return derived_filter(equal, rules, time_zone=time_zone)
+            return derived_filter(equal, rules)
         case Comparison() | IsNull() | StartsWith():
-            return _all(list(_from_leaf(predicate, rules, time_zone)))
+            return _all(list(_from_leaf(predicate, rules)))
         case _:
             return None
 
 
-def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule], zone: str | None) -> Iterator[Predicate]:
+def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule]) -> Iterator[Predicate]:
     for rule in rules:
         if rule.base == leaf.column.path:
-            found = _applied(rule, leaf, zone)
+            found = _applied(rule, leaf)
             if found is not None:
                 yield found
 
 
-def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith, zone: str | None) -> Predicate | None:
+def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith) -> Predicate | None:
     match leaf:
         case IsNull():
             return rule.null()
@@ -115,7 +108,7 @@ def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith, zone: 
         case Comparison(op, _, literal) if literal.value is None:
             return rule.null() if op == "<=>" else None
         case Comparison(op, _, literal) if literal.type == rule.base_type:
-            return rule.compared("=" if op == "<=>" else op, literal.value, zone)
+            return rule.compared("=" if op == "<=>" else op, literal.value)
         case _:
             return None
 
@@ -142,7 +135,7 @@ def _rule(expression: Expression, field: StructField, schema: StructType) -> Par
 
 
 def _date(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
-    source = _source(arguments[0], schema, _DATED) if len(arguments) == 1 else None
+    source = _source(arguments[0], schema, _DATED)
     return None if source is None else ClockRule(source.path, source.type, partition, _dates(partition))
 
 
@@ -178,25 +171,21 @@ def _truncated_timestamp(arguments: _Arguments, partition: Column, schema: Struc
 
 def _substring(arguments: _Arguments, partition: Column, schema: StructType) -> PartitionRule | None:
     match arguments:
-        case (argument, Constant(int(position))):
-            length = sys.maxsize
         case (argument, Constant(int(position)), Constant(int(length))):
-            pass
+            source = _source(argument, schema, ("string",))
+            return None if source is None else SubstringRule(source.path, source.type, partition, position, length)
         case _:
             return None
-    source = _source(argument, schema, ("string",))
-    return None if source is None else SubstringRule(source.path, source.type, partition, position, length)
 
 
 _Arguments: TypeAlias = "tuple[Expression, ...]"
 
 _FUNCTIONS: Final[dict[str, tuple[str, Callable[[_Arguments, Column, StructType], PartitionRule | None]]]] = {
-    **dict.fromkeys(_TO_DATE, ("date", _date)),
-    "trunc": ("date", _truncated_date),
-    "date_format": ("string", _formatted_date),
-    "date_trunc": ("timestamp", _truncated_timestamp),
-    "substring": ("string", _substring),
-    "substr": ("string", _substring),
+    "Cast to date": ("date", _date),
+    "TruncDate": ("date", _truncated_date),
+    "DateFormatClass": ("string", _formatted_date),
+    "TruncTimestamp": ("timestamp", _truncated_timestamp),
+    "Substring": ("string", _substring),
 }
 """What makes the rule of a function, and the type that the partition column must have."""
 
@@ -204,12 +193,12 @@ _FUNCTIONS: Final[dict[str, tuple[str, Callable[[_Arguments, Column, StructType]
 def _part(expression: Expression, field: StructField, schema: StructType) -> tuple[_Source, int] | None:
     """The column and which part of its clock an expression such as YEAR(ts) is."""
     match expression:
-        case Call("hour", (argument,)) if field.type == "integer":
+        case Call("Hour", (argument,)) if field.type == "integer":
             source = _source(argument, schema, _STAMPS)
             return None if source is None else (source, _HOUR_PART)
-        case Call(name, (argument,)) if name in _PARTS and field.type == "integer":
+        case Call(name, (argument,)) if name in _DATE_PARTS and field.type == "integer":
             source = _dated(argument, schema)
-            return None if source is None else (source, _PARTS[name])
+            return None if source is None else (source, _DATE_PARTS[name])
         case _:
             return None
 
@@ -237,21 +226,21 @@ def _texts(column: Column, pattern: str) -> Callable[[int], Tests | None]:
 
 
 def _dated(expression: Expression, schema: StructType) -> _Source | None:
-    """A column whose date is meant, with a cast or without."""
+    """Return the column that an expression is the date of."""
     match expression:
-        case Call(name, (argument,)) if name in _TO_DATE:
+        case Call("Cast to date", (argument,)):
             return _source(argument, schema, _DATED)
         case _:
-            return _source(expression, schema, _DATED)
+            return _source(expression, schema, ("date",))
 
 
 def _stamped(expression: Expression, schema: StructType) -> _Source | None:
-    """A timestamp, or a date that is taken for the timestamp of its start."""
+    """Return the timestamp that an expression is, or the date of which it is the start."""
     match expression:
-        case Call("cast to timestamp" | "timestamp", (argument,)):
+        case Call("Cast to timestamp", (argument,)):
             return _source(argument, schema, ("date",))
         case _:
-            return _source(expression, schema, ("timestamp", "date"))
+            return _source(expression, schema, ("timestamp",))
 
 
 def _source(expression: Expression, schema: StructType, types: Sequence[str] = ()) -> _Source | None:

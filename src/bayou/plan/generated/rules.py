@@ -2,7 +2,8 @@
 """How a comparison of a column becomes one of the partition column that is generated from it: one class for each way to generate.
 
 What a rule gives holds for the partition of every row for which the comparison is true. A partition column has less in it than its
-base, so that < becomes <= on the way. Source: delta-spark's `OptimizablePartitionExpression`.
+base, so that < becomes <= on the way. The log does not say in which zone the writer computed the partition values of timestamps: a
+rule allows for every zone, and keeps a partition or two more. Source: delta-spark's `OptimizablePartitionExpression`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bayou.plan.generated.truncation import truncated
 from bayou.plan.predicates.predicate import And, Column, Comparison, IsNull, Literal, Or, StartsWith
-from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_DAY, format_timestamp, parse_timestamp
+from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Operator, Path, Predicate
 
 _WIDER: Final[dict[Operator, Operator]] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "=": "=", "<=>": "="}
+
+_ANY_ZONE: Final = 18 * 3_600_000_000
+"""How far a zone can be from UTC, in microseconds."""
+
+_MARGIN: Final = 400 * MICROS_PER_DAY
+"""The start of a unit may be no instant where one is nearer to the first or the last instant."""
 
 Tests: TypeAlias = "Sequence[tuple[Column, Literal]]"
 """Partition columns with the values that they have for one wall clock, the most significant first."""
@@ -39,7 +46,7 @@ class PartitionRule:
     base_type: str
     partition: Column
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:  # noqa: ARG002  (for others)
+    def compared(self, op: Operator, value: Any) -> Predicate | None:  # noqa: ARG002  (for others)
         """What `base op value` says about the partition; None where it says nothing. The operator is never <=>."""
         return None
 
@@ -66,12 +73,12 @@ class ClockRule(PartitionRule):
 
     values: Callable[[int], Tests | None]
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:
+    def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
-        clock = _clock(value, self.base_type, time_zone)
-        if clock is None:
+        clocks = _clocks(value, self.base_type)
+        if clocks is None:
             return None
-        earliest, latest = self.values(clock.earliest), self.values(clock.latest)
+        earliest, latest = map(self.values, clocks)
         if earliest is None or latest is None:
             return None
         if op == "=" and earliest == latest:
@@ -85,10 +92,10 @@ class ClockRule(PartitionRule):
 class FormattedRule(ClockRule):
     """A partition column of formatted dates: years after 9999 start with a sign, which is before every digit."""
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:
+    def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
         # `super()` finds no class in a method of a slotted dataclass: that is another class than the one defined here.
-        found = ClockRule.compared(self, op, value, time_zone)
+        found = ClockRule.compared(self, op, value)
         if found is None or op in {"=", "<", "<="}:
             return found
         return Or((found, Comparison("<", self.partition, Literal("0", "string"))))
@@ -104,27 +111,17 @@ class TruncatedTimestampRule(PartitionRule):
 
     unit: str
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:
+    def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
-        bounds = self._bounds(value, time_zone)
-        if bounds is None:
+        clocks = _clocks(value, self.base_type)
+        if clocks is None:
             return None
-        least, greatest = (Literal(bound, "timestamp") for bound in bounds)
+        # The zone in which the partition's text is read may be another one still.
+        earliest, latest = (truncated(clock, self.unit) for clock in clocks)
+        least, greatest = Literal(earliest - _ANY_ZONE, "timestamp"), Literal(latest + _ANY_ZONE, "timestamp")
         tests: list[Predicate] = [Comparison(">=", self.partition, least)] if op in {"=", ">", ">="} else []
         tests += [Comparison("<=", self.partition, greatest)] if op in {"=", "<", "<="} else []
         return self._or_null(And(tuple(tests)))
-
-    def _bounds(self, value: Any, zone: str | None) -> tuple[int, int] | None:
-        clock = _clock(value, self.base_type, zone)
-        if clock is None:
-            return None
-        earliest, latest = truncated(clock.earliest, self.unit), truncated(clock.latest, self.unit)
-        if zone is None:
-            # The zone in which the partition's text is read may be another one still.
-            return earliest - ANY_ZONE, latest + ANY_ZONE
-        least = instant_of(earliest, zone)
-        greatest = value if self.base_type == "timestamp" else instant_of(latest, zone)
-        return None if least is None or greatest is None else (least, greatest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +136,7 @@ class SubstringRule(PartitionRule):
     position: int
     length: int
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:  # noqa: ARG002  (for others)
+    def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
         if op != "=" and self.position not in {0, 1}:
             return None
@@ -157,9 +154,9 @@ class SubstringRule(PartitionRule):
 class IdentityRule(PartitionRule):
     """The base itself, which is how a nested field partitions a table; an empty string is NULL as a partition value."""
 
-    def compared(self, op: Operator, value: Any, time_zone: str | None) -> Predicate | None:
+    def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
-        if self.base_type == "timestamp" and time_zone is None:
+        if self.base_type == "timestamp":
             return None
         return self._or_null(Comparison(op, self.partition, Literal(value, self.base_type)))
 
@@ -168,11 +165,17 @@ class IdentityRule(PartitionRule):
         return self._or_null(StartsWith(self.partition, prefix))
 
 
-def _clock(value: int, base_type: str, zone: str | None) -> ClockRange | None:
-    if base_type == "timestamp":
-        return clock_range(value, zone)
-    wall = value * MICROS_PER_DAY if base_type == "date" else value
-    return ClockRange(wall, wall)
+def _clocks(value: int, base_type: str) -> tuple[int, int] | None:
+    """Return the earliest wall clock that any zone shows for a value, and the latest; None at the end of time.
+
+    Clocks that are set back make a later instant show an earlier time, even an earlier date. No instant up to the value shows more
+    than the latest, none from it on less than the earliest. A wall clock is microseconds since 1970-01-01T00:00:00.
+    """
+    if base_type != "timestamp":
+        wall = value * MICROS_PER_DAY if base_type == "date" else value
+        return wall, wall
+    is_safe = INT64_MIN + _MARGIN <= value <= INT64_MAX - _MARGIN
+    return (value - _ANY_ZONE, value + _ANY_ZONE) if is_safe else None
 
 
 def _lexicographic(op: Operator, bounds: Tests) -> Predicate:
@@ -190,57 +193,3 @@ def _substring(text: str, position: int, length: int) -> str:
     """As Spark cuts (`UTF8String.substringSQL`): 0 and 1 are the first character, negative ones count from the end."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
     return text[max(start, 0) : max(start + length, 0)] if length > 0 else ""
-
-
-_HOUR: Final = 3_600_000_000
-ANY_ZONE: Final = 18 * _HOUR
-"""How far a zone can be from UTC."""
-
-_SAMPLE_EVERY: Final = 6 * _HOUR
-_SAMPLES: Final = range(-9, 10)
-"""Zones are at most 31 hours away from themselves, at a change of date line, and 18 from UTC: 54 hours reach beyond both."""
-
-# Beyond these instants neither a sample nor a unit's start may be representable.
-_MARGIN: Final = 400 * MICROS_PER_DAY
-
-
-@dataclass(frozen=True, slots=True)
-class ClockRange:
-    """The wall clocks that matter for an instant: none up to it shows more than `latest`, none from it on less than `earliest`.
-
-    Clocks that are set back make a later instant show an earlier time, even an earlier date. A filter over local times must allow
-    for that, and for every zone if the writer's zone is not known.
-
-    Attributes:
-        earliest: microseconds of a wall clock since 1970-01-01T00:00:00.
-        latest: the same.
-    """
-
-    earliest: int
-    latest: int
-
-
-def clock_range(instant: int, time_zone: str | None) -> ClockRange | None:
-    """The wall clocks of an instant; None where the zone is not known by that name or the instant is at the end of time.
-
-    Args:
-        instant: microseconds since 1970-01-01T00:00:00Z.
-        time_zone: the zone of the clock; None allows for every zone.
-    """
-    if not INT64_MIN + _MARGIN <= instant <= INT64_MAX - _MARGIN:
-        return None
-    if time_zone is None:
-        return ClockRange(instant - ANY_ZONE, instant + ANY_ZONE)
-    offsets = []
-    for step in _SAMPLES:
-        wall = instant + step * _SAMPLE_EVERY
-        shown = instant_of(wall, time_zone)
-        if shown is None:
-            return None
-        offsets.append(wall - shown)
-    return ClockRange(instant + min(offsets), instant + max(offsets))
-
-
-def instant_of(wall: int, time_zone: str) -> int | None:
-    """The first instant at which a clock shows a time, or None where the zone is not known by that name."""
-    return parse_timestamp(format_timestamp(wall), time_zone)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What maintenance does to which files, as values: what VACUUM may delete, which files OPTIMIZE joins, what RESTORE puts back.
+"""The decisions of maintenance operations, as values: what VACUUM may delete, what OPTIMIZE rewrites, how CONVERT reads folders.
 
 Nothing here reads a log, lists a folder or starts a job.
 """

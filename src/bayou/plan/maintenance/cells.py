@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cells of a grid over the clustering columns, and the new file that each cell's rows go to.
+"""The cells of a grid over the clustering columns, and the new file for each cell's rows.
 
-A column's values have ranks, and a cell has a rank in each column. A cell is known by one number: the number of its cube, then
-its ranks. Cells are assigned to files along a curve, so that each file of a cube gets as many rows as the others.
+A column's values have ranks, and a cell has a rank in each column. One number identifies a cell: the number of its cube, then its
+ranks. Cells are assigned to files along a curve, so that all files of a cube get equally many rows.
 """
 
 from __future__ import annotations
@@ -20,34 +20,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_BITS: Final = 18
-"""So many bits the ranks of a cell have together at most, those of one column alone fewer."""
+"""The maximum number of bits of all ranks of a cell; less for a single column."""
 _MOST_BITS_OF_ONE: Final = 14
 _LEAST_BITS: Final = 2
 _MOST_COLUMNS: Final = _MOST_BITS // _LEAST_BITS
-"""More columns would leave no ranks for any of them: the others do not count."""
+"""More columns would leave no ranks for any of them, so the others do not count."""
 _CELLS_OF_A_FILE: Final = 6
-"""A file is made of 2**6 cells, if the rows are spread evenly."""
+"""A file consists of 2**6 cells if the rows are spread evenly."""
 _RANKS_OF_A_FILE: Final = 3
-"""As many times more ranks than files a column has at least, in bits: then columns that say the same have enough cells, too."""
+"""A column has at least 2**3 times as many ranks as files, so that correlated columns have enough cells, too."""
 _MOST_CELLS: Final = 1 << 20
-"""So many cells all cubes of a job have at most, whatever their number."""
+"""The maximum number of cells of all cubes of a job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How values become cells.
-
-    Attributes:
-        columns: how many columns count, the first ones.
-        bits: how many bits a rank has.
-    """
+    """How values become cells: the number of columns that count, the first ones, and the number of bits of a rank."""
 
     columns: int
     bits: int
 
     @classmethod
     def of(cls, columns: int, files: Sequence[int]) -> Grid:
-        """The grid for some columns."""
+        """Return the grid for some columns and the number of files of each cube."""
         used = min(columns, _MOST_COLUMNS)
         of_files = math.ceil(math.log2(max(files)))
         wanted = max(math.ceil((of_files + _CELLS_OF_A_FILE) / used), of_files + _RANKS_OF_A_FILE)
@@ -57,18 +52,18 @@ class Grid:
 
     @property
     def most_bounds(self) -> int:
-        """How many bounds may divide the values of a column: rank 0 is that of NULL, rank 1 that of values below all bounds."""
+        """The maximum number of bounds between the ranks of a column: rank 0 is NULL, rank 1 is below all bounds."""
         return (1 << self.bits) - 2
 
     @property
     def bits_of_cell(self) -> int:
-        """How many bits the ranks of a cell have together."""
+        """The number of bits of all ranks of a cell."""
         return self.bits * self.columns
 
 
 @dataclass(frozen=True, slots=True)
 class CellFiles:
-    """The file of each cell. Row r of the rows of a cell, as a share from 0 to 1, goes to file `floor(first + r * width)`.
+    """The file of each cell. Row r of a cell's rows, as a share from 0 to 1, goes to file `floor(first + r * width)`.
 
     Attributes:
         keys: the cells, ascending, int64.
@@ -82,15 +77,14 @@ class CellFiles:
 
     @property
     def are_split(self) -> bool:
-        """Whether the rows of some cell go to several files."""
+        """Whether a cell's rows go to several files."""
         return bool(pc.any(pc.greater(self.width, 0)).as_py())
 
 
 def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[int], first: Sequence[int]) -> CellFiles:
-    """Which file each cell goes to, such that the files of a cube get equally many rows. A cell larger than a file is split.
+    """Assign cells to files such that the files of a cube get equally many rows. A cell larger than a file is split.
 
     Args:
-        keys: the cells that have rows, in any order, int64.
         first: for each cube the number of its first file.
     """
     cubes = pc.shift_right(keys, grid.bits_of_cell)
@@ -117,14 +111,14 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
 
 
 def _within(begin: pa.Array, width: pa.Array, files: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The same without what rounding puts behind a cube's last file."""
+    """Limit both to the cube's last file, which rounding may exceed."""
     last = pc.subtract(files, 1e-6)
     begin = pc.min_element_wise(begin, last)
     return begin, pc.min_element_wise(width, pc.subtract(last, begin))
 
 
 def keys_of_tasks(count: int) -> list[int]:
-    """For each of so many tasks an int that Spark's shuffle sends to it: the hash of the int is the task's number."""
+    """Return for each task an int that Spark's shuffle sends to it: the int's hash is the task's number."""
     found: dict[int, int] = {}
     number = 0
     while len(found) < count:
@@ -134,7 +128,7 @@ def keys_of_tasks(count: int) -> list[int]:
 
 
 def _hash(value: int) -> int:
-    """Murmur3 of an int with the seed that Spark uses, as a signed int. Source: Spark's `Murmur3_x86_32.hashInt`."""
+    """Return the Murmur3 hash of an int with Spark's seed, as a signed int. Source: Spark's `Murmur3_x86_32.hashInt`."""
     mask = 0xFFFFFFFF
     mixed = value * 0xCC9E2D51 & mask
     mixed = (mixed << 15 | mixed >> 17) & mask

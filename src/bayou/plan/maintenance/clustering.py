@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files OPTIMIZE clusters together: new files, and cubes of a size. A cube is what one clustering made of some rows.
+"""The files that OPTIMIZE clusters together: new files, and cubes of a size class. A cube is the result of one clustering.
 
-A cube belongs to a size class: each class holds cubes eight times as large as those of the class below. Once eight cubes of a
-class are there, new files included, they become one cube of the next class. A row is therefore written about once for each class
-that its cube passes through, and there are at most seven cubes of a class.
+Each size class holds cubes eight times as large as those of the class below. When a class has eight cubes, new files included, they
+become one cube of the next class. A row is therefore written about once per class, and there are at most seven cubes of a class.
 
 Source: delta-spark's `ClusteringStrategy`, which merges all cubes below one size at each run.
 """
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
 
 _CLASS_BITS: Final = 3
 _OF_A_CLASS: Final = 1 << _CLASS_BITS
-"""So many cubes of a class become one of the next."""
+"""How many cubes of a class become one of the next."""
 _LARGEST: Final = 512 << 30
-"""A cube of so many bytes is left alone."""
+"""The size in bytes from which a cube stays."""
 _MOST_BYTES: Final = 768 << 30
-"""A new cube has so many bytes at most."""
+"""The maximum size of a new cube in bytes."""
 _DELTA_SPARKS_TARGET: Final = 150 << 30
-"""The same where a session sets a threshold, as delta-spark has it by default."""
+"""The same if a session sets a threshold, which is delta-spark's default."""
 
 NEW: Final = "not clustered yet"
 MERGED: Final = "its cube is merged with others of its size"
@@ -46,13 +45,13 @@ BY_OTHERS: Final = "clustered by other columns, or by another program"
 
 @dataclass(frozen=True, slots=True)
 class CubeFacts:
-    """The cubes that files are in, one value for each file.
+    """The cubes of files, one value per file.
 
     Attributes:
-        ids: the id of the cube, of those that are clustered by the columns in question; null for a file that is in none.
-        are_others: whether the file is clustered by other columns, or by another program. It stays, unless all files are
-            clustered again.
-        known: the id of the cube, whatever it is clustered by; null for a file that is in none.
+        ids: the id of the cube, if it is clustered by the columns in question; otherwise null.
+        are_others: whether the file is clustered by other columns, or by another program. It stays unless all files are clustered
+            again.
+        known: the id of the cube, whatever it is clustered by; null for a file without a cube.
     """
 
     ids: pa.Array
@@ -66,8 +65,8 @@ class CubeRules:
 
     Attributes:
         threshold: all cubes smaller than so many bytes are merged with new files at each run; None for size classes.
-        target: the most bytes of a new cube, if there is a threshold; None for delta-spark's 150 GiB.
-        is_full: whether all files are clustered again, those that are clustered by other columns included.
+        target: the maximum size of a new cube in bytes, if there is a threshold; None for delta-spark's 150 GiB.
+        is_full: whether all files are clustered again, including those that are clustered by other columns.
     """
 
     threshold: int | None = None
@@ -76,12 +75,12 @@ class CubeRules:
 
     @property
     def largest(self) -> int:
-        """A cube of this size is left alone, unless all are clustered again."""
+        """The size from which a cube stays, unless all are clustered again."""
         return _LARGEST if self.threshold is None else self.threshold
 
     @property
     def capacity(self) -> int:
-        """The most bytes of a new cube."""
+        """The maximum size of a new cube in bytes."""
         if self.threshold is None:
             return _MOST_BYTES
         return max(1, self.threshold, _DELTA_SPARKS_TARGET if self.target is None else self.target)
@@ -89,14 +88,10 @@ class CubeRules:
 
 @dataclass(frozen=True, slots=True)
 class CubeCounts:
-    """Files in cubes and others, counted as delta-spark counts them.
+    """The numbers of files in cubes and of others, counted as delta-spark counts them.
 
     Attributes:
-        cube_files: how many files are in cubes that are clustered by the columns in question; if all are clustered again, by any.
-        cube_bytes: their size.
-        other_files: how many files are not.
-        other_bytes: their size.
-        cubes: how many cubes there are.
+        cube_files: the files in cubes that are clustered by the columns in question; if all are clustered again, by any columns.
         merged_cubes: how many of them are rewritten.
     """
 
@@ -110,30 +105,19 @@ class CubeCounts:
 
 @dataclass(frozen=True, slots=True)
 class ClusteringPlan(CompactionPlan):
-    """Which files are clustered together. A bin is a new cube.
-
-    Attributes:
-        outputs: for each bin how many files it becomes.
-        counts: what was there.
-    """
+    """The files that are clustered together. A bin is a new cube of `outputs` files. `counts` describe the table before."""
 
     outputs: tuple[int, ...] = ()
     counts: CubeCounts = CubeCounts()
 
     @property
     def is_whole(self) -> bool:
-        """Whether all files that may be rewritten are."""
+        """Whether all candidates are rewritten."""
         return self.num_files == self.considered
 
 
 class _Group(NamedTuple):
-    """The files of a cube, or the new files of a partition.
-
-    Attributes:
-        partition: the partition's number.
-        cube: the cube's number; None for new files.
-        size: bytes that are live.
-    """
+    """The files of a cube, or the new files of a partition (`cube` is None), with the bytes of their live rows."""
 
     partition: int
     cube: int | None
@@ -143,7 +127,7 @@ class _Group(NamedTuple):
 def plan_clustering(
     facts: FileFacts, cubes: CubeFacts, sizes: SizeRules, rules: CubeRules, chosen: pa.Array | None = None
 ) -> ClusteringPlan:
-    """Which files OPTIMIZE clusters together. Files of different partitions never are."""
+    """Plan which files OPTIMIZE clusters together; files of different partitions never are."""
     count = len(facts.paths)
     every = pa.array([True] * count, pa.bool_())
     may_be, stays = every if chosen is None else chosen, pc.and_(cubes.are_others, not rules.is_full)
@@ -164,7 +148,7 @@ def plan_clustering(
     reasons = pc.if_else(pc.is_null(loose), NEW, pc.if_else(is_rewritten, MERGED, CLUSTERED))
     reasons = pc.if_else(may_be, pc.if_else(stays, BY_OTHERS, reasons), NOT_CHOSEN)
     table = pa.table({"path": facts.paths, "size": facts.sizes, "bin": bins, "reason": reasons})
-    counted = cubes.known if rules.is_full else cubes.ids  # delta-spark counts so
+    counted = cubes.known if rules.is_full else cubes.ids  # as delta-spark counts
     in_cubes = pc.and_(pc.is_valid(counted), may_be)
     return ClusteringPlan(
         table,
@@ -182,13 +166,13 @@ def plan_clustering(
 
 
 def _group_numbers(partitions: pa.Array, cubes: pa.Array) -> pa.Array:
-    """A number for each file's partition and cube, from 0 on; new files of a partition have one, too."""
+    """Return a number for each file's partition and cube, from 0 on; the new files of a partition share one, too."""
     cubes = pc.fill_null(cubes, -1)
     return pc.add(pc.multiply(partitions, (pc.max(cubes).as_py() or 0) + 2), cubes).dictionary_encode().indices.cast(pa.int64())
 
 
 def _live_bytes(facts: FileFacts) -> pa.Array:
-    """The bytes of each file's rows that are not deleted, as far as the log tells."""
+    """Return the bytes of each file's live rows, as far as the log states them."""
     rows = facts.rows.cast(pa.float64())
     deleted = pc.fill_null(facts.deleted, 0).cast(pa.float64())
     share = pc.fill_null(pc.divide(rows, pc.max_element_wise(pc.add(rows, deleted), 1.0)), 1.0)
@@ -201,7 +185,7 @@ def _counted(sizes: pa.Array, which: pa.Array) -> tuple[int, int]:
 
 
 def _merges(groups: Sequence[_Group], rules: CubeRules) -> Iterator[list[int]]:
-    """The groups that become a cube together, or several if they are too large for one."""
+    """Yield the groups that become a cube together, or several cubes if they are too large for one."""
     by_partition: dict[int, list[int]] = defaultdict(list)
     for number, group in enumerate(groups):
         by_partition[group.partition].append(number)
@@ -227,13 +211,7 @@ def _cubes_for(size: int, capacity: int) -> int:
 
 
 def _by_size_class(new: list[int], size: int, cubes: Mapping[int, int]) -> Iterator[list[int]]:
-    """New files, with the smaller cubes, and with those of their class if there are enough; and classes that have too many.
-
-    Args:
-        new: the group of new files; empty if there are none.
-        size: its bytes.
-        cubes: the bytes of each cube.
-    """
+    """Yield the new files with the smaller cubes, and with those of their class if it is full; then the other full classes."""
     waiting = dict(cubes)
     merge = [*new]
     while merge or (merge := _crowded(waiting)):
@@ -247,7 +225,7 @@ def _by_size_class(new: list[int], size: int, cubes: Mapping[int, int]) -> Itera
 
 
 def _crowded(cubes: Mapping[int, int]) -> list[int]:
-    """The cubes of the lowest class that has too many."""
+    """Return the cubes of the lowest class that is full (`_OF_A_CLASS`)."""
     by_class: dict[int, list[int]] = defaultdict(list)
     for number, size in cubes.items():
         by_class[_class_of(size)].append(number)
@@ -255,7 +233,7 @@ def _crowded(cubes: Mapping[int, int]) -> list[int]:
 
 
 def _joining(size: int, cubes: Mapping[int, int]) -> list[int]:
-    """The cubes that a new cube of so many bytes takes in: all smaller ones, and those of its class if they are enough."""
+    """Return the cubes that a new cube absorbs: all smaller ones, and those of its class if they fill it."""
     of = _class_of(size)
     peers = [number for number, each in cubes.items() if _class_of(each) == of]
     smaller = [number for number, each in cubes.items() if _class_of(each) < of]
@@ -267,13 +245,7 @@ def _class_of(size: int) -> int:
 
 
 def _bins(files: pa.Table, merges: Sequence[Sequence[int]], target: int, capacity: int) -> tuple[pa.Array, tuple[int, ...]]:
-    """For each file the number of its bin, null for one that stays; and how many files each bin becomes.
-
-    Args:
-        files: the files with their groups, cubes and live bytes.
-        target: the bytes of a new file.
-        capacity: the most bytes of a bin.
-    """
+    """Return the bin number of each file, null for one that stays, and the number of new files of each bin."""
     of_group = {group: number for number, merge in enumerate(merges) for group in merge}
     merged = pa.array([of_group.get(group) for group in range(files.num_rows)], pa.int64()).take(files["group"].combine_chunks())
     every = pa.array(range(files.num_rows), pa.int64())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files OPTIMIZE rewrites together: small files and files with many deleted rows, in bins of one new file each.
+"""The files that OPTIMIZE rewrites together: small files and files with many deleted rows, in bins of one new file each.
 
-Source: delta-spark's `OptimizeTableCommand`. Bins are filled best-fit, where delta-spark fills them one after the other.
+Source: delta-spark's `OptimizeTableCommand`. Bins are filled best-fit; delta-spark fills them one after the other.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class SizeRules:
     """The size limits of OPTIMIZE, in bytes.
 
     Attributes:
-        target: the size of a new file; a bin holds no more.
+        target: the size of a new file, and the capacity of a bin.
         small: a smaller file is rewritten.
-        max_deleted: the share of deleted rows from which on a file is rewritten, whatever its size.
+        max_deleted: the share of deleted rows above which a file is rewritten, whatever its size.
     """
 
     target: int
@@ -53,37 +53,31 @@ class SizeRules:
 
     @property
     def full(self) -> int:
-        """A file of this size is large enough to be left alone."""
+        """The size from which a file is large enough to stay."""
         return int(self.target * _FULL_SHARE)
 
     @classmethod
     def of(cls, table_bytes: int, *, target: int | None = None, small: int | None = None, max_deleted: float = 0.05) -> SizeRules:
-        """The sizes for a table.
-
-        Args:
-            target: the size of new files, where the session or the table says it.
-            small: below which size a file is rewritten, where the session says it.
-        """
+        """Return the sizes for a table, unless the session or the table sets them."""
         rules = cls(target_size(table_bytes) if target is None else target, 0, max_deleted)
         return replace(rules, small=rules.full if small is None else small)
 
 
 def target_size(table_bytes: int) -> int:
-    """The size of new files in bytes for a table of so many bytes: 256 MiB up to 2.5 TiB, 1 GiB from 10 TiB, linear between."""
+    """Return the size of new files for a table's size, in bytes: 256 MiB up to 2.5 TiB, 1 GiB from 10 TiB, linear between."""
     share = min(1.0, max(0.0, (table_bytes - _SMALL_TABLE) / (_LARGE_TABLE - _SMALL_TABLE)))
     return SMALLEST_TARGET + int(share * (_LARGEST_TARGET - SMALLEST_TARGET))
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """Which files are rewritten together.
+    """The files that are rewritten together.
 
     Attributes:
-        files: a row for each file of the table: `path`, `size` in bytes, `bin` (null where the file is not rewritten), and
-            `reason` (why it is, or why it is not).
-        sizes: the sizes that it went by.
-        considered: how many files were candidates.
-        partitions: how many partitions have bins.
+        files: a row for each file of the table: `path`, `size` in bytes, `bin` (null if the file is not rewritten), and `reason`
+            (why it is or is not rewritten).
+        considered: the number of candidates.
+        partitions: the number of partitions with bins.
     """
 
     files: pa.Table
@@ -93,34 +87,30 @@ class CompactionPlan:
 
     @property
     def num_bins(self) -> int:
-        """How many new files there will be."""
+        """The number of new files."""
         count: int = pc.count_distinct(self.files["bin"]).as_py()  # nulls do not count
         return count
 
     @property
     def num_files(self) -> int:
-        """How many files are rewritten."""
+        """The number of files to rewrite."""
         count: int = self.files.num_rows - self.files["bin"].null_count
         return count
 
     @property
     def num_bytes(self) -> int:
-        """The size of the files that are rewritten."""
+        """The size of the files to rewrite."""
         total: int | None = pc.sum(self.files["size"].filter(pc.is_valid(self.files["bin"]))).as_py()
         return total or 0
 
     @property
     def untouched(self) -> Mapping[str, int]:
-        """How many files stay, by the reason."""
+        """The number of files that stay, by reason."""
         left = self.files["reason"].filter(pc.is_null(self.files["bin"])).value_counts()
         return {each["values"].as_py(): each["counts"].as_py() for each in left}
 
     def positions(self, first: int = 0, last: int | None = None) -> tuple[pa.Array, pa.Array]:
-        """The files of some bins by their positions in the table's files, ordered by bin, and the number of each one's bin.
-
-        Args:
-            last: the bin before which they end; None for all.
-        """
+        """Return the positions of the files of some bins in the table's files, ordered by bin, and the bin number of each."""
         bins, end = self.files["bin"].combine_chunks(), self.num_bins if last is None else last
         chosen = pc.indices_nonzero(pc.and_(pc.greater_equal(bins, first), pc.less(bins, end))).cast(pa.int64())
         chosen = chosen.take(
@@ -129,11 +119,7 @@ class CompactionPlan:
         return chosen, pc.subtract(bins.take(chosen), first).cast(pa.int32())
 
     def batches(self, most_bytes: int | None) -> Iterator[tuple[int, int]]:
-        """The bins in groups of so many bytes at most, at least one bin each: the first bin of a group, and the one after it.
-
-        Args:
-            most_bytes: the most bytes of one commit; None for one commit.
-        """
+        """Yield ranges of bins of at most so many bytes (None: any), with at least one bin each; the end is excluded."""
         count, first, total = self.num_bins, 0, 0
         if most_bytes is None:
             yield from [(0, count)] if count else []
@@ -150,13 +136,12 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What compaction needs to know of the table's files, one value for each file.
+    """The facts about the table's files that compaction needs, one value per file.
 
     Attributes:
         paths: as in the log.
-        sizes: bytes.
-        partitions: a number for each partition; files of one partition have the same.
-        rows: the rows that are not deleted; null where the log does not say.
+        partitions: the number of the file's partition.
+        rows: the number of live rows; null if unknown.
         deleted: the number of rows that the deletion vector deletes; null without a deletion vector.
         targets: the value of the tag `OPTIMIZE_TARGET_SIZE`; null without the tag.
         compacted: whether OPTIMIZE wrote the file.
@@ -174,14 +159,13 @@ class FileFacts:
 def plan_compaction(
     facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None = None, purged: pa.Array | None = None
 ) -> CompactionPlan:
-    """Which files OPTIMIZE rewrites together.
+    """Plan which files OPTIMIZE rewrites together.
 
-    A bin is made if it leaves fewer files, or if many rows of its only file are deleted. A file that OPTIMIZE wrote before joins
-    a bin only if it makes up no more than half of it: then a file is rewritten once each time that its data doubles.
+    A bin is made if it leaves fewer files, or if many rows of its only file are deleted. A file that OPTIMIZE wrote before joins a
+    bin only if it is at most half of it, so that a file is rewritten once each time its data doubles.
 
     Args:
-        purged: for each file whether it is rewritten, whatever its size; None where the sizes decide (REORG knows it, OPTIMIZE
-            does not).
+        purged: for each file whether it is rewritten, whatever its size, as for REORG; None if the sizes decide, as for OPTIMIZE.
     """
     wanted, alone, reasons = _by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
     if chosen is not None:
@@ -195,7 +179,7 @@ def plan_compaction(
 
 
 def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """For each file whether it is rewritten, whether it is rewritten even alone, and the reason of either."""
+    """Return for each file whether it is rewritten, whether it is rewritten even alone, and the reason."""
     with_deleted = has_many_deleted(facts, sizes.max_deleted)
     done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))
     wanted = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
@@ -204,7 +188,7 @@ def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa
 
 
 def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Array) -> tuple[pa.Array, pa.Array, int]:
-    """The candidates that are in bins, the number of each one's bin, and how many partitions have bins."""
+    """Return the candidates that are in bins, the bin number of each, and the number of partitions with bins."""
     columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
     table = pa.table({name: values.take(candidates) for name, values in columns.items()} | {"at": candidates})
     table = table.sort_by([("partition", "ascending"), ("size", "descending"), ("at", "ascending")])
@@ -225,15 +209,7 @@ def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Ar
 
 
 class _Candidate(NamedTuple):
-    """A file that may be rewritten.
-
-    Attributes:
-        at: its position among the table's files.
-        partition: the number of its partition.
-        size: bytes.
-        is_compacted: whether OPTIMIZE wrote it.
-        goes_alone: whether it is rewritten even alone.
-    """
+    """A file that may be rewritten, and whether it is rewritten even alone."""
 
     at: int
     partition: int
@@ -243,23 +219,15 @@ class _Candidate(NamedTuple):
 
 
 def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
-    """For each file whether so many of its rows are deleted that it is rewritten for that, or nobody knows how many.
-
-    Args:
-        most: the largest share of deleted rows that a file may have.
-    """
+    """Return for each file whether its share of deleted rows exceeds a limit, or is unknown."""
     deleted = facts.deleted.cast(pa.float64())
     share = pc.divide(deleted, pc.add(deleted, facts.rows.cast(pa.float64())))
     return pc.and_(pc.is_valid(deleted), pc.fill_null(pc.greater(share, most), True))
 
 
 def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidate]]:
-    """Fills bins, each file into the fullest bin that has room for it.
-
-    Args:
-        capacity: the bytes of a bin.
-    """
-    room: list[tuple[int, int]] = []  # what is left of each open bin, and its number
+    """Fill bins of so many bytes, each file into the fullest bin that has room for it."""
+    room: list[tuple[int, int]] = []  # the free bytes of each open bin, and its number
     bins: list[list[_Candidate]] = []
     for each in files:
         place = bisect_left(room, (each.size, -1))
@@ -275,9 +243,9 @@ def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidat
 
 
 def _without_compacted(filled: list[_Candidate]) -> list[_Candidate]:
-    """A bin without the files that OPTIMIZE wrote before, that make up more than half of it, and that need not be rewritten."""
+    """Return a bin without files of earlier OPTIMIZE runs that are more than half of it and need no rewrite."""
     total, kept = sum(each.size for each in filled), []
-    for each in filled:  # the largest first: who is not too large for the rest, is not too large for the bin either
+    for each in filled:  # largest first: a file that is not too large for the rest is not too large for the bin
         if each.is_compacted and not each.goes_alone and 2 * each.size > total:
             total -= each.size
         else:
@@ -286,14 +254,10 @@ def _without_compacted(filled: list[_Candidate]) -> list[_Candidate]:
 
 
 def partition_numbers(columns: Sequence[pa.Array], count: int) -> pa.Array:
-    """A number for each file's partition, by its typed values.
-
-    Args:
-        columns: the partition columns' values, one for each file.
-    """
+    """Return a number for each file's partition, from its typed values."""
     numbers = pa.array([0] * count, pa.int64())
     for column in columns:
-        values = pc.add(column, 0.0) if pa.types.is_floating(column.type) else column  # 0.0 and -0.0 are one value
+        values = pc.add(column, 0.0) if pa.types.is_floating(column.type) else column  # 0.0 and -0.0 are the same value
         encoded = values.dictionary_encode(null_encoding="encode")
         both = pc.add(pc.multiply(numbers, len(encoded.dictionary) + 1), encoded.indices.cast(pa.int64()))
         numbers = both.dictionary_encode().indices.cast(pa.int64())

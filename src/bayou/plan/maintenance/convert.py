@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONVERT's decisions: which files of a folder it takes, the partition values in their paths, and the schema of all of them.
+"""CONVERT's decisions: which files of a folder to convert, their partition values, and their merged schema.
 
 Sources: Spark's `PartitioningUtils` and `FileStreamSinkLog`, and delta-spark's `ConvertUtils`.
 """
@@ -18,11 +18,12 @@ from bayou.protocol.evolution.schema_merge import merge_schemas
 from bayou.protocol.stats.file_stats import COLLATIONS
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type, parse, serialise
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import map_fields
 
 SINK_LOG: Final = "_spark_metadata"
-"""The folder in which Spark's streaming file sink notes the files that it wrote."""
+"""The folder in which Spark's streaming file sink lists the files that it wrote."""
 
 _KEPT_METADATA: Final = (COMMENT, COLLATIONS)
 _ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
@@ -32,14 +33,13 @@ _LONGEST_SCHEMA: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """What the folder names of a table must say.
+    """The requirements for the folder names of a table.
 
     Attributes:
-        table: the table's URI, for errors.
         fields: the partition columns, in the order of the folders; char and varchar are strings.
-        is_declared: whether somebody declared which columns these are, or that there are none.
-        time_zone: the zone of timestamps whose text has none.
-        takes_any_text: whether a text that is not a value of its column's type is no error; it reads as NULL.
+        is_declared: whether the user or a catalog declared the partition columns, or that there are none.
+        time_zone: the zone of timestamp strings without one.
+        takes_any_text: whether a string that does not fit its column's type reads as NULL instead of raising an error.
     """
 
     table: str
@@ -49,13 +49,13 @@ class FolderRules:
     takes_any_text: bool = False
 
     def values(self, file: str) -> dict[str, str | None]:
-        """The partition values in a file's path, as the log holds them.
+        """Return the partition values in a file's path, as the log holds them.
 
         Args:
             file: the path, relative to the table, not percent-encoded.
 
         Raises:
-            InvalidSchemaError: the folders are not those of the partition columns, or a text is not a value of its column.
+            InvalidSchemaError: the folders do not match the partition columns, or a string is not a value of its column.
         """
         found = partition_texts(file.rpartition("/")[0])
         if len(found) != len(self.fields):
@@ -66,14 +66,7 @@ class FolderRules:
         return {wanted.name: self._value(wanted, text, file) for wanted, (_, text) in zip(self.fields, found, strict=True)}
 
     def typed(self, texts: Mapping[str, str | None], file: str) -> dict[str, str | None]:
-        """The partition values that a catalog has for a file, as the log holds them.
-
-        Args:
-            texts: the catalog's texts, by the columns' names in any case.
-
-        Raises:
-            InvalidSchemaError: a text is not a value of its column.
-        """
+        """Return a catalog's partition values of a file, as the log holds them, or raise InvalidSchemaError if one is invalid."""
         known = {name.lower(): text for name, text in texts.items()}
         given = ((wanted, known.get(wanted.name.lower())) for wanted in self.fields)
         return {wanted.name: self._value(wanted, None if text in {"", NULL_FOLDER} else text, file) for wanted, text in given}
@@ -129,12 +122,9 @@ class FolderRules:
 
 
 def partition_texts(folder: str) -> list[tuple[str, str | None]]:
-    """The partition columns that a folder's path names, with their texts; None for NULL.
+    """Return the partition columns in a folder's path, not percent-encoded, with their values as strings; None for NULL.
 
-    Folders without `=` below the last column are passed over; columns above any other such folder do not count.
-
-    Args:
-        folder: the path, relative to the table, not percent-encoded.
+    Folders without `=` below the last column are ignored; a folder without `=` above it ends the search.
     """
     found: list[tuple[str, str | None]] = []
     for part in reversed(folder.split("/")):
@@ -147,17 +137,17 @@ def partition_texts(folder: str) -> list[tuple[str, str | None]]:
 
 
 def is_hidden_folder(folder: str) -> bool:
-    """Whether a folder, or one above it, is passed over: names that begin with `_` or `.`, unless they are partitions'."""
+    """Return whether a folder, or one above it, is hidden: its name begins with `_` or `.`, and it is not a partition's."""
     return any(part.startswith(("_", ".")) and "=" not in part for part in folder.split("/"))
 
 
 def is_hidden_file(name: str) -> bool:
-    """Whether a file is passed over, by the last part of its path."""
+    """Return whether a file is hidden, by the last part of its path."""
     return name.startswith(("_", "."))
 
 
 def sink_log_files(names: Iterable[str]) -> list[str]:
-    """The files of a sink's log that together hold all of it, in the order in which to read them."""
+    """Return the files that together make up a sink's log, in reading order."""
     batches = {name: number for name in names if (number := _batch_number(name)) is not None}
     compacted = max((number for name, number in batches.items() if name.endswith(_COMPACT)), default=-1)
     later = [name for name, number in batches.items() if number > compacted]
@@ -166,13 +156,9 @@ def sink_log_files(names: Iterable[str]) -> list[str]:
 
 
 def sink_files(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """The files that a sink's log names: size and modification time in ms, by their URIs as the log has them.
+    """Return the size and modification time in ms of the files in a sink's log, by their URIs as in the log.
 
-    Args:
-        texts: the log's files, in their order.
-
-    Raises:
-        ValueError: a text is not a file of such a log.
+    Raises ValueError if a string is not a file of such a log.
     """
     found: dict[str, tuple[int, int]] = {}
     for text in texts:
@@ -190,27 +176,19 @@ def sink_files(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 @dataclass(slots=True)
 class MergedSchema:
-    """The schema of the files that were looked at so far.
-
-    Attributes:
-        table: the table's URI, for errors.
-        schema: what they have in common and each for itself.
-    """
+    """The merged schema of the files that were examined so far."""
 
     table: str
     schema: StructType = field(default_factory=StructType)
 
     def add(self, schema: StructType, file: str) -> None:
-        """Take the schema of one more file.
-
-        Args:
-            schema: the file's schema, as Spark derives it from the footer.
+        """Merge the schema of one more file, as Spark derives it from the footer.
 
         Raises:
-            SchemaMismatchError: a column has a type that fits none of the files before; or a file has two columns of one name.
+            SchemaMismatchError: a column's type cannot be merged with earlier files, or a file has two columns of one name.
         """
         try:
-            self.schema = merge_schemas(self.schema, _as_columns(schema), table_uri=self.table)
+            self.schema = merge_schemas(self.schema, map_fields(schema, _as_column), table_uri=self.table)
         except (SchemaMismatchError, InvalidSchemaError) as error:
             raise SchemaMismatchError(
                 f"Failed to merge the schema of the file {file} with those of the files before it, here called the table: "
@@ -222,37 +200,20 @@ class MergedSchema:
             ) from error
 
     def with_partitions(self, fields: Sequence[StructField]) -> StructType:
-        """The table's schema: partition columns take the place of columns of their names in the files, or come last."""
+        """Return the table's schema: partition columns replace columns of their names in the files, or come last."""
         by_name = {each.name.lower(): each for each in fields}
         columns = [by_name.pop(each.name.lower(), each) for each in self.schema.fields]
         return StructType((*columns, *by_name.values()))
 
 
-def _as_columns(schema: StructType) -> StructType:
-    """A file's columns as the table gets them: all nullable, and without what their metadata said to the file's writer."""
-    kept = _plain(schema)
-    return kept if isinstance(kept, StructType) else schema
-
-
-def _plain(kind: DataType) -> DataType:
-    match kind:
-        case StructType(fields):
-            return StructType(tuple(_plain_field(each) for each in fields))
-        case ArrayType(element, _):
-            return ArrayType(_plain(element))
-        case MapType(key, value, _):
-            return MapType(_plain(key), _plain(value))
-        case _:
-            return kind
-
-
-def _plain_field(each: StructField) -> StructField:
+def _as_column(each: StructField) -> StructField:
+    """Return a file's column as the table gets it: nullable, and without what its metadata said to the file's writer."""
     metadata = {key: each.metadata[key] for key in _KEPT_METADATA if key in each.metadata}
-    return replace(each, type=_plain(each.type), nullable=True, metadata=metadata)
+    return replace(each, nullable=True, metadata=metadata)
 
 
 def _unescaped(text: str) -> str:
-    """A name or a text without Spark's escapes, each of which stands for one character."""
+    """Decode Spark's escapes of single characters."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def hilbert_places(ranks: Sequence[pa.Array], bits: int) -> pa.Array:
-    """The place of each cell along the curve, from 0 on, int64.
+    """Return the place of each cell along the curve, from 0 on, int64.
 
     Args:
         ranks: for each column the rank of each cell, from 0 to 2**bits - 1; int64, without NULL.
-        bits: how many bits a rank has. With those of all columns together they are 62 at most.
+        bits: how many bits a rank has; those of all columns together are at most 62.
     """
     axes = list(ranks)
     if len(axes) == 1:
@@ -41,7 +41,7 @@ def hilbert_places(ranks: Sequence[pa.Array], bits: int) -> pa.Array:
 
 
 def _interleaved(axes: Sequence[pa.Array], bits: int) -> pa.Array:
-    """One number of the bits of some by turns, the highest first."""
+    """Return numbers whose bits alternate between the axes, the highest first."""
     place = pa.array([0] * len(axes[0]), pa.int64())
     for bit in reversed(range(bits)):
         for axis in axes:

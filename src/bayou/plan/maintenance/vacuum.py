@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What VACUUM may delete: how long files are kept, and which of the files found are old and not needed."""
+"""What VACUUM may delete: how long files are kept, and which listed files are old enough."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Retention:
 
     Attributes:
         cutoff: files that were removed, or written and never used, before this time may be deleted.
-        default: what `delta.deletedFileRetentionDuration` says.
-        specified: what the caller asked for; None if the caller gave none.
-        is_checked: whether a retention shorter than the default was to be refused.
+        default: the value of `delta.deletedFileRetentionDuration`.
+        specified: the caller's value; None if there is none.
+        is_checked: whether a retention shorter than the default is an error.
     """
 
     cutoff: int
@@ -36,23 +36,23 @@ class Retention:
 
     @property
     def exceeds_default(self) -> bool:
-        """Whether files are kept that the log need not know any more: checkpoints forget tombstones after the default."""
+        """Whether it is longer than the default, after which checkpoints drop tombstones."""
         return self.specified is not None and self.specified > self.default
 
 
 def retention_of(
     hours: float | None, default_ms: int, now_ms: int, *, is_checked: bool, ignores_hours: bool = False, table: str
 ) -> Retention:
-    """How long a VACUUM keeps files.
+    """Return how long a VACUUM keeps files.
 
     Args:
-        hours: how long, in hours; fractions count. None means the table's property.
+        hours: the retention in hours, with fractions; None for the table's property.
         default_ms: the property `delta.deletedFileRetentionDuration`, in ms.
-        is_checked: whether hours below the property are refused.
-        ignores_hours: whether hours other than 0 count for nothing, as in delta-spark.
+        is_checked: whether hours below the property are an error.
+        ignores_hours: whether hours other than 0 are ignored, as in delta-spark.
 
     Raises:
-        InvalidOptionError: the hours are negative, no number, or too few.
+        InvalidOptionError: the hours are negative, NaN, or too few.
     """
     if hours is None:
         return Retention(now_ms - default_ms, default_ms, None, is_checked)
@@ -79,18 +79,14 @@ def retention_of(
 
 
 def shown_names(partition_columns: Iterable[str]) -> tuple[str, ...]:
-    """How hidden names begin that VACUUM looks at all the same: folders of change files, and of partitions.
-
-    Args:
-        partition_columns: the names that partition folders may have, logical and physical ones.
-    """
+    """Return the prefixes of hidden names that VACUUM examines: folders of change data files, and of partitions."""
     return (*_OF_DELTA, *(f"{name}=" for name in partition_columns))
 
 
 def old_entries(found: pa.RecordBatch, cutoff: int) -> pa.RecordBatch:
-    """The entries of a listing that VACUUM may delete if the table does not need them.
+    """Return the entries of a listing that VACUUM may delete if the table does not need them.
 
-    These are files that were last written before the cutoff, and folders that are empty and were not touched since.
+    These are files last written before the cutoff, and empty folders not modified since.
     """
     is_old = pc.less(found["modification_time"], cutoff)
     is_whole = pc.or_(pc.invert(found["is_folder"]), pc.equal(found["size"], 0))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons of Arrow columns with constants, in the order that Spark gives to values.
+"""Comparisons of Arrow columns with constants, in Spark's order of values.
 
-That order is the plain one but for floats, where NaN equals itself and exceeds everything, and -0.0 equals 0.0.
+It differs from Arrow's order for floats only: NaN equals itself and exceeds everything, and -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FUNCTIONS = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-# A constant between two values of the column's scale, as a comparison with the one below it or the one above it.
+# For a constant between two values of the column's scale: the comparison with the value below it.
 _BETWEEN = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 
 
@@ -44,7 +44,7 @@ class Constant:
     """A constant in the type of the column that it is compared with.
 
     Attributes:
-        value: for Arrow; of a decimal the greatest value of the column's scale that is not above the constant.
+        value: for Arrow; for a decimal, the greatest value of the column's scale that is not above the constant.
         is_exact: whether `value` is the constant itself.
     """
 
@@ -58,7 +58,7 @@ class Constant:
 
 
 def constant(literal: Literal, target: pa.DataType) -> Constant | None:
-    """The constant for a column of an Arrow type, or None where the two do not compare without a cast."""
+    """Return the constant for a column of an Arrow type; None if the two do not compare without a cast."""
     if literal.value is None or not _is_same_family(literal.type, target):
         return None
     if pa.types.is_decimal(target):
@@ -71,7 +71,7 @@ def constant(literal: Literal, target: pa.DataType) -> Constant | None:
 
 
 def compare(op: str, values: pa.Array, against: Constant) -> pa.Array:
-    """`values op constant`, exactly; null where a value is null."""
+    """Return `values op constant`, exactly; null if a value is null."""
     if not against.is_exact:
         if op in {"=", "!="}:
             return _everywhere(values, truth=op == "!=")
@@ -83,9 +83,9 @@ def compare(op: str, values: pa.Array, against: Constant) -> pa.Array:
 
 
 def is_any(values: pa.Array, constants: Sequence[Constant]) -> pa.Array:
-    """Whether each value equals one of the constants; null where a value is null."""
+    """Return whether each value equals one of the constants; null if a value is null."""
     if pa.types.is_floating(values.type):
-        # Arrow's look-up tells -0.0 from 0.0.
+        # Arrow's lookup distinguishes -0.0 from 0.0.
         return reduce(pc.or_, (compare("=", values, each) for each in constants), _everywhere(values, truth=False))
     comparable = _comparable(values)
     exact = pa.array([each.value for each in constants if each.is_exact], comparable.type)
@@ -133,7 +133,7 @@ def _is_same_family(data_type: str, target: pa.DataType) -> bool:
 
 
 def _decimal_constant(value: Any, scale: int) -> Constant | None:
-    """Beyond 38 digits there is no constant: the column cannot hold such a value, but Arrow cannot say so either."""
+    """Return None beyond 38 digits: the column cannot hold such a value, and neither can Arrow."""
     exact = Decimal(value)
     if not exact.is_finite() or exact.adjusted() + scale >= _MAX_PRECISION:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicates on partition columns: the value is the same in every row of a file, so the answer is exact."""
+"""Predicates on partition columns: all rows of a file have the same value, so the answer is exact."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """The values as one array without a dictionary, which comparisons work on."""
+    """Return the values as one array without a dictionary, as comparisons need it."""
     array = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
 def comparison(op: str, values: pa.Array, literal: Literal) -> pa.Array | None:
-    """The truth of `value op literal` for each file, null for NULL; None where the types do not compare."""
+    """Return the truth of `value op literal` for each file, null for NULL; None if the types do not compare."""
     if literal.value is None:
         return pa.nulls(len(values), pa.bool_())
     against = constant(literal, values.type)
@@ -31,7 +31,7 @@ def comparison(op: str, values: pa.Array, literal: Literal) -> pa.Array | None:
 
 
 def sameness(values: pa.Array, literal: Literal) -> pa.Array | None:
-    """Whether each value equals the literal, with NULL equal to NULL; None where the types do not compare."""
+    """Return whether each value equals the literal, with NULL equal to NULL; None if the types do not compare."""
     if literal.value is None:
         return pc.is_null(values)
     same = comparison("=", values, literal)
@@ -39,7 +39,7 @@ def sameness(values: pa.Array, literal: Literal) -> pa.Array | None:
 
 
 def membership(values: pa.Array, literals: Sequence[Literal]) -> pa.Array | None:
-    """The truth of `value in literals` for each file, null for NULL; None where the types do not compare."""
+    """Return the truth of `value in literals` for each file, null for NULL; None if the types do not compare."""
     present = {literal for literal in literals if literal.value is not None}
     constants = [each for literal in present if (each := constant(literal, values.type)) is not None]
     if len(constants) < len(present):
@@ -50,5 +50,5 @@ def membership(values: pa.Array, literals: Sequence[Literal]) -> pa.Array | None
 
 
 def prefix(values: pa.Array, text: str) -> pa.Array | None:
-    """The truth of `value starts with text` for each file, null for NULL; None where values are no strings."""
+    """Return the truth of `value starts with text` for each file, null for NULL; None if values are not strings."""
     return pc.starts_with(values, text) if pa.types.is_string(values.type) else None

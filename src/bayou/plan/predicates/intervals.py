@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between which whole numbers a column lies in the rows that a predicate keeps."""
+"""Intervals of whole numbers that contain a column's values in all rows that a predicate keeps."""
 
 from __future__ import annotations
 
@@ -16,27 +16,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Whole numbers between two bounds, both included. It is empty if the first is greater.
-
-    Attributes:
-        first: the least number; None for no bound.
-        last: the greatest number; None for no bound.
-    """
+    """Whole numbers between two bounds, both included; None is no bound. It is empty if the first is greater."""
 
     first: int | None = None
     last: int | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number lies in it."""
+        """Whether it contains no number."""
         return self.first is not None and self.last is not None and self.first > self.last
 
     def both(self, other: Interval) -> Interval:
-        """The numbers that lie in this one and in another."""
+        """Return the intersection with another interval."""
         return Interval(_greatest((self.first, other.first)), _least((self.last, other.last)))
 
     def hull(self, other: Interval) -> Interval:
-        """The least interval that holds this one and another."""
+        """Return the smallest interval that contains this one and another."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         first = None if self.first is None or other.first is None else min(self.first, other.first)
@@ -48,7 +43,7 @@ NOTHING = Interval(1, 0)
 
 
 def interval_of(predicate: Predicate, column: Path) -> Interval:
-    """Where a column lies if a predicate is true. Every row that the predicate keeps has its value in it.
+    """Return an interval that contains the column in every row for which the predicate is true.
 
     Args:
         column: a column of whole numbers, or of dates or timestamps, which are whole numbers in predicates.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants in predicates, and how Python's values become them."""
+"""Constants in predicates, and their conversion from Python values."""
 
 from __future__ import annotations
 
@@ -23,22 +23,17 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant.
-
-    Attributes:
-        value: as `bayou.protocol.types.partition_values.parse` gives it for the type; None is NULL.
-        type: the primitive type, as in a schema's JSON.
-    """
+    """A constant of a primitive type, with the value that `bayou.protocol.types.partition_values.parse` returns; None is NULL."""
 
     value: Any
     type: str
 
 
 def literal(value: Any, data_type: str, *, column: str = "") -> Literal:
-    """A constant of a column's type from a Python value.
+    """Return a constant of a column's type from a Python value.
 
-    Strings are taken for dates, timestamps and decimals too, in the form that partition values have. A float is not taken for a
-    decimal: it holds another number than the one that was written.
+    Strings are also accepted for dates, timestamps and decimals, in the form of partition values. A float is not accepted for a
+    decimal: it is not exactly the number that was written.
 
     Raises:
         InvalidOptionError: the value has no meaning for the type.
@@ -47,7 +42,7 @@ def literal(value: Any, data_type: str, *, column: str = "") -> Literal:
         return Literal(None, data_type)
     try:
         converted = _converter(data_type)(value)
-    except (ValueError, ArithmeticError):  # a signalling NaN, or an instant that the calendar lacks
+    except (ValueError, ArithmeticError):  # a signalling NaN, or a timestamp outside the calendar
         converted = None
     if converted is None:
         is_decimal = partition_values.decimal_type(data_type) is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition values of many files at once: the log's texts as typed Arrow arrays."""
+"""Partition values of many files: the log's strings as typed Arrow arrays."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _MAX_PRECISION = 38
 
 
 def arrow_type(data_type: str) -> pa.DataType:
-    """The Arrow type whose values are a primitive type's: what Spark itself exchanges with Arrow.
+    """Return the Arrow type that Spark exchanges for a primitive type.
 
     Raises:
-        InvalidSchemaError: no column of the type has one value a file.
+        InvalidSchemaError: a partition column cannot have the type.
     """
     if partition_values.is_string_type(data_type):
         return pa.string()
@@ -50,15 +50,9 @@ def arrow_type(data_type: str) -> pa.DataType:
 
 
 def to_arrow(texts: pa.ChunkedArray | pa.Array, data_type: str, *, time_zone: str = "UTC") -> pa.Array:
-    """The typed values of partition texts, aligned with them; NULL for null, "" and what cannot be cast.
+    """Return the typed values of partition strings, aligned with them; NULL for null, "" and what cannot be cast.
 
-    Cost: the parser runs once for each distinct text.
-
-    Args:
-        data_type: the partition column's primitive type, as in the schema's JSON.
-
-    Raises:
-        InvalidSchemaError: the type cannot be a partition column's.
+    Each distinct string is parsed once. A type that partition columns cannot have is an InvalidSchemaError.
     """
     target = arrow_type(data_type)
     if pa.types.is_null(target):
@@ -70,7 +64,7 @@ def to_arrow(texts: pa.ChunkedArray | pa.Array, data_type: str, *, time_zone: st
 
 
 def parse_distinct(texts: pa.ChunkedArray | pa.Array, target: pa.DataType, parse: Callable[[str], Any]) -> pa.Array:
-    """A parser applied to each distinct text once; where it gives None the result is null."""
+    """Apply a parser once to each distinct string; null if it returns None."""
     encoded = _combined(texts)
     if not pa.types.is_dictionary(encoded.type):
         encoded = encoded.dictionary_encode()

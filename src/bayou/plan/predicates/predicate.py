@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicates over the columns of a table, as values that skipping understands.
+"""Predicates over the columns of a table, as values that data skipping evaluates.
 
-A predicate has SQL's three truth values for a row: true, false, and NULL where a comparison meets NULL.
+A predicate has SQL's three truth values for a row: true, false, and NULL if a comparison meets NULL.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A column compared with a constant; "<=>" is the equality to which NULL is a value."""
+    """A column compared with a constant; "<=>" is the equality that treats NULL as a value."""
 
     op: Operator
     column: Column
@@ -90,7 +90,7 @@ class IsNotNull:
 
 @dataclass(frozen=True, slots=True)
 class StartsWith:
-    """A string column that starts with a text, compared byte by byte."""
+    """A string column that starts with a prefix, compared byte by byte."""
 
     column: Column
     prefix: str
@@ -98,14 +98,14 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of some predicates; true where there are none."""
+    """All of some predicates; true if there are none."""
 
     children: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one of some predicates; false where there are none."""
+    """At least one of some predicates; false if there are none."""
 
     children: tuple[Predicate, ...]
 
@@ -119,9 +119,9 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Anything that is not understood: it may be true, false or NULL for any row, so it skips nothing.
+    """Anything that bayou cannot evaluate: it may be true, false or NULL for any row, so it skips nothing.
 
-    A comparison of collated strings is one: their order is not that of the bytes.
+    This includes comparisons of collated strings, whose order is not that of the bytes.
     """
 
 
@@ -136,11 +136,11 @@ _NULL_TESTS: dict[str, type[IsNull | IsNotNull]] = {"is null": IsNull, "is not n
 
 Predicate: TypeAlias = Comparison | In | IsNull | IsNotNull | StartsWith | And | Or | Not | Unknown | Boolean
 Filters: TypeAlias = "Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | Predicate"
-"""What a caller may give to choose rows: filters, as `from_dnf` takes them, or a predicate."""
+"""How callers select rows: filters as in `from_dnf`, or a predicate."""
 
 
 def columns(predicate: Predicate) -> set[Path]:
-    """The physical paths of the columns that a predicate looks at."""
+    """Return the physical paths of the columns that a predicate uses."""
     match predicate:
         case And(children) | Or(children):
             return set().union(*map(columns, children))
@@ -153,7 +153,7 @@ def columns(predicate: Predicate) -> set[Path]:
 
 
 def is_never_true(predicate: Predicate) -> bool:
-    """Whether a predicate is true for no row, whatever the rows hold; False where that depends on a column."""
+    """Return whether a predicate is true for no row, whatever the rows hold; False if that depends on a column."""
     match predicate:
         case Boolean(value):
             return value is not True
@@ -166,7 +166,7 @@ def is_never_true(predicate: Predicate) -> bool:
 
 
 def only_about(predicate: Predicate, names: Collection[str]) -> Predicate:
-    """What a predicate says of some top-level columns, by their physical names: it is true wherever the predicate is."""
+    """Return the part of a predicate about some top-level columns, by physical name. It is true whenever the predicate is."""
     match predicate:
         case And(children):
             return And(tuple(only_about(each, names) for each in children))
@@ -177,18 +177,18 @@ def only_about(predicate: Predicate, names: Collection[str]) -> Predicate:
 
 
 def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
-    """The predicate of a list of filters.
+    """Return the predicate of a list of filters.
 
-    A list of (column, operator, value) means all of them; a list of such lists means one of the lists. Operators: `==`
-    (or `=`), `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, `is null`, `is not null` (these two take no value). A column
-    is a logical name, with dots into structs. A `datetime` without a zone is UTC for a column of type timestamp.
+    A list of (column, operator, value) means all of them; a list of such lists means one of the lists. Operators: `==` (or `=`),
+    `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, `is null`, `is not null` (these two take no value). A column is a logical name, with
+    dots into structs. A `datetime` without a zone is UTC for a column of type timestamp.
 
     Args:
-        filters: the filters; none at all keep everything.
-        schema: the table's schema, which names the columns and gives the values their types.
+        filters: the filters; none keep everything.
+        schema: the table's schema, which determines the columns and the types of the values.
 
     Raises:
-        InvalidOptionError: a column does not exist, an operator is not known, or a value is not of the column's type.
+        InvalidOptionError: a column or an operator does not exist, or a value is not of the column's type.
     """
     if not isinstance(filters, list | tuple):
         raise _invalid(f"{shown_text(filters)} is no list of filters.")
@@ -236,7 +236,7 @@ def _test(operator: str, column: Column, value: Any, data_type: str, name: str) 
 
 
 def _resolve(name: str, schema: StructType) -> tuple[Path, StructField]:
-    """A top-level column of exactly that name goes before the same text as a path."""
+    """Resolve a column; a top-level column of exactly that name takes precedence over a path."""
     for parts in ((name,), *_paths(name)):
         found = _walk(parts, schema)
         if found is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File statistics as Arrow columns, one row for each file, and what their bounds say of one comparison.
+"""File statistics as Arrow columns, one row per file, and what their bounds imply for one comparison.
 
 Nothing here decides about a whole predicate; that is `plan.skipping` and `plan.proofs`.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file's statistics say about one comparison: may a row of the file satisfy it?
+"""What a file's statistics imply for one comparison: may a row of the file satisfy it?
 
-Every function gives one bool for each file, never null: false only where no row can. Bounds are read with what writers
-are known to do: a float's maximum may leave out NaN, a timestamp's maximum is cut to milliseconds, a decimal may have
-gone through a double, a string may be cut.
+Every function returns one bool per file, never null: false only if no row can. Bounds are interpreted with the known habits of
+writers: a float's maximum may leave out NaN, a timestamp's maximum is cut to milliseconds, a decimal may have been a double, a
+string may be truncated.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from bayou.plan.predicates.literals import Literal
     from bayou.plan.statistics.columns import ColumnStatistics
 
-# So many ranges stand for the values of a long IN list.
+# The number of ranges that approximate a long IN list.
 _IN_RANGES = 64
 # Decimals with fewer digits survive a double unchanged.
 _DOUBLE_SAFE_DIGITS = 15
-# Two roundings to the nearest double, into the statistics and into the comparison below, and as much again.
+# Two roundings to the nearest double, in the statistics and in the comparison below, and a safety factor of two.
 _DOUBLE_TOLERANCE = 2.0**-50
 
 
@@ -46,18 +46,18 @@ class ColumnBounds:
             self._low, self._high = _known(statistics.min), _reaching(_known(statistics.max))
 
     def has_null(self) -> pa.Array:
-        """Whether the column may be NULL in a row."""
-        # A wide count can be used where it is zero, and a tight one otherwise says the same.
+        """Return whether the column may be NULL in a row."""
+        # A wide count is reliable if it is zero. Otherwise it implies the same as a tight one.
         return self._everywhere() if self._null_count is None else _kept(pc.not_equal(self._null_count, 0))
 
     def has_value(self) -> pa.Array:
-        """Whether the column may be other than NULL in a row."""
+        """Return whether the column may be other than NULL in a row."""
         if self._null_count is None:
             return self._everywhere()
         return _kept(pc.not_equal(self._null_count, self._num_records))
 
     def may(self, op: str, literal: Literal) -> pa.Array:
-        """Whether `column op literal` may be true for a row; `op` is one of = != < <= > >=."""
+        """Return whether `column op literal` may be true for a row; `op` is one of = != < <= > >=."""
         if literal.value is None:
             return self._nowhere()
         against = None if self._low is None else constant(literal, self._low.type)
@@ -66,7 +66,7 @@ class ColumnBounds:
         return pc.and_(self.has_value(), _kept(self._compared(op, against)))
 
     def may_equal_any(self, literals: Sequence[Literal]) -> pa.Array:
-        """Whether the column may equal one of the constants in a row."""
+        """Return whether the column may equal one of the constants in a row."""
         present = [literal for literal in literals if literal.value is not None]
         if len(present) <= _IN_RANGES:
             return reduce(pc.or_, (self.may("=", literal) for literal in present), self._nowhere())
@@ -76,7 +76,7 @@ class ColumnBounds:
         return reduce(pc.or_, (self._may_lie_between(*each) for each in ranges), self._nowhere())
 
     def may_differ_from_all(self, literals: Sequence[Literal]) -> pa.Array:
-        """Whether the column may be neither NULL nor any of the constants in a row; never where one of them is NULL."""
+        """Return whether the column may be neither NULL nor any of the constants in a row; never if a constant is NULL."""
         if any(literal.value is None for literal in literals):
             return self._nowhere()
         if len(literals) > _IN_RANGES:
@@ -84,7 +84,7 @@ class ColumnBounds:
         return reduce(pc.and_, (self.may("!=", literal) for literal in literals), self.has_value())
 
     def may_start_with(self, prefix: str) -> pa.Array:
-        """Whether the column may start with the text in a row."""
+        """Return whether the column may start with the string in a row."""
         if self._low is None or not pa.types.is_string(self._low.type):
             return self.has_value()
         reaches = pc.greater_equal(self._high, prefix)
@@ -92,7 +92,7 @@ class ColumnBounds:
         return pc.and_(self.has_value(), _kept(pc.and_kleene(starts, reaches)))
 
     def may_start_otherwise(self, prefix: str) -> pa.Array:
-        """Whether the column may be not NULL and start with something else in a row."""
+        """Return whether the column may be not NULL and start with something else in a row."""
         if self._low is None or not pa.types.is_string(self._low.type):
             return self.has_value()
         # All strings between two with a common prefix have that prefix.
@@ -109,11 +109,11 @@ class ColumnBounds:
         return pc.and_(self.has_value(), _kept(overlaps))
 
     def _compared(self, op: str, against: Constant) -> pa.Array:
-        """`op` between the bounds and the constant, null where the bounds do not say."""
+        """Compare the bounds with the constant; null if they do not decide."""
         if pa.types.is_floating(self._low.type):
             return self._compared_float(op, against)
         if op == "=":
-            # A constant between two values of the column's scale equals none of them.
+            # A constant between two values of the column's scale equals no value.
             inside = pc.and_kleene(_bound("<=", self._low, against), _bound(">=", self._high, against))
             return inside if against.is_exact else self._nowhere()
         if op == "!=":
@@ -121,7 +121,7 @@ class ColumnBounds:
         return _bound(op, self._low if op in {"<", "<="} else self._high, against)
 
     def _compared_float(self, op: str, against: Constant) -> pa.Array:
-        """NaN may hide above every maximum, and exceeds every constant but itself."""
+        """Compare bounds of floats: NaN may exceed every maximum, and exceeds every constant except itself."""
         if against.is_nan:
             return self._nowhere() if op == ">" else self._everywhere()
         if op == "=":
@@ -142,17 +142,17 @@ class ColumnBounds:
 
 
 def constant_mask(size: int, *, truth: bool) -> pa.Array:
-    """The same bool for every file."""
+    """Return the same bool for every file."""
     return pa.repeat(pa.scalar(truth), size)
 
 
 def _kept(mask: pa.Array) -> pa.Array:
-    """What the statistics do not say may be true."""
+    """Return the mask with null as true: what the statistics do not decide may be true."""
     return pc.fill_null(mask, True)
 
 
 def _ranges(ordered: list[Literal]) -> list[tuple[Literal, Literal]]:
-    """A few ranges that cover all of many constants: cut at the widest gaps, or evenly where gaps have no width."""
+    """Return a few ranges that cover many constants: cut at the widest gaps, or evenly if gaps have no width."""
     inner = range(1, len(ordered))
     if isinstance(ordered[0].value, int | float | Decimal):
         cuts = sorted(inner, key=lambda i: ordered[i].value - ordered[i - 1].value)[1 - _IN_RANGES :]
@@ -163,7 +163,7 @@ def _ranges(ordered: list[Literal]) -> list[tuple[Literal, Literal]]:
 
 
 def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:
-    """`bounds op constant`, true as well where a decimal bound may have crossed the constant on its way."""
+    """Compare the bounds with the constant; true as well if rounding may have moved a decimal bound across it."""
     result = compare(op, bounds, against)
     if not pa.types.is_decimal(bounds.type):
         return result
@@ -175,12 +175,12 @@ def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:
 
 
 def _known(limits: pa.Array) -> pa.Array:
-    """NaN as a bound says nothing: it means another thing at every writer."""
+    """Return the bounds without NaN, whose meaning differs between writers."""
     return pc.if_else(pc.is_nan(limits), None, limits) if pa.types.is_floating(limits.type) else limits
 
 
 def _reaching(maximum: pa.Array) -> pa.Array:
-    """The maximum that no value exceeds, but for NaN."""
+    """Return an upper bound of all values except NaN."""
     return _next_millisecond(maximum) if pa.types.is_timestamp(maximum.type) else maximum
 
 

@@ -25,12 +25,12 @@ _MAX_PRECISION = 38
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """What is known about one leaf column; null in an array says: not known for this file.
+    """The statistics of one leaf column; a null in an array means unknown for this file.
 
     Attributes:
-        min: a lower bound of the values that are not NULL; None where no file can have one.
-        max: an upper bound, as the log says it: cut to milliseconds for timestamps, and without NaN by some writers.
-        null_count: the rows in which the leaf is NULL.
+        min: a lower bound of the values that are not NULL; None if no file can have one.
+        max: an upper bound as in the log: cut to milliseconds for timestamps, and without NaN by some writers.
+        null_count: the number of rows in which the leaf is NULL.
     """
 
     min: pa.Array | None = None
@@ -40,14 +40,14 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
-    """What is known about some files, for the columns that were asked for.
+    """The statistics of some files, for the requested columns.
 
-    Guarantees: all arrays have one row for each file, in the order of the files. Bounds are int64 for integers, float64
-    for float and double, decimal128(38, scale), date32, timestamp in microseconds (UTC, or without a zone), string.
+    Guarantees: all arrays have one row per file, in the order of the files. Bounds are int64 for integers, float64 for float and
+    double, decimal128(38, scale), date32, timestamp in microseconds (UTC, or without a zone), string.
 
     Attributes:
-        num_records: the rows of each file, deleted ones included; null where not known.
-        tight_bounds: whether the bounds are reached and the null counts exact; true where the log says nothing.
+        num_records: the rows of each file, deleted ones included; null if unknown.
+        tight_bounds: whether the bounds are reached and the null counts exact; true if the log does not say.
         columns: by physical path.
     """
 
@@ -56,7 +56,7 @@ class FileStatistics:
     columns: Mapping[Path, ColumnStatistics] = field(default_factory=dict)
 
     def filter(self, mask: pa.Array) -> FileStatistics:
-        """The files for which the mask is true, in the same order."""
+        """Return the statistics of the files for which the mask is true, in the same order."""
         return self._mapped(lambda values: values.filter(mask))
 
     def _mapped(self, change: Callable[[pa.Array], pa.Array]) -> FileStatistics:
@@ -71,7 +71,7 @@ class FileStatistics:
 
 
 def bounds_type(data_type: DataType) -> pa.DataType | None:
-    """The Arrow type of a leaf's minimum and maximum, or None where its type has none."""
+    """Return the Arrow type of a leaf's minimum and maximum; None if its type has none."""
     if not isinstance(data_type, str) or not has_bounds(data_type):
         return None
     decimal = partition_values.decimal_type(data_type)
@@ -83,24 +83,16 @@ def bounds_type(data_type: DataType) -> pa.DataType | None:
 
 
 def from_json(stats: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
-    """Statistics from the log's JSON texts.
-
-    Args:
-        stats: one text for each file; null, empty and invalid ones say nothing about their file.
-        fields: the leaf columns to read, by physical path; only these are parsed.
-    """
+    """Return statistics of some leaf columns from the log's JSON; null, empty and invalid strings state nothing."""
     texts = stats if isinstance(stats, pa.ChunkedArray) else pa.chunked_array([stats])
     rows = read_rows(texts, _json_schema(fields))
     return _from_columns(lambda *path: _member(rows, path), len(texts), fields)
 
 
 def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
-    """Statistics from a checkpoint's `stats_parsed`; a column that it lacks is not known.
+    """Return statistics from a checkpoint's `stats_parsed`; a column that it lacks is unknown.
 
     Timestamps in nanoseconds are not used: such a column comes from INT96 and may have wrapped around.
-
-    Args:
-        fields: the leaf columns to take, by physical path.
     """
     chunked = stats_parsed if isinstance(stats_parsed, pa.ChunkedArray) else pa.chunked_array([stats_parsed])
     table = pa.table({"stats": chunked})
@@ -108,7 +100,7 @@ def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, 
 
 
 def coalesce(first: FileStatistics, second: FileStatistics) -> FileStatistics:
-    """For each file what the first says, and what the second says where the first says nothing."""
+    """Return the first statistics of each file, completed by the second."""
 
     def merged(left: pa.Array | None, right: pa.Array | None) -> pa.Array | None:
         return right if left is None else left if right is None else pc.coalesce(left, right)
@@ -120,13 +112,13 @@ def coalesce(first: FileStatistics, second: FileStatistics) -> FileStatistics:
         columns[path] = ColumnStatistics(
             merged(left.min, right.min), merged(left.max, right.max), merged(left.null_count, right.null_count)
         )
-    # True may stand for "not said", so a false on either side counts.
+    # True may mean "not stated", so a false on either side counts.
     tight = pc.and_(first.tight_bounds, second.tight_bounds)
     return FileStatistics(pc.coalesce(first.num_records, second.num_records), tight, columns)
 
 
 def concat(parts: Sequence[FileStatistics]) -> FileStatistics:
-    """The files of several statistics, one after the other; a column that a part lacks is not known for its files."""
+    """Return the statistics of several groups of files, in order; a column that a group lacks is unknown for its files."""
     columns = {path: column for part in parts for path, column in part.columns.items()}
     return FileStatistics(
         _concatenated([part.num_records for part in parts], pa.int64()),
@@ -168,7 +160,7 @@ def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
 
 
 def _member(table: pa.Table, path: Path) -> pa.Array | None:
-    """A nested member as one array, with the nulls of what is around it; None where there is no such member."""
+    """Return a nested member as one array, null if its parents are; None if there is no such member."""
     if path[0] not in table.column_names:
         return None
     values: pa.Array = _combined(table[path[0]])
@@ -211,7 +203,7 @@ def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, si
 
 
 def _as_written(bound: pa.Array, data_type: DataType) -> pa.Array:
-    """A float's shortest digits name another double than the float itself."""
+    """Round a float's bound to a float: its shortest digits denote another double than the float itself."""
     return bound.cast(pa.float32(), safe=False).cast(pa.float64()) if data_type == "float" else bound
 
 
@@ -226,7 +218,7 @@ def _null_count(values: pa.Array | None, data_type: DataType, size: int) -> pa.A
     counts = _cast(values, pa.int64(), size)
     if isinstance(data_type, str):
         return counts
-    # Counts of arrays and maps come from footers at some writers and count elements there; no null is none either way.
+    # Some writers take the counts of arrays and maps from footers, which count elements. Zero means the same in both cases.
     return pc.if_else(pc.equal(counts, 0), counts, None)
 
 

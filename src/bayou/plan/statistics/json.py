@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics texts of many files through Arrow's own JSON reader, one row for each text.
+"""Parsing the JSON statistics of many files with Arrow's JSON reader, one row per string.
 
-The reader is fast and strict: a text that it does not take would cost the statistics of every file. So a slice that
-fails is read again in small pieces, and a piece that fails text by text: an odd text costs its own file alone.
+The reader is fast and strict: one string that it rejects would cost the statistics of every file. So a slice that fails is read
+again in small pieces, and a piece that fails string by string. A malformed string only affects its own file.
 """
 
 from __future__ import annotations
@@ -25,35 +25,30 @@ _PIECES = 16
 _SMALLEST_PIECE = 256
 _BLOCK_BYTES = 1 << 21
 _EMPTY = "{}"
-# A special value of a float at the place of a value; inside of a string the quotes would have backslashes.
+# A special float as a value; inside a string the quotes would be escaped.
 _QUOTED_SPECIALS = r':\s*"[+-]?(?:NaN|nan|Infinity|inf|INF)"'
 _SPECIALS = {"NaN": math.nan, "Infinity": math.inf, "+Infinity": math.inf, "-Infinity": -math.inf}
 _INT64_LIMIT = 1 << 63
 _EXACT_BELOW = {pa.float32(): 1 << 24, pa.float64(): 1 << 53}
-"""Below these, a float of the type is a whole number that nobody rounded; from there on neighbours of it have become it."""
+"""Below these limits, a whole number of the float type is exact; from there on it may be a rounded neighbour."""
 _DOUBLE = pa.float64()
 _WIDE = Context(prec=76, rounding=ROUND_HALF_EVEN)
 _DECIMAL128_DIGITS = 38
 
 
 def read_rows(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
-    """The objects that the texts hold, one row for each text, nulls for a text that holds none.
+    """Parse JSON objects to one row each; null, empty and invalid strings give a row of nulls.
 
     Args:
-        texts: one JSON object each; null, empty and invalid texts give a row of nulls.
-        schema: the members to read: bool, int64, float64, decimal128 and string, and structs of them. Members that it
-            does not name are ignored; a value that does not fit its type is null, and nothing else of its text is.
+        schema: the members to read: bool, int64, float64, decimal128 and string, and structs of them. Other members are ignored;
+            only a value that does not fit its type becomes null.
     """
     tables = [_read(piece, schema) for piece in _slices(texts)]
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 def exact_integers(values: pa.Array) -> pa.Array:
-    """Numbers that stand for integers, null where a float is so great that the integer may have been rounded to it.
-
-    Args:
-        values: of any type; all but floats stay as they are.
-    """
+    """Return integers stored as floats; null if a float is so large that it may be rounded. Other types stay unchanged."""
     limit = _EXACT_BELOW.get(values.type)
     if limit is None:
         return values
@@ -71,11 +66,10 @@ def _slices(texts: pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def _objects(texts: pa.Array) -> pa.Array:
-    """Each text that may be one JSON object, and an empty object for every other one.
+    """Return each string that may be one JSON object, and an empty object for every other one.
 
-    With a brace at both ends of every text, no text can go on in the next one (what follows a brace there would have
-    to be a comma, or a line break inside of a string, which is invalid). So as many rows as texts mean that each text
-    is one row.
+    With braces at both ends, no string can continue in the next one: after a brace this would need a comma, or a line break inside
+    a string, which is invalid. So if there are as many rows as strings, each string is one row.
     """
     texts = pc.fill_null(texts, _EMPTY)
     if pc.all(_is_braced(texts)).as_py() is not False:
@@ -91,7 +85,7 @@ def _is_braced(texts: pa.Array) -> pa.Array:
 def _read(texts: pa.Array, schema: pa.Schema) -> pa.Table:
     table = _read_bulk(texts, schema)
     if table is None:
-        # Statistics with "NaN" are no oddity. An unknown bound says as much as NaN or infinity does.
+        # "NaN" is common in statistics. An unknown bound implies as much as NaN or infinity.
         table = _read_bulk(pc.replace_substring_regex(texts, _QUOTED_SPECIALS, ":null"), schema)
     if table is not None:
         return table
@@ -110,7 +104,7 @@ def _read_bulk(texts: pa.Array, schema: pa.Schema) -> pa.Table | None:
         data = lines[0].as_buffer()
         table = pj.read_json(
             pa.BufferReader(data),
-            # One block is one thread's work, and other threads can be long in coming.
+            # One block is read by one thread, and starting other threads can take long.
             read_options=pj.ReadOptions(use_threads=data.size > block, block_size=block),
             parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
@@ -134,7 +128,7 @@ def _loads(text: str) -> Any:
 
 
 def _fitted(value: Any, target: pa.DataType) -> Any:
-    """The value for Arrow, None where it does not fit the type."""
+    """Return the value for Arrow; None if it does not fit the type."""
     if pa.types.is_struct(target):
         if not isinstance(value, dict):
             return None
@@ -179,7 +173,7 @@ def _as_decimal(value: int | Decimal, scale: int) -> Decimal | None:
 def _integral(value: int | Decimal) -> int | None:
     if isinstance(value, int):
         return value
-    # Some writers put a point into whole numbers: these went through a double.
+    # Some writers write whole numbers with a decimal point, after a conversion to double.
     is_exact = value.is_finite() and value.copy_abs() < _EXACT_BELOW[_DOUBLE] and value == value.to_integral_value(context=_WIDE)
     return int(value) if is_exact else None
 

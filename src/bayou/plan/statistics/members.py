@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members of a file's statistics that go by columns, as Arrow types, and how the log's texts stand for their values.
+"""The statistics members with one value per column, as Arrow types, and the parsers of their strings.
 
 Source: PROTOCOL.md, "Per-file Statistics".
 """
@@ -25,15 +25,11 @@ TEXT_PARSERS: Final[Mapping[pa.DataType, Callable[[str], int | None]]] = {
     pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
     pa.timestamp("us"): instants.parse_timestamp_ntz,
 }
-"""For the types whose bounds are texts in JSON, what reads one: Arrow's own number, or None where the text says nothing."""
+"""The parsers for types whose bounds are strings in JSON: each returns Arrow's number, or None if the string is invalid."""
 
 
 def column_members(bounds: Mapping[Path, pa.DataType], counted: Iterable[Path]) -> list[tuple[str, pa.DataType]]:
-    """The members that hold bounds and null counts, each where there is a column for it.
-
-    Args:
-        bounds: the columns that have bounds, by physical path, with the type of these.
-    """
+    """Return the members that hold bounds and null counts, if there is a column for them."""
     counts = dict.fromkeys(counted, pa.int64())
     members = [(MIN_VALUES, bounds), (MAX_VALUES, bounds), (NULL_COUNT, counts)]
     return [(name, _struct(leaves)) for name, leaves in members if leaves]

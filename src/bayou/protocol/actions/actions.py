@@ -390,11 +390,8 @@ class _Fields:
         values = self.optional(name, dict) or {}
         if all(isinstance(value, str) for value in values.values()):
             return cast("Mapping[str, str]", values)
-        return {key: _as_text(value) for key, value in values.items() if value is not None}
+        given = {key: value for key, value in values.items() if value is not None}
+        return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in given.items()}
 
     def _wrong(self, name: str, value: object) -> DeltaError:
         return failed("DELTA_STATE_RECOVER_ERROR/field-type", action=self._action, field=name, value=value)
-
-
-def _as_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -22,7 +22,7 @@ from bayou.protocol.columns.clustering import (
     physical_columns,
 )
 from bayou.protocol.features.features import writer_features
-from bayou.protocol.stats.file_stats import has_bounds, indexed_leaves, is_collated
+from bayou.protocol.stats.file_stats import gets_bounds, indexed_leaves
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import StructField, StructType, parse_schema
 
@@ -162,7 +162,7 @@ class ClusteringRules:
         return found
 
     def _check_types(self, paths: ClusteringColumns, fields: list[StructField]) -> None:
-        refused = [(path, field) for path, field in zip(paths, fields, strict=True) if not _is_skippable(field)]
+        refused = [(path, field) for path, field in zip(paths, fields, strict=True) if not gets_bounds(field)]
         if refused:
             types = tuple(f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused)
             names = tuple(names_of(tuple(path for path, _ in refused)))
@@ -173,10 +173,6 @@ class ClusteringRules:
         if lacking:
             names = tuple(names_of(logical_columns(lacking, schema)))
             raise failed("DELTA_CLUSTERING_COLUMN_MISSING_STATS", at=self, columns=names)
-
-
-def _is_skippable(field: StructField) -> bool:
-    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def _without_statistics(physical: ClusteringColumns, metadata: Metadata, schema: StructType) -> ClusteringColumns:

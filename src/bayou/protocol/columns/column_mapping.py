@@ -17,7 +17,8 @@ from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.columns.mapping_rules import Path, check_mapping, fields_by_path, highest_id, shown_path
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, DataType, StructField, StructType
+from bayou.protocol.types.traverse import map_fields, parts, same_form, with_parts, with_type
 
 NESTED_IDS: Final = "delta.columnMapping.nested.ids"
 """The metadata of a field with the ids of its array elements, map keys and map values, which Iceberg asks for."""
@@ -72,7 +73,8 @@ def mapped_columns(
     if names_are_physical:
         _check_same_columns(schema, known, table, version)
         # What a table without a mode has of ids and names is left over, and its files know nothing of it.
-        schema = without_mapping(schema) if _is_mapped(known) else schema
+        if any(key in field.metadata for _, field in fields_by_path(known) for key in _OF_MAPPING):
+            schema = without_mapping(schema)
     floors = [properties.MAX_COLUMN_ID.read(each) for each in (configuration, current_configuration or {})]
     assigner = _Assigner(
         max(*floors, highest_id(schema), highest_id(known)),
@@ -83,7 +85,9 @@ def mapped_columns(
         new_name=new_name or _physical_name,
     )
     assigned = assigner.struct(schema, ())
-    result = MappedColumns(assigned, {**_without_key(configuration), properties.MAX_COLUMN_ID.key: str(assigner.highest)})
+    highest_key = properties.MAX_COLUMN_ID.key
+    kept = {key: value for key, value in configuration.items() if key.lower() != highest_key.lower()}
+    result = MappedColumns(assigned, {**kept, highest_key: str(assigner.highest)})
     check_mapping(result.schema, result.configuration, table=table, version=version)
     return result
 
@@ -92,13 +96,9 @@ def without_mapping(schema: StructType) -> StructType:
     """The schema without ids and physical names: of a table that gives up column mapping, or of rows of another table."""
 
     def bare(field: StructField) -> StructField:
-        kept = {key: value for key, value in field.metadata.items() if key not in _OF_MAPPING}
-        return replace(field, type=_within(field.type, struct), metadata=kept)
+        return replace(field, metadata={key: value for key, value in field.metadata.items() if key not in _OF_MAPPING})
 
-    def struct(kind: StructType) -> StructType:
-        return StructType(tuple(map(bare, kind.fields)))
-
-    return struct(schema)
+    return map_fields(schema, bare)
 
 
 class _Assigner:
@@ -139,16 +139,9 @@ class _Assigner:
         return replace(field, type=self._inner(field.type, path), metadata=metadata)
 
     def _inner(self, kind: DataType, path: Path) -> DataType:
-        match kind:
-            case StructType():
-                return self.struct(kind, path)
-            case ArrayType(element, _):
-                return replace(kind, element_type=self._inner(element, (*path, "element")))
-            case MapType(key, value, _):
-                key_type, value_type = self._inner(key, (*path, "key")), self._inner(value, (*path, "value"))
-                return replace(kind, key_type=key_type, value_type=value_type)
-            case _:
-                return kind
+        if isinstance(kind, StructType):
+            return self.struct(kind, path)
+        return with_parts(kind, (with_type(each, self._inner(each.type, (*path, each.name))) for each in parts(kind)))
 
     def _reusable(self, field: StructField, path: Path) -> StructField | None:
         """The table's column at the path, where this field is that one: a renamed column may hold its id elsewhere."""
@@ -170,16 +163,11 @@ def _physical_name() -> str:
 
 
 def _fits(known: DataType, given: DataType) -> bool:
-    """Whether values of a known type are values of a given one, which may allow NULL where the known one does not."""
-    match known, given:
-        case StructType(left), StructType(right):
-            return len(left) == len(right) and all(map(_field_fits, left, right))
-        case ArrayType(left, left_null), ArrayType(right, right_null):
-            return left_null <= right_null and _fits(left, right)
-        case MapType(left, left_value, left_null), MapType(right, right_value, right_null):
-            return left_null <= right_null and _fits(left, right) and _fits(left_value, right_value)
-        case _:
-            return known == given
+    """Return whether values of a known type are values of a given one, which may allow NULL where the known one does not."""
+    if not same_form(known, given):
+        return known == given
+    left, right = parts(known), parts(given)
+    return len(left) == len(right) and all(map(_field_fits, left, right))
 
 
 def _field_fits(known: StructField, given: StructField) -> bool:
@@ -191,24 +179,3 @@ def _check_same_columns(schema: StructType, known: StructType, table: str | None
     added = sorted(shown_path(path) for path, _ in fields_by_path(schema) if path not in paths)
     if added:
         raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE", table=table, version=version, columns=tuple(added))
-
-
-def _without_key(configuration: Mapping[str, str]) -> dict[str, str]:
-    return {key: value for key, value in configuration.items() if key.lower() != properties.MAX_COLUMN_ID.key.lower()}
-
-
-def _within(kind: DataType, change: Callable[[StructType], StructType]) -> DataType:
-    """A type with its outermost structs changed."""
-    match kind:
-        case StructType():
-            return change(kind)
-        case ArrayType(element, _):
-            return replace(kind, element_type=_within(element, change))
-        case MapType(key, value, _):
-            return replace(kind, key_type=_within(key, change), value_type=_within(value, change))
-        case _:
-            return kind
-
-
-def _is_mapped(schema: StructType) -> bool:
-    return any(key in field.metadata for _, field in fields_by_path(schema) for key in _OF_MAPPING)

@@ -12,15 +12,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
-from bayou.errors import InvalidSchemaError, failed
+from bayou.errors import failed
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generated_columns
 from bayou.protocol.properties import CONSTRAINT_PREFIX
 from bayou.protocol.types.char_varchar import length_check
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import DataType, StructField, StructType
 from bayou.protocol.types.sql_text import column_sql, parenthesised
+from bayou.protocol.types.traverse import parts
 
 INVARIANTS: Final = "delta.invariants"
 """The key of the field metadata that holds a column's invariant."""
@@ -63,7 +64,7 @@ def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable
     """Every constraint of a table, in the order in which delta-spark checks them.
 
     A field of a struct that is NOT NULL makes a NULL struct a violation too: nothing can be taken out of NULL. What is
-    NOT NULL inside an array or a map is not enforced, as in delta-spark (`refuse_nested_not_null` keeps it out of new tables).
+    NOT NULL inside an array or a map is not enforced, as in delta-spark (`check_nested_not_null` keeps it out of new tables).
 
     Args:
         metadata: the table's metadata, for its CHECK constraints.
@@ -125,21 +126,6 @@ def drop_constraint(
     return {each: value for each, value in configuration.items() if each != key}, key is not None
 
 
-def refuse_nested_not_null(schema: StructType, *, table: str) -> None:
-    """Refuses a schema for a new table that has a NOT NULL field inside an array or a map, where it is not enforced.
-
-    Raises:
-        InvalidSchemaError: there is such a field.
-    """
-    for field in schema.fields:
-        found = next(_nested_not_null(field.type, (field.name,)), None)
-        if found is not None:
-            path = column_sql(found)
-            message = f"Column {path} is NOT NULL inside an array or a map, where no constraint is enforced."
-            step = "declare it nullable."
-            raise _refused(message, "DELTA_NESTED_NOT_NULL_CONSTRAINT", table, step, column=found)
-
-
 def _check_constraints(configuration: Mapping[str, str]) -> Iterator[Constraint]:
     for key, expression in configuration.items():
         if key.lower().startswith(CONSTRAINT_PREFIX):
@@ -160,31 +146,12 @@ def _not_null(schema: StructType, parents: tuple[str, ...]) -> Iterator[Constrai
             yield from _not_null(field.type, path)
 
 
-def _nested_not_null(kind: DataType, path: tuple[str, ...], *, is_nested: bool = False) -> Iterator[tuple[str, ...]]:
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            if is_nested and not field.nullable:
-                yield (*path, field.name)
-            yield from _nested_not_null(field.type, (*path, field.name), is_nested=is_nested)
-    elif isinstance(kind, ArrayType):
-        yield from _nested_not_null(kind.element_type, (*path, "element"), is_nested=True)
-    elif isinstance(kind, MapType):
-        yield from _nested_not_null(kind.key_type, (*path, "key"), is_nested=True)
-        yield from _nested_not_null(kind.value_type, (*path, "value"), is_nested=True)
-
-
 def _invariants(kind: DataType, path: tuple[str, ...], *, is_in_struct: bool) -> Iterator[Constraint]:
-    if isinstance(kind, StructType):
-        for field in kind.fields:
-            inner = (*path, field.name)
-            if INVARIANTS in field.metadata:
-                yield _invariant(field, inner, is_in_struct=is_in_struct)
-            yield from _invariants(field.type, inner, is_in_struct=is_in_struct)
-    elif isinstance(kind, ArrayType):
-        yield from _invariants(kind.element_type, (*path, "element"), is_in_struct=False)
-    elif isinstance(kind, MapType):
-        yield from _invariants(kind.key_type, (*path, "key"), is_in_struct=False)
-        yield from _invariants(kind.value_type, (*path, "value"), is_in_struct=False)
+    for field in parts(kind):
+        inner = (*path, field.name)
+        if INVARIANTS in field.metadata:
+            yield _invariant(field, inner, is_in_struct=is_in_struct)
+        yield from _invariants(field.type, inner, is_in_struct=is_in_struct and isinstance(kind, StructType))
 
 
 def _invariant(field: StructField, path: tuple[str, ...], *, is_in_struct: bool) -> Constraint:
@@ -214,7 +181,3 @@ def _generated(schema: StructType, provided: Iterable[str]) -> Iterator[Constrai
             path = (column.name,)
             expression = f"({column_sql(path)} <=> {parenthesised(column.expression)})"
             yield Constraint(GENERATED_COLUMN_NAME, ConstraintKind.GENERATED, path, expression)
-
-
-def _refused(message: str, error_class: str, table: str, next_step: str, **facts: Any) -> InvalidSchemaError:
-    return InvalidSchemaError(message, table=table, error_class=error_class, next_step=next_step, **facts)

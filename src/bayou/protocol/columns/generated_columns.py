@@ -7,21 +7,20 @@ Sources: PROTOCOL.md, "Generated Columns"; delta-spark's `GeneratedColumn`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bayou.errors import failed
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.columns.expression_checks import has_column
 from bayou.protocol.features.features import writer_features
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import DataType, StructField, StructType
 from bayou.protocol.types.sql_text import column_sql
+from bayou.protocol.types.traverse import map_fields
 
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
 """The key of the field metadata that holds the expression."""
-
-_NEXT: Final = "change the generation expression."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +59,6 @@ def columns_to_compute(schema: StructType, provided: Iterable[str]) -> tuple[Gen
     """The generated columns that a write which brings some columns must compute; names compare without regard to case."""
     given = {name.lower() for name in provided}
     return tuple(column for column in generated_columns(schema) if column.name.lower() not in given)
-
-
-def with_generation_expression(field: StructField, expression: str | None) -> StructField:
-    """The field with the expression as its generation expression, or without one where it is None."""
-    metadata = {key: value for key, value in field.metadata.items() if key != GENERATION_EXPRESSION}
-    if expression is not None:
-        metadata[GENERATION_EXPRESSION] = expression
-    return replace(field, metadata=metadata)
 
 
 def check_references(schema: StructType, references: Mapping[str, Iterable[Sequence[str]]], *, table: str) -> None:
@@ -110,15 +101,4 @@ def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str
 
 
 def _without_nullability(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return StructType(tuple(_plain_fields(kind.fields)))
-    if isinstance(kind, ArrayType):
-        return ArrayType(_without_nullability(kind.element_type))
-    if isinstance(kind, MapType):
-        return MapType(_without_nullability(kind.key_type), _without_nullability(kind.value_type))
-    return kind
-
-
-def _plain_fields(fields: Iterable[StructField]) -> Iterator[StructField]:
-    for field in fields:
-        yield StructField(field.name, _without_nullability(field.type))
+    return map_fields(kind, lambda field: StructField(field.name, field.type))

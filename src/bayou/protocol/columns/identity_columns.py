@@ -58,14 +58,6 @@ class IdentityColumn:
         used = max((self.high_water_mark - self.start) // self.step + 1, 0)
         return self.checked(self.start + used * self.step)
 
-    def value_at(self, partition: int, row: int, num_partitions: int) -> int:
-        """The number of a row of a write, both counted from zero: the rule that `generation_sql` follows.
-
-        Raises:
-            InvalidSchemaError: the numbers do not reach so far.
-        """
-        return self.checked(self.next_value + self.step * (partition + row * num_partitions))
-
     def checked(self, value: int) -> int:
         """The value, if it is a BIGINT.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
-from bayou.errors import InvalidSchemaError, failed
+from bayou.errors import failed
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import (
@@ -22,7 +22,8 @@ from bayou.protocol.columns.identity_columns import (
     is_identity,
     with_high_water_mark,
 )
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.traverse import all_fields
 
 EXPLICIT_INSERT: Final = "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
 """The error class of values that are brought for a column that is always generated."""
@@ -73,7 +74,7 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
         if field.name.lower() in {name.lower() for name in partition_columns}:
             raise failed("DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED", table=table, column=column.name)
     for field in schema.fields:
-        if _has_identity_inside(field.type):
+        if any(is_identity(inner) for _, _, inner in all_fields(field.type)):
             raise failed("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE/nested", table=table, column=field.name)
 
 
@@ -87,42 +88,6 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
     for column in identity_columns(schema):
         if not column.allow_explicit_insert and column.name.lower() in given:
             raise failed("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", table=table, version=version, column=column.name)
-
-
-def refuse_update(schema: StructType, assigned: Iterable[str], *, table: str) -> None:
-    """Refuses an UPDATE, or the UPDATE of a MERGE, that assigns to an identity column.
-
-    Raises:
-        InvalidSchemaError: it does; `column` names the column.
-    """
-    names = {name.lower() for name in assigned}
-    for column in identity_columns(schema):
-        if column.name.lower() in names:
-            message = f"UPDATE on IDENTITY column {column.name} is not supported."
-            raise _invalid(message, "UPDATE_NOT_SUPPORTED", table, column.name)
-
-
-def refuse_alter(schema: StructType, name: str, *, table: str) -> None:
-    """Refuses to change an identity column, but for its name, place and comment, which the caller lets through.
-
-    Raises:
-        InvalidSchemaError: the column is one.
-    """
-    field = schema.field(name)
-    if field is not None and is_identity(field):
-        message = f"ALTER TABLE ALTER COLUMN is not supported for IDENTITY columns, such as {field.name!r}."
-        raise _invalid(message, "ALTER_COLUMN_NOT_SUPPORTED", table, field.name)
-
-
-def refuse_replace_columns(schema: StructType, *, table: str) -> None:
-    """Refuses REPLACE COLUMNS for a table that has an identity column.
-
-    Raises:
-        InvalidSchemaError: it has one.
-    """
-    for column in identity_columns(schema):
-        message = "ALTER TABLE REPLACE COLUMNS is not supported for table with IDENTITY columns."
-        raise _invalid(message, "REPLACE_COLUMN_NOT_SUPPORTED", table, column.name)
 
 
 def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColumn:
@@ -140,24 +105,3 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
 def without_marks(schema: StructType) -> StructType:
     """A schema without how far its identity columns have counted: each append moves that."""
     return StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))
-
-
-def _has_identity_inside(kind: DataType) -> bool:
-    if isinstance(kind, StructType):
-        return any(is_identity(field) or _has_identity_inside(field.type) for field in kind.fields)
-    if isinstance(kind, ArrayType):
-        return _has_identity_inside(kind.element_type)
-    if isinstance(kind, MapType):
-        return _has_identity_inside(kind.key_type) or _has_identity_inside(kind.value_type)
-    return False
-
-
-def _invalid(message: str, error_class: str, table: str | None, column: str) -> InvalidSchemaError:
-    facts: dict[str, Any] = {"column": column}
-    return InvalidSchemaError(
-        message,
-        table=table,
-        next_step="leave the identity column as it is, or define the table anew.",
-        error_class=f"DELTA_IDENTITY_COLUMNS_{error_class}",
-        **facts,
-    )

@@ -14,7 +14,8 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.schema.validity import FORBIDDEN_CHARACTERS
-from bayou.protocol.types.schema import PHYSICAL_NAME, ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import PHYSICAL_NAME, StructField, StructType
+from bayou.protocol.types.traverse import all_fields
 
 Path = tuple[str, ...]
 
@@ -71,7 +72,7 @@ def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table
         return
     ids: dict[int, Path] = {}
     names: dict[Path, Path] = {}
-    for path, physical, field in _physical_fields(schema, (), ()):
+    for path, physical, field in all_fields(schema):
         identifier, name = field.field_id, field.metadata.get(PHYSICAL_NAME)
         if identifier is None or not isinstance(name, str):
             lacking = "id" if identifier is None else "physical name"
@@ -104,7 +105,7 @@ def highest_id(schema: StructType) -> int:
 
 def fields_by_path(schema: StructType) -> Iterator[tuple[Path, StructField]]:
     """Every field with its logical path in lower case, parents first; `element`, `key` and `value` are steps of it."""
-    for logical, _, field in _physical_fields(schema, (), ()):
+    for logical, _, field in all_fields(schema):
         yield tuple(part.lower() for part in logical), field
 
 
@@ -132,19 +133,3 @@ def _check_highest(configuration: Mapping[str, str], highest: int, table: str | 
 def _twice(what: str, first: Path, second: Path, table: str | None, version: int | None) -> DeltaError:
     column, twin = shown_path(first), shown_path(second)
     return failed("DELTA_DUPLICATE_COLUMNS_FOUND/mapping", table=table, version=version, column=column, twin=twin, shared=what)
-
-
-def _physical_fields(kind: DataType, path: Path, physical: Path) -> Iterator[tuple[Path, Path, StructField]]:
-    match kind:
-        case StructType(fields):
-            for each in fields:
-                at, stored_at = (*path, each.name), (*physical, each.physical_name)
-                yield at, stored_at, each
-                yield from _physical_fields(each.type, at, stored_at)
-        case ArrayType(element, _):
-            yield from _physical_fields(element, (*path, "element"), (*physical, "element"))
-        case MapType(key, value, _):
-            yield from _physical_fields(key, (*path, "key"), (*physical, "key"))
-            yield from _physical_fields(value, (*path, "value"), (*physical, "value"))
-        case _:
-            return

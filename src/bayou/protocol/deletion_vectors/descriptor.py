@@ -188,16 +188,13 @@ def encode(positions: Bitmap | Iterable[int]) -> bytes:
     return roaring.encode(positions)
 
 
-def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = None, file: str | None = None) -> Bitmap:
+def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = None) -> Bitmap:
     """The row positions of an inline vector.
-
-    Args:
-        file: the data file that the vector belongs to, for the error.
 
     Raises:
         DeletionVectorError: the text cannot be read, or holds another number of rows than the descriptor says.
     """
-    place: Any = {"table": table, "file": file, "descriptor": descriptor}
+    place: Any = {"table": table, "descriptor": descriptor}
     if not descriptor.is_inline:
         storage_type = descriptor.storage_type
         raise failed("DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH/not-inline", storage_type=storage_type, **place)
@@ -205,7 +202,7 @@ def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = N
         data = z85.decode(descriptor.path_or_inline_dv, descriptor.size_in_bytes)
     except ValueError as error:
         raise failed("DELTA_DELETION_VECTOR_SIZE_MISMATCH/inline", reason=str(error), **place) from error
-    return _checked(decode(data, table=table, file=file), place)
+    return _checked(decode(data, table=table), place)
 
 
 def encode_inline(positions: Bitmap | Iterable[int]) -> DeletionVectorDescriptor:

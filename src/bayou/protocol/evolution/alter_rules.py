@@ -11,11 +11,12 @@ from collections.abc import Sequence
 
 from bayou.errors import failed
 from bayou.protocol.features.type_widening import is_widening, record_type_changes
-from bayou.protocol.schema.validity import check_names, walk
+from bayou.protocol.schema.validity import check_names
 from bayou.protocol.types.char_varchar import bounded_length, type_text
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.paths import Path, TableRules, dotted
 from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.traverse import all_fields
 
 
 def is_same_type(old: DataType, new: DataType) -> bool:
@@ -41,8 +42,7 @@ def may_become(old: str, new: DataType, rules: TableRules) -> bool:
 
 def has_not_null(field: StructField) -> bool:
     """Whether a column, or a field at any depth in it, is NOT NULL."""
-    structs = (kind for _, kind in walk(field.type) if isinstance(kind, StructType))
-    return not field.nullable or any(not each.nullable for struct in structs for each in struct.fields)
+    return not field.nullable or any(not each.nullable for _, _, each in all_fields(field.type))
 
 
 def is_under(path: Path, parent: Path) -> bool:

@@ -252,12 +252,9 @@ def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:
     if protect and _PROTECTION not in kept:
         kept.append(_PROTECTION)
     # As lists of the highest versions, whatever they are, and from there to the weakest form.
-    readers = [name for name in kept if name in (protocol.reader_features or ()) or _is_read(name)]
+    named = protocol.reader_features or ()
+    readers = [name for name in kept if name in named or (name in FEATURES and FEATURES[name].reader_writer)]
     return normalised(Protocol(3, 7, tuple(readers), tuple(kept)))
-
-
-def _is_read(name: str) -> bool:
-    return name in FEATURES and FEATURES[name].reader_writer
 
 
 def _retention(metadata: Metadata) -> str:

@@ -55,11 +55,6 @@ class PropertyChange:
     min_writer_version: int | None = None
     description: str | None = None
 
-    @property
-    def asks_protocol(self) -> bool:
-        """Whether a feature or a version is asked for."""
-        return bool(self.features) or self.min_reader_version is not None or self.min_writer_version is not None
-
 
 def validated(
     given: Mapping[str, str],

@@ -32,6 +32,7 @@ from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.traverse import parts
 
 COMMENT: Final = "comment"
 """The key of a field's metadata that holds its comment."""
@@ -293,17 +294,8 @@ def _refuse_nameless_change(
     """What an array or a map holds has a type, and nothing else that can change."""
     if comment is not None:
         raise failed("DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", at=rules, column=dotted(path))
-    if nullable is not None and nullable != _holds_null(parent, path[-1]):
+    holds_null = next(each.nullable for each in parts(parent) if each.name == path[-1].lower())
+    if nullable is not None and nullable != holds_null:
         raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/nullability", at=rules, column=dotted(path))
     if position is not None:
         raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/position", at=rules, column=dotted(path))
-
-
-def _holds_null(parent: DataType, name: str) -> bool:
-    match parent:
-        case ArrayType(_, contains_null):
-            return contains_null
-        case MapType(_, _, value_contains_null):
-            return value_contains_null and name.lower() == "value"
-        case _:
-            return True

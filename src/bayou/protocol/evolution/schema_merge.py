@@ -18,7 +18,8 @@ from bayou.protocol.features.type_widening import Widening, is_widening, record_
 from bayou.protocol.schema.validity import check_names
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import decimal_type
-from bayou.protocol.types.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType
+from bayou.protocol.types.traverse import map_fields, same_form, twins, with_parts, with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +65,7 @@ def merge_schemas(
     """
     check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
     merge = _Merge(widening, keeps)
-    merged = merge.structs(table, _as_new_columns(given), ())
+    merged = merge.structs(table, map_fields(given, _as_new_column), ())
     if merge.conflicts:
         first = merge.conflicts[0]
         cause = SchemaMismatchError(first.reason, error_class=first.error_class, column=first.column)
@@ -78,16 +79,6 @@ def merge_schemas(
             columns=tuple(each.column for each in merge.conflicts),
         ) from cause
     return merged if widening is Widening.NEVER else record_type_changes(merged, table)
-
-
-def is_write_compatible(table: StructType, given: StructType) -> bool:
-    """Whether rows can be written to a table without a change of its schema.
-
-    Columns match by name in any order, whatever the case, nested fields too; those that the rows lack are NULL in them.
-    Nullability is no difference. Void fits every type, and byte and short fit wider ones up to integer: the writer
-    casts them, and it gives nested fields the table's names.
-    """
-    return next(_differences(table, given, ()), None) is None
 
 
 def check_write(
@@ -195,24 +186,18 @@ class _Merge:
     conflicts: list[_Conflict] = field(default_factory=list)
 
     def structs(self, table: StructType, given: StructType, path: tuple[str, ...]) -> StructType:
-        known, new = _by_name(table), _by_name(given)
-        kept = tuple(self._field(each, new.get(each.name.lower()), path) for each in table.fields)
-        return StructType(kept + tuple(each for each in given.fields if each.name.lower() not in known))
+        kept = tuple(self._field(each, new, path) for each, new in twins(table, given))
+        return StructType(kept + tuple(each for each, known in twins(given, table) if known is None))
 
     def _field(self, table: StructField, given: StructField | None, path: tuple[str, ...]) -> StructField:
-        return table if given is None else replace(table, type=self._types(table.type, given.type, (*path, table.name)))
+        return table if given is None else with_type(table, self._types(table.type, given.type, (*path, table.name)))
 
     def _types(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
-        match table, given:
-            case StructType(), StructType():
-                return self.structs(table, given, path)
-            case ArrayType(element, contains_null), ArrayType(other, _):
-                return ArrayType(self._types(element, other, (*path, "element")), contains_null)
-            case MapType(key, value, contains_null), MapType(other_key, other_value, _):
-                merged_key = self._types(key, other_key, (*path, "key"))
-                return MapType(merged_key, self._types(value, other_value, (*path, "value")), contains_null)
-            case _:
-                return self._others(table, given, path)
+        if isinstance(table, StructType) and isinstance(given, StructType):
+            return self.structs(table, given, path)
+        if same_form(table, given):
+            return with_parts(table, (self._field(each, new, path) for each, new in twins(table, given)))
+        return self._others(table, given, path)
 
     def _others(self, table: DataType, given: DataType, path: tuple[str, ...]) -> DataType:
         if isinstance(table, str) and isinstance(given, str) and is_widening(table, given, self.widening):
@@ -248,25 +233,16 @@ def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Confl
 
 
 def _differences(table: DataType, given: DataType, path: tuple[str, ...]) -> Iterator[str]:
-    """What of some rows' columns does not fit the table's, one text each."""
-    match table, given:
-        case StructType(), StructType(fields):
-            by_name = _by_name(table)
-            for each in fields:
-                known = by_name.get(each.name.lower())
-                if known is None:
-                    yield f"column {'.'.join((*path, each.name))!r} is not in the table"
-                else:
-                    yield from _differences(known.type, each.type, (*path, known.name))
-        case ArrayType(element, _), ArrayType(other, _):
-            yield from _differences(element, other, (*path, "element"))
-        case MapType(key, value, _), MapType(other_key, other_value, _):
-            yield from _differences(key, other_key, (*path, "key"))
-            yield from _differences(value, other_value, (*path, "value"))
-        case _ if not _fits(table, given):
+    """Yield a text for each difference of some rows' columns from the table's that is in the way of a write."""
+    if not same_form(table, given):
+        if not _fits(table, given):
             yield _type_difference(table, given, path)
-        case _:
-            return
+        return
+    for each, known in twins(given, table):
+        if known is None:
+            yield f"column {'.'.join((*path, each.name))!r} is not in the table"
+        else:
+            yield from _differences(known.type, each.type, (*path, known.name))
 
 
 def _type_difference(table: DataType, given: DataType, path: tuple[str, ...]) -> str:
@@ -294,32 +270,11 @@ def _schemas(table: StructType, given: StructType) -> str:
     )
 
 
-def _by_name(struct: StructType) -> dict[str, StructField]:
-    """A struct's fields by their names in lower case: wide tables have too many to look each one up from the start."""
-    return {each.name.lower(): each for each in struct.fields}
-
-
 def _lower(names: Sequence[str]) -> list[str]:
     return [name.lower() for name in names]
 
 
-def _as_new_columns(schema: StructType) -> StructType:
-    """Columns of rows as a table gets them: all nullable, and without what their metadata said to another table's writers."""
-    return StructType(tuple(_as_new_column(each) for each in schema.fields))
-
-
 def _as_new_column(each: StructField) -> StructField:
+    """Return a column of rows as a table gets it: nullable, and without what its metadata say to another table's writers."""
     metadata = {key: value for key, value in each.metadata.items() if not key.startswith(_WRITER_METADATA)}
-    return StructField(each.name, _as_new_type(each.type), nullable=True, metadata=metadata)
-
-
-def _as_new_type(kind: DataType) -> DataType:
-    match kind:
-        case StructType():
-            return _as_new_columns(kind)
-        case ArrayType(element, _):
-            return ArrayType(_as_new_type(element))
-        case MapType(key, value, _):
-            return MapType(_as_new_type(key), _as_new_type(value))
-        case _:
-            return kind
+    return replace(each, nullable=True, metadata=metadata)

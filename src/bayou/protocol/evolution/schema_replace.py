@@ -20,7 +20,8 @@ from bayou.protocol.evolution.schema_changes import COMMENT, IDENTITY
 from bayou.protocol.schema.validity import check_types
 from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.types.paths import Path, TableRules, dotted
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.schema import DataType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.traverse import parts, same_form, with_parts, with_type
 
 
 def replace_columns(schema: StructType, columns: StructType, rules: TableRules) -> StructType:
@@ -78,22 +79,19 @@ def _replaced_field(old: StructField | None, new: StructField, path: tuple[str, 
 
 
 def _replaced_type(old: DataType, new: DataType, path: tuple[str, ...], rules: TableRules) -> DataType:
-    match old, new:
-        case StructType(), StructType():
-            return _replaced_struct(old, new, path, rules)
-        case (ArrayType(_, True), ArrayType(_, False)) | (MapType(_, _, True), MapType(_, _, False)):
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        return _replaced_struct(old, new, path, rules)
+    if same_form(old, new):
+        pairs = list(zip(parts(old), parts(new), strict=True))
+        if any(each.nullable and not other.nullable for each, other in pairs):
             raise _bad_replacement("tightening nullability", path, rules)
-        case ArrayType(element, contains_null), ArrayType(other, _):
-            return ArrayType(_replaced_type(element, other, (*path, "element"), rules), contains_null)
-        case MapType(key, value, contains_null), MapType(other_key, other_value, _):
-            new_key = _replaced_type(key, other_key, (*path, "key"), rules)
-            return MapType(new_key, _replaced_type(value, other_value, (*path, "value"), rules), contains_null)
-        case str(), _ if is_same_type(old, new) or may_become(old, new, rules):
-            return new
-        case UserDefinedType(), _ if old == new:
-            return old
-        case _:
-            raise _bad_replacement(f"changing data type from {type_text(old)} to {type_text(new)}", path, rules)
+        types = (_replaced_type(each.type, other.type, (*path, each.name), rules) for each, other in pairs)
+        return with_parts(old, map(with_type, parts(old), types))
+    if isinstance(old, str) and (is_same_type(old, new) or may_become(old, new, rules)):
+        return new
+    if isinstance(old, UserDefinedType) and old == new:
+        return old
+    raise _bad_replacement(f"changing data type from {type_text(old)} to {type_text(new)}", path, rules)
 
 
 def _bad_replacement(why: str, path: Path, rules: TableRules) -> DeltaError:

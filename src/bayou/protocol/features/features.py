@@ -16,7 +16,8 @@ from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.stats.file_stats import collated_fields
 from bayou.protocol.types.distinct_names import check_distinct
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType, UserDefinedType, all_fields, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.traverse import all_fields, primitives
 
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
@@ -37,11 +38,11 @@ def _enabled(*wanted: properties.TableProperty[bool]) -> Rule:
 
 
 def _field_has(*keys: str) -> Rule:
-    return lambda _metadata, schema: any(key in found.metadata for found in all_fields(schema) for key in keys)
+    return lambda _metadata, schema: any(key in found.metadata for _, _, found in all_fields(schema) for key in keys)
 
 
 def _has_invariants(_metadata: Metadata, schema: StructType) -> bool:
-    return any(not found.nullable or "delta.invariants" in found.metadata for found in all_fields(schema))
+    return any(not found.nullable or "delta.invariants" in found.metadata for _, _, found in all_fields(schema))
 
 
 def _has_constraints(metadata: Metadata, _schema: StructType) -> bool:
@@ -53,7 +54,7 @@ def _maps_columns(metadata: Metadata, _schema: StructType) -> bool:
 
 
 def _has_type(kind: str) -> Rule:
-    return lambda _metadata, schema: any(each == kind for each in _all_types(schema))
+    return lambda _metadata, schema: any(each == kind for each in primitives(schema))
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,19 +386,3 @@ _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "columnMapping": _maps_columns,
     "identityColumns": _is_identity,
 }
-
-
-def _all_types(data_type: DataType) -> Iterator[str]:
-    match data_type:
-        case str():
-            yield data_type
-        case StructType(fields):
-            for found in fields:
-                yield from _all_types(found.type)
-        case ArrayType(element, _):
-            yield from _all_types(element)
-        case MapType(key, value, _):
-            yield from _all_types(key)
-            yield from _all_types(value)
-        case UserDefinedType(stored=stored):
-            yield from _all_types(stored)

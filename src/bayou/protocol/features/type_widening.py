@@ -10,19 +10,21 @@ import contextlib
 import re
 from dataclasses import replace
 from enum import Enum
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.types.char_varchar import parse_type_text
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type, is_string_type
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import all_fields, map_fields, twins, with_parts, with_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bayou.protocol.actions.actions import Protocol
-    from bayou.protocol.types.schema import DataType
+    from bayou.protocol.types.schema import DataType, StructField
 
 TYPE_CHANGES: Final = "delta.typeChanges"
 """The key of a field's metadata that lists the changes of its type."""
@@ -78,8 +80,7 @@ def record_type_changes(schema: StructType, previous: StructType) -> StructType:
 
     Source: PROTOCOL.md, "Type Change Metadata".
     """
-    before = {field.name.lower(): field for field in previous.fields}
-    return StructType(tuple(_recorded(field, before.get(field.name.lower())) for field in schema.fields))
+    return with_parts(schema, starmap(_recorded, twins(schema, previous)))
 
 
 def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
@@ -88,7 +89,7 @@ def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tupl
     Values of older files cannot be read as the column's type then. Source: delta-spark's `TypeWidening.assertTableReadable`.
     """
     if {_FEATURE, _PREVIEW} & writer_features(protocol):
-        yield from _unsupported(schema, ())
+        yield from _unsupported(schema)
 
 
 def _plain(text: str) -> str:
@@ -108,26 +109,16 @@ def _holds_all(integer: str, decimal: str) -> bool:
     return bits is not None and digits is not None and 10 ** (digits[0] - digits[1]) > 1 << (bits - 1)
 
 
-def _unsupported(kind: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    match kind:
-        case StructType(fields):
-            for field in fields:
-                notes = field.metadata.get(TYPE_CHANGES) or ()
-                for note in notes if isinstance(notes, (list, tuple)) else (notes,):
-                    known: dict[str, Any] = note if isinstance(note, dict) else {}
-                    old, new = _plain(str(known.get("fromType"))), _plain(str(known.get("toType")))
-                    is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
-                    if not is_known:
-                        inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()
-                        yield ".".join((*path, field.name, *inner)), old, new
-                yield from _unsupported(field.type, (*path, field.name))
-        case ArrayType(element, _):
-            yield from _unsupported(element, (*path, "element"))
-        case MapType(key, value, _):
-            yield from _unsupported(key, (*path, "key"))
-            yield from _unsupported(value, (*path, "value"))
-        case _:
-            return
+def _unsupported(schema: StructType) -> Iterator[tuple[str, str, str]]:
+    for path, _, field in all_fields(schema):
+        notes = field.metadata.get(TYPE_CHANGES) or ()
+        for note in notes if isinstance(notes, (list, tuple)) else (notes,):
+            known: dict[str, Any] = note if isinstance(note, dict) else {}
+            old, new = _plain(str(known.get("fromType"))), _plain(str(known.get("toType")))
+            is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
+            if not is_known:
+                inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()
+                yield ".".join((*path, *inner)), old, new
 
 
 def notes_versions(protocol: Protocol) -> bool:
@@ -142,27 +133,15 @@ def notes_versions(protocol: Protocol) -> bool:
 
 def with_noted_version(schema: StructType, version: int) -> StructType:
     """The schema with a version in each change of a type that is noted without one."""
-    return StructType(tuple(_noted(field, version) for field in schema.fields))
+    return map_fields(schema, lambda field: _noted(field, version))
 
 
 def _noted(field: StructField, version: int) -> StructField:
-    kind, notes = _noted_type(field.type, version), field.metadata.get(TYPE_CHANGES)
+    notes = field.metadata.get(TYPE_CHANGES)
     if not isinstance(notes, list):
-        return replace(field, type=kind)
+        return field
     noted = [{_VERSION: version, **note} if isinstance(note, dict) else note for note in notes]
-    return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: noted})
-
-
-def _noted_type(kind: DataType, version: int) -> DataType:
-    match kind:
-        case StructType():
-            return with_noted_version(kind, version)
-        case ArrayType(element, _):
-            return replace(kind, element_type=_noted_type(element, version))
-        case MapType(key, value, _):
-            return replace(kind, key_type=_noted_type(key, version), value_type=_noted_type(value, version))
-        case _:
-            return kind
+    return replace(field, metadata={**field.metadata, TYPE_CHANGES: noted})
 
 
 def without_type_changes(schema: StructType) -> StructType:
@@ -170,24 +149,12 @@ def without_type_changes(schema: StructType) -> StructType:
 
     Source: PROTOCOL.md, "Writer Requirements for Type Widening".
     """
-    return StructType(tuple(_unrecorded(field) for field in schema.fields))
+    return map_fields(schema, _unrecorded)
 
 
 def _unrecorded(field: StructField) -> StructField:
     metadata = {key: value for key, value in field.metadata.items() if key != TYPE_CHANGES}
-    return replace(field, type=_unrecorded_type(field.type), metadata=metadata)
-
-
-def _unrecorded_type(kind: DataType) -> DataType:
-    match kind:
-        case StructType():
-            return without_type_changes(kind)
-        case ArrayType(element, _):
-            return replace(kind, element_type=_unrecorded_type(element))
-        case MapType(key, value, _):
-            return replace(kind, key_type=_unrecorded_type(key), value_type=_unrecorded_type(value))
-        case _:
-            return kind
+    return replace(field, metadata=metadata)
 
 
 def _widens_to_decimal(
@@ -205,38 +172,20 @@ def _widens_to_decimal(
 def _recorded(field: StructField, previous: StructField | None) -> StructField:
     if previous is None:
         return field
-    kind = _recorded_type(field.type, previous.type)
+    kind = with_parts(field.type, starmap(_recorded, twins(field.type, previous.type)))
     changes = list(_changes(field.type, previous.type, ()))
     if not changes:
-        return replace(field, type=kind)
+        return with_type(field, kind)
     known = field.metadata.get(TYPE_CHANGES)
     earlier = known if isinstance(known, list) else []
     return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})
 
 
-def _recorded_type(kind: DataType, previous: DataType) -> DataType:
-    match kind, previous:
-        case StructType(), StructType():
-            return record_type_changes(kind, previous)
-        case ArrayType(element, _), ArrayType(old, _):
-            return replace(kind, element_type=_recorded_type(element, old))
-        case MapType(key, value, _), MapType(old_key, old_value, _):
-            recorded = _recorded_type(value, old_value)
-            return replace(kind, key_type=_recorded_type(key, old_key), value_type=recorded)
-        case _:
-            return kind
-
-
 def _changes(kind: DataType, previous: DataType, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The changes inside a field's arrays and maps; a struct's fields have notes of their own."""
-    match kind, previous:
-        case ArrayType(element, _), ArrayType(old, _):
-            yield from _changes(element, old, (*path, "element"))
-        case MapType(key, value, _), MapType(old_key, old_value, _):
-            yield from _changes(key, old_key, (*path, "key"))
-            yield from _changes(value, old_value, (*path, "value"))
-        case str(), str() if is_widening(previous, kind):
-            change = {"fromType": previous, "toType": kind}
-            yield change | ({"fieldPath": ".".join(path)} if path else {})
-        case _:
-            return
+    """Yield the changes inside a field's arrays and maps; a struct's fields have notes of their own."""
+    if isinstance(kind, str) and isinstance(previous, str) and is_widening(previous, kind):
+        yield {"fromType": previous, "toType": kind} | ({"fieldPath": ".".join(path)} if path else {})
+    elif not isinstance(kind, StructType):
+        for each, old in twins(kind, previous):
+            if old is not None:
+                yield from _changes(each.type, old.type, (*path, each.name))

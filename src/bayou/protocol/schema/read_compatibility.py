@@ -7,15 +7,14 @@ Sources: delta-spark's `SchemaUtils.isReadCompatible` and `DeltaColumnMapping.ha
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bayou.protocol import properties
 from bayou.protocol.features.type_widening import Widening, is_widening
-from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.protocol.types.traverse import all_fields, map_fields, parts, same_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bayou.protocol.actions.actions import Metadata
     from bayou.protocol.types.schema import DataType, StructField
 
@@ -58,11 +57,11 @@ def reads_older_rows(older: Metadata, newer: Metadata) -> bool:
     known = {each.name.lower() for each in after.fields}
     common = StructType(tuple(each for each in before.fields if each.name.lower() in known))
     physical, wanted = (
-        {tuple(map(str.lower, path)): found.name.lower() for path, found in _physical_fields(each)} for each in (after, common)
+        {tuple(map(str.lower, path)): found.name.lower() for _, path, found in all_fields(each)} for each in (after, common)
     )
     if any(physical.get(path) != name for path, name in wanted.items()):
         return False
-    return is_read_compatible(_nullable(common), _nullable(after), widening=Widening.ALWAYS)
+    return is_read_compatible(map_fields(common, _lenient), map_fields(after, _lenient), widening=Widening.ALWAYS)
 
 
 def keeps_columns(older: Metadata, newer: Metadata) -> bool:
@@ -75,9 +74,10 @@ def keeps_columns(older: Metadata, newer: Metadata) -> bool:
         return modes[0] == _NO_MAPPING and older.partition_columns == newer.partition_columns
     if modes[0] not in {_NO_MAPPING, modes[1]} or older.partition_columns != newer.partition_columns:
         return False
-    before = dict(_physical_fields(parse_schema(older.schema_string)))
-    after = dict(_physical_fields(parse_schema(newer.schema_string)))
-    return all(path in after and after[path].name == found.name for path, found in before.items())
+    before, after = (
+        {path: found.name for _, path, found in all_fields(parse_schema(each.schema_string))} for each in (older, newer)
+    )
+    return before.items() <= after.items()
 
 
 def column_mapping_mode(metadata: Metadata) -> str:
@@ -93,52 +93,18 @@ class _Fit:
         self._checks_nulls = checks_nulls
 
     def fields(self, written: StructField, read: StructField) -> bool:
-        return written.name == read.name and self._nulls(written.nullable, read.nullable) and self._types(written.type, read.type)
-
-    def _nulls(self, written: bool, read: bool) -> bool:  # noqa: FBT001  (the values, no switches)
-        return read >= written if self._checks_nulls else written >= read
+        nulls_fit = read.nullable >= written.nullable if self._checks_nulls else written.nullable >= read.nullable
+        return written.name == read.name and nulls_fit and self._types(written.type, read.type)
 
     def _types(self, written: DataType, read: DataType) -> bool:
-        match written, read:
-            case StructType(), StructType():
-                return is_read_compatible(written, read, widening=self._widening, checks_nulls=self._checks_nulls)
-            case ArrayType(element, nulls), ArrayType(read_element, read_nulls):
-                return self._nulls(nulls, read_nulls) and self._types(element, read_element)
-            case MapType(key, value, nulls), MapType(read_key, read_value, read_nulls):
-                return self._nulls(nulls, read_nulls) and self._types(key, read_key) and self._types(value, read_value)
-            case str(), str():
-                return written == read or is_widening(written, read, self._widening)
-            case _:
-                return written == read
+        if isinstance(written, StructType) and isinstance(read, StructType):
+            return is_read_compatible(written, read, widening=self._widening, checks_nulls=self._checks_nulls)
+        if same_form(written, read):
+            return all(map(self.fields, parts(written), parts(read)))
+        return written == read or (
+            isinstance(written, str) and isinstance(read, str) and is_widening(written, read, self._widening)
+        )
 
 
-def _nullable(kind: Any) -> Any:
-    """A type in which everything may be NULL, and names are in lower case."""
-    match kind:
-        case StructType(fields):
-            return StructType(
-                tuple(replace(each, name=each.name.lower(), type=_nullable(each.type), nullable=True) for each in fields)
-            )
-        case ArrayType(element, _):
-            return ArrayType(_nullable(element), True)
-        case MapType(key, value, _):
-            return MapType(_nullable(key), _nullable(value), True)
-        case _:
-            return kind
-
-
-def _physical_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    """Every field at any depth by its physical path; elements, keys and values have paths of their own."""
-    match kind:
-        case StructType(fields):
-            for each in fields:
-                here = (*path, each.physical_name)
-                yield here, each
-                yield from _physical_fields(each.type, here)
-        case ArrayType(element, _):
-            yield from _physical_fields(element, (*path, "element"))
-        case MapType(key, value, _):
-            yield from _physical_fields(key, (*path, "key"))
-            yield from _physical_fields(value, (*path, "value"))
-        case _:
-            return
+def _lenient(field: StructField) -> StructField:
+    return replace(field, name=field.name.lower(), nullable=True)

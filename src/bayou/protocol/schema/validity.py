@@ -18,6 +18,7 @@ from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.distinct_names import duplicates
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
+from bayou.protocol.types.traverse import innermost, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -222,7 +223,7 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
     Raises:
         InvalidSchemaError: the rows are so.
     """
-    if any(of_statement or _holds_data(field.type) for field in rows.fields):
+    if any(of_statement or not all(map(_is_void, innermost(field.type))) for field in rows.fields):
         return
     raise failed(
         "DELTA_EMPTY_DATA/void" if rows.fields else "DELTA_EMPTY_DATA/no-columns",
@@ -230,19 +231,6 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
         version=version,
         columns=rows.names,
     )
-
-
-def _holds_data(kind: DataType) -> bool:
-    """Whether a type has a value other than NULL, or than collections and structs of NULL."""
-    match kind:
-        case StructType(fields):
-            return any(_holds_data(field.type) for field in fields)
-        case ArrayType(element, _):
-            return _holds_data(element)
-        case MapType(key, value, _):
-            return _holds_data(key) or _holds_data(value)
-        case _:
-            return not _is_void(kind)
 
 
 def is_supported(kind: str) -> bool:
@@ -265,25 +253,6 @@ def collated_paths(schema: StructType) -> Iterator[str]:
                 # A field's metadata names what is in its arrays and maps, too: `v`, `v.element`, `v.key.element`.
                 found = named if isinstance(named, dict) else [field.name] if named else []
                 yield from (".".join((*path, name)) for name in found)
-
-
-def walk(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], DataType]]:
-    """The type and every type inside it, each with its logical path, an outer one before its inner ones.
-
-    What an array or a map holds is under `element`, `key` and `value`.
-    """
-    yield path, kind
-    match kind:
-        case StructType(fields):
-            for field in fields:
-                yield from walk(field.type, (*path, field.name))
-        case ArrayType(element, _):
-            yield from walk(element, (*path, "element"))
-        case MapType(key, value, _):
-            yield from walk(key, (*path, "key"))
-            yield from walk(value, (*path, "value"))
-        case _:
-            return
 
 
 def _names(schema: StructType) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.types import instants, partition_values
-from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, all_fields, leaves
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField
+from bayou.protocol.types.traverse import all_fields, leaves, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +95,7 @@ def statistics_type(field: StructField) -> str | None:
     Booleans and binary have none by the rules; a collation orders strings otherwise than their bytes; and the digits
     of a float in old statistics are another number once the column is widened to double.
     """
-    return field.type if isinstance(field.type, str) and _gets_bounds(field) and not _was_float(field) else None
+    return field.type if isinstance(field.type, str) and gets_bounds(field) and not _was_float(field) else None
 
 
 def is_collated(field: StructField) -> bool:
@@ -105,17 +106,13 @@ def is_collated(field: StructField) -> bool:
 
 def collated_fields(data_type: DataType) -> Iterator[StructField]:
     """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
-    return (field for field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
+    return (field for _, _, field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
 
 
 def _names_collation(data_type: DataType) -> bool:
-    match data_type:
-        case ArrayType(element, _):
-            return _names_collation(element)
-        case MapType(key, value, _):
-            return _names_collation(key) or _names_collation(value)
-        case _:
-            return isinstance(data_type, str) and "collate" in data_type.lower()
+    if isinstance(data_type, str):
+        return "collate" in data_type.lower()
+    return isinstance(data_type, ArrayType | MapType) and any(_names_collation(each.type) for each in parts(data_type))
 
 
 def has_bounds(data_type: str) -> bool:
@@ -123,6 +120,11 @@ def has_bounds(data_type: str) -> bool:
     if data_type in _BOUNDED_TYPES or partition_values.decimal_type(data_type) is not None:
         return True
     return partition_values.is_string_type(data_type) and "collate" not in data_type.lower()
+
+
+def gets_bounds(field: StructField) -> bool:
+    """Return whether a column has a minimum and a maximum in statistics."""
+    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
@@ -151,7 +153,7 @@ def indexed_leaves(
     partitions = {name.lower() for name in partition_columns}
     prefix = properties.STRING_PREFIX_LENGTH.read(configuration)
     candidates = [
-        IndexedLeaf(logical, physical, field, _gets_bounds(field), prefix)
+        IndexedLeaf(logical, physical, field, gets_bounds(field), prefix)
         for logical, physical, field in leaves(schema)
         if logical[0].lower() not in partitions and field.type not in VOID_TYPES
     ]
@@ -231,10 +233,6 @@ def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tigh
     if tight_bounds is not None:
         members.append(f'"tightBounds":{"true" if tight_bounds else "false"}')
     return "{" + ",".join(members) + "}"
-
-
-def _gets_bounds(field: StructField) -> bool:
-    return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def _was_float(field: StructField) -> bool:

@@ -20,7 +20,8 @@ _COUNT: Final = re.compile(r"[0-9]{1,19}")
 
 def num_records(stats: str | None) -> int | None:
     """How many rows a file has, deleted ones included, as its statistics say; None where they do not."""
-    return _count(_members(stats).get("numRecords"))
+    text = _members(stats).get("numRecords")
+    return int(text) if text is not None and _COUNT.fullmatch(text) else None
 
 
 def with_wide_bounds(stats: str | None, rows: int, deleted: int = 0) -> str:
@@ -51,10 +52,6 @@ def _all_null(counts: Any, live: int, rows: int) -> Any:
     if isinstance(counts, dict):
         return {name: _all_null(each, live, rows) for name, each in counts.items()}
     return rows if counts == live and live > 0 else counts
-
-
-def _count(text: str | None) -> int | None:
-    return int(text) if text is not None and _COUNT.fullmatch(text) else None
 
 
 def _members(stats: str | None) -> dict[str, str]:

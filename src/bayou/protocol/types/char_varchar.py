@@ -11,16 +11,14 @@ Source: Spark's `CharVarcharUtils`; the text is `DataType.catalogString`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
 from bayou.errors import DeltaError, failed
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 from bayou.protocol.types.sql_text import quoted_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from bayou.protocol.types.traverse import map_fields, map_leaves, map_twins, walk
 
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a field's metadata that holds the text of its declared type."""
@@ -31,21 +29,6 @@ _QUOTED_NAME: Final = re.compile(r"`((?:[^`]|``)*)`")
 _PRIMITIVE: Final = re.compile(r"[^<>,():`]+(?:\([^()<>]*\))?[^<>,():`]*")
 _SQL_NAMES: Final = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "null": "void"}
 _LOG_NAMES: Final = {sql: log for log, sql in _SQL_NAMES.items() if log != "null"}
-
-
-@dataclass(frozen=True, slots=True)
-class LengthCheck:
-    """A length that no value of a string may exceed.
-
-    Attributes:
-        path: the logical path; what an array or a map holds is under `element`, `key` and `value`.
-        kind: "char" or "varchar".
-        length: the greatest number of characters; trailing spaces beyond it do not count.
-    """
-
-    path: tuple[str, ...]
-    kind: str
-    length: int
 
 
 def bounded_length(kind: DataType) -> tuple[str, int] | None:
@@ -67,7 +50,8 @@ def type_with_chars(field: StructField) -> str | None:
     if not isinstance(text, str) or "char" not in text.lower():
         return None
     declared = _overlay(field.type, parse_type_text(text))
-    return type_text(declared) if any(check.kind == "char" for check in _checks(declared, ())) else None
+    bounds = (bounded_length(kind) for _, kind in walk(declared))
+    return type_text(declared) if any(each is not None and each[0] == "char" for each in bounds) else None
 
 
 def char_width(field: StructField) -> int:
@@ -93,16 +77,7 @@ def from_stored(schema: StructType) -> StructType:
     Raises:
         InvalidSchemaError: the text of a declared type cannot be understood.
     """
-    return StructType(tuple(_declared_field(field) for field in schema.fields))
-
-
-def length_checks(schema: StructType) -> tuple[LengthCheck, ...]:
-    """The lengths that a write into a table has to check, in schema order.
-
-    Raises:
-        InvalidSchemaError: the text of a declared type cannot be understood.
-    """
-    return tuple(_checks(from_stored(schema), ()))
+    return map_fields(schema, _declared_field)
 
 
 def type_text(kind: DataType) -> str:
@@ -139,24 +114,10 @@ def parse_type_text(text: str) -> DataType:
 
 
 def _stored_field(field: StructField) -> StructField:
-    stored = _without_lengths(field.type)
+    stored = map_leaves(field.type, lambda kind: kind if bounded_length(kind) is None else "string")
     if stored == field.type:
         return field
     return replace(field, type=stored, metadata={**field.metadata, DECLARED_TYPE: type_text(field.type)})
-
-
-def _without_lengths(kind: DataType) -> DataType:
-    match kind:
-        case StructType(fields):
-            return StructType(tuple(replace(field, type=_without_lengths(field.type)) for field in fields))
-        case ArrayType(element, contains_null):
-            return ArrayType(_without_lengths(element), contains_null)
-        case MapType(key, value, contains_null):
-            return MapType(_without_lengths(key), _without_lengths(value), contains_null)
-        case UserDefinedType():
-            return kind
-        case str():
-            return kind if bounded_length(kind) is None else "string"
 
 
 def _declared_field(field: StructField) -> StructField:
@@ -164,61 +125,21 @@ def _declared_field(field: StructField) -> StructField:
     text = field.metadata.get(DECLARED_TYPE)
     if text is not None and not isinstance(text, str):
         raise _unreadable(repr(text))
-    inner = _declared_type(field.type)
     if text is None:
-        return replace(field, type=inner)
+        return field
     metadata = {key: value for key, value in field.metadata.items() if key != DECLARED_TYPE}
-    return replace(field, type=_overlay(inner, parse_type_text(text)), metadata=metadata)
-
-
-def _declared_type(kind: DataType) -> DataType:
-    match kind:
-        case StructType():
-            return from_stored(kind)
-        case ArrayType(element, contains_null):
-            return ArrayType(_declared_type(element), contains_null)
-        case MapType(key, value, contains_null):
-            return MapType(_declared_type(key), _declared_type(value), contains_null)
-        case _:
-            return kind
+    return replace(field, type=_overlay(field.type, parse_type_text(text)), metadata=metadata)
 
 
 def _overlay(stored: DataType, declared: DataType) -> DataType:
-    """The stored type with the lengths of the declared one; names, nullability and metadata stay the stored type's."""
-    match stored, declared:
-        case StructType(fields), StructType():
-            pairs = ((field, declared.field(field.name)) for field in fields)
-            return StructType(
-                tuple(field if known is None else replace(field, type=_overlay(field.type, known.type)) for field, known in pairs)
-            )
-        case ArrayType(element, contains_null), ArrayType(other, _):
-            return ArrayType(_overlay(element, other), contains_null)
-        case MapType(key, value, contains_null), MapType(other_key, other_value, _):
-            return MapType(_overlay(key, other_key), _overlay(value, other_value), contains_null)
-        case str(), str() if is_string_type(stored) and bounded_length(declared) is not None:
-            return declared
-        case _:
-            return stored
-
-
-def _checks(kind: DataType, path: tuple[str, ...]) -> Iterator[LengthCheck]:
-    match kind:
-        case StructType(fields):
-            for field in fields:
-                yield from _checks(field.type, (*path, field.name))
-        case ArrayType(element, _):
-            yield from _checks(element, (*path, "element"))
-        case MapType(key, value, _):
-            yield from _checks(key, (*path, "key"))
-            yield from _checks(value, (*path, "value"))
-        case _:
-            bounded = bounded_length(kind)
-            if bounded is not None:
-                yield LengthCheck(path, *bounded)
+    """Return the stored type with the lengths of the declared one; names, nullability and metadata stay the stored type's."""
+    if isinstance(stored, str) and is_string_type(stored) and bounded_length(declared) is not None:
+        return declared
+    return map_twins(stored, declared, _overlay)
 
 
 def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+    return name if _PLAIN_NAME.fullmatch(name) else quoted_name(name)
 
 
 def _parse(text: str, start: int) -> tuple[DataType, int]:

@@ -7,18 +7,20 @@ Source: delta-spark's `SchemaMergingUtils.checkColumnNameDuplication`.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from bayou.errors import failed, sample
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import walk
 
 
 def duplicates(schema: StructType) -> list[str]:
-    """The dotted paths of names that a struct has more than once, whatever the case, at every depth; each in lower case."""
-    return list(_duplicates(schema, ()))
+    """Return the dotted paths of names that a struct has more than once, whatever the case, at every depth; each in lower case."""
+    found = []
+    for path, kind in walk(schema):
+        if isinstance(kind, StructType):
+            counts = Counter(name.lower() for name in kind.names)
+            found += [".".join((*path, name)) for name, count in counts.items() if count > 1]
+    return found
 
 
 def check_distinct(schema: StructType, table: str, version: int | None = None) -> None:
@@ -36,19 +38,3 @@ def check_distinct(schema: StructType, table: str, version: int | None = None) -
             names=sample(twins),
             columns=tuple(twins),
         )
-
-
-def _duplicates(kind: DataType, path: tuple[str, ...]) -> Iterator[str]:
-    match kind:
-        case StructType(fields):
-            counts = Counter(field.name.lower() for field in fields)
-            yield from (".".join((*path, name)) for name, count in counts.items() if count > 1)
-            for field in fields:
-                yield from _duplicates(field.type, (*path, field.name))
-        case ArrayType(element, _):
-            yield from _duplicates(element, (*path, "element"))
-        case MapType(key, value, _):
-            yield from _duplicates(key, (*path, "key"))
-            yield from _duplicates(value, (*path, "value"))
-        case _:
-            return

@@ -8,12 +8,13 @@ Source: delta-spark's `SchemaUtils.findColumnPosition`, whose error classes thes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from bayou.errors import DeltaError, InvalidSchemaError, failed
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
+from bayou.protocol.types.traverse import parts, with_parts, with_type
 
 Path: TypeAlias = Sequence[str]
 """The logical names that lead to a column or a nested field."""
@@ -114,17 +115,7 @@ def _edited(
         return change(kind)
     name = rest[0]
     child = _edited(_child(kind, name, walked, rules), rest[1:], (*walked, name), change, rules)
-    match kind:
-        case StructType(fields):
-            return StructType(tuple(replace(each, type=child) if each.name.lower() == name.lower() else each for each in fields))
-        case MapType() if name.lower() == "key":
-            return replace(kind, key_type=child)
-        case MapType():
-            return replace(kind, value_type=child)
-        case ArrayType():
-            return replace(kind, element_type=child)
-        case _:
-            return kind
+    return with_parts(kind, (with_type(each, child) if each.name.lower() == name.lower() else each for each in parts(kind)))
 
 
 def _child(kind: DataType, name: str, walked: Path, rules: TableRules) -> DataType:

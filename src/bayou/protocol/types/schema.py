@@ -145,35 +145,6 @@ def schema_to_json(schema: StructType) -> str:
         raise failed("DELTA_SCHEMA_NOT_SET/no-json", reason=str(error)) from error
 
 
-def leaves(schema: StructType) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], StructField]]:
-    """Walk the leaf columns depth first: (logical path, physical path, field).
-
-    Structs are opened; an array or a map counts as one leaf.
-    """
-    for found in schema.fields:
-        if isinstance(found.type, StructType):
-            for logical, physical, leaf in leaves(found.type):
-                yield (found.name, *logical), (found.physical_name, *physical), leaf
-        else:
-            yield (found.name,), (found.physical_name,), found
-
-
-def all_fields(data_type: DataType) -> Iterator[StructField]:
-    """The fields at every depth, a struct's before those in it; those of elements, keys and values are among them."""
-    match data_type:
-        case StructType(fields):
-            for found in fields:
-                yield found
-                yield from all_fields(found.type)
-        case ArrayType(element, _):
-            yield from all_fields(element)
-        case MapType(key, value, _):
-            yield from all_fields(key)
-            yield from all_fields(value)
-        case _:
-            return
-
-
 def required_and_absent(table: StructType, given: StructType) -> Iterator[tuple[str, ...]]:
     """The paths of the columns and nested fields of a table that must not be NULL and that some rows have not got.
 
@@ -187,39 +158,6 @@ def required_and_absent(table: StructType, given: StructType) -> Iterator[tuple[
             inner = twin.type if twin is not None else StructType(())
             if isinstance(inner, StructType):
                 yield from ((found.name, *path) for path in required_and_absent(found.type, inner))
-
-
-def to_physical(schema: StructType) -> StructType:
-    """The same schema under its physical names, at every depth."""
-    physical = _physical_type(schema)
-    if not isinstance(physical, StructType):
-        raise TypeError
-    return physical
-
-
-def as_nullable(data_type: DataType) -> DataType:
-    """A type with everything in it nullable."""
-    match data_type:
-        case StructType(fields):
-            return StructType(tuple(replace(each, type=as_nullable(each.type), nullable=True) for each in fields))
-        case ArrayType(element, _):
-            return ArrayType(as_nullable(element))
-        case MapType(key, value, _):
-            return MapType(as_nullable(key), as_nullable(value))
-        case _:
-            return data_type
-
-
-def _physical_type(data_type: DataType) -> DataType:
-    match data_type:
-        case StructType(fields):
-            return StructType(tuple(replace(each, name=each.physical_name, type=_physical_type(each.type)) for each in fields))
-        case ArrayType(element, contains_null):
-            return ArrayType(_physical_type(element), contains_null)
-        case MapType(key, value, value_contains_null):
-            return MapType(_physical_type(key), _physical_type(value), value_contains_null)
-        case _:
-            return data_type
 
 
 def _parse_type(document: object) -> DataType:
@@ -254,17 +192,18 @@ def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
     if not isinstance(name, str):
         raise _invalid(f"a user-defined type names no class: {document!r}")
     description = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    return UserDefinedType(name, _as_stored(as_nullable(_parse_type(document.get("sqlType")))), description)
+    return UserDefinedType(name, _as_stored(_parse_type(document.get("sqlType"))), description)
 
 
 def _as_stored(data_type: DataType) -> DataType:
+    """Return the type with everything in it nullable, and without types of programs' own."""
     match data_type:
         case StructType(fields):
-            return StructType(tuple(replace(each, type=_as_stored(each.type)) for each in fields))
-        case ArrayType(element, contains_null):
-            return ArrayType(_as_stored(element), contains_null)
-        case MapType(key, value, contains_null):
-            return MapType(_as_stored(key), _as_stored(value), contains_null)
+            return StructType(tuple(replace(each, type=_as_stored(each.type), nullable=True) for each in fields))
+        case ArrayType(element, _):
+            return ArrayType(_as_stored(element))
+        case MapType(key, value, _):
+            return MapType(_as_stored(key), _as_stored(value))
         case UserDefinedType(stored=stored):
             return stored
         case _:

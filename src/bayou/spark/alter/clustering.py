@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ... CLUSTER BY: other clustering columns. No file is rewritten; OPTIMIZE clusters rows.
+"""ALTER TABLE ... CLUSTER BY: change the clustering columns. No file is rewritten; OPTIMIZE clusters rows.
 
 Source: delta-spark's `AlterTableClusterByDeltaCommand`.
 """
@@ -23,15 +23,12 @@ if TYPE_CHECKING:
 
 
 def alter_cluster_by(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
-    """Sets a table's clustering columns, and makes it a clustered table where it is none; commits nothing where nothing changes.
-
-    Args:
-        columns: the columns; none for CLUSTER BY NONE, after which the table is clustered by nothing.
+    """Set a table's clustering columns, or remove them if no column is passed. A no-op if they do not change.
 
     Raises:
-        InvalidSchemaError: the table is partitioned, there is no such column, it is named twice, or files have no minimum and
+        InvalidSchemaError: the table is partitioned, a column does not exist or is named twice, or files have no minimum and
             maximum of it.
-        InvalidOptionError: a text is not the path of one column.
+        InvalidOptionError: a string is not the path of one column.
     """
     snapshot = target.snapshot()
     rules = ClusteringRules.of(target.settings, target.uri, snapshot.version)

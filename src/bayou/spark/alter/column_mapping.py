@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""REMOVE COLUMN MAPPING: files that have other names for columns than the table are written again, under the table's names.
+"""REMOVE COLUMN MAPPING: rewrite the files that name columns differently from the table.
 
 Source: delta-spark's `RemoveColumnMappingCommand`.
 """
@@ -27,18 +27,15 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
 
 ALLOW_REMOVAL: Final = "spark.databricks.delta.columnMapping.allowRemoval"
-"""The session's setting that lets a table give up column mapping; it may by default."""
+"""The session's setting that allows column mapping to be removed from a table, which is the default."""
 _OPERATION: Final = "REMOVE COLUMN MAPPING"
 _PARAMETERS: Final[dict[str, Any]] = {}
 
 
 def remove_column_mapping(target: SessionTable, snapshot: Snapshot, *, keep_mode: bool) -> None:
-    """Takes column mapping from a table, in one commit.
+    """Remove column mapping from a table, in one commit. `keep_mode` keeps the mode `none` among the properties.
 
-    Where its files have the columns under their logical names anyway, none is written again; else all are.
-
-    Args:
-        keep_mode: whether the mode stays among the properties, as `none`.
+    If its files name the columns by their logical names, none is rewritten; otherwise all are.
 
     Raises:
         InvalidSchemaError: a column's name needs column mapping.
@@ -56,7 +53,7 @@ def remove_column_mapping(target: SessionTable, snapshot: Snapshot, *, keep_mode
 
 
 def _renamed(target: SessionTable, snapshot: Snapshot, wanted: Metadata) -> WriteTarget:
-    """The table whose files have the logical names; its clustering columns are noted by them from then on, too."""
+    """Return the write target whose files, and clustering columns, have the logical names."""
     check_writable(snapshot.protocol, wanted, snapshot.table_uri, snapshot.version)
     domains = replaced_clustering(snapshot, wanted, logical_clustering(snapshot))
     schema = parse_schema(wanted.schema_string)

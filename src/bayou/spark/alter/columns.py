@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of a table that is there: added, renamed, dropped, changed, replaced, given defaults. No file is rewritten.
+"""Add, rename, drop, change and replace columns of an existing table, and set their defaults. No file is rewritten.
 
 Source: delta-spark's `alterDeltaTableCommands`.
 """
@@ -23,7 +23,8 @@ from bayou.protocol.features.type_widening import TYPE_CHANGES
 from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.paths import TableRules, type_at
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.traverse import parts
 from bayou.spark.alter.metadata_actions import altered, table_rules
 from bayou.spark.expressions.column_references import refuse_other_generated, refuse_referenced
 from bayou.spark.expressions.default_checks import check_defaults
@@ -45,17 +46,17 @@ _NO_TABLE: Final = TableRules()
 def add_columns(
     target: SessionTable, columns: Any, *, parent: ColumnPath = (), after: str | None = None, first: bool = False
 ) -> None:
-    """Adds columns; the rows that are there have NULL in them.
+    """Add columns. Existing rows have NULL in them.
 
     Args:
         columns: PySpark's `StructType` or a list of its `StructField`, or the columns as SQL.
-        parent: the struct that they go into; an array's is its `element`, a map's its `key` or `value`.
-        after: the column of the table, or of that struct, behind which they go.
-        first: whether they go before all others.
+        parent: the struct that gets them; an array's is its `element`, a map's its `key` or `value`.
+        after: the column of the table, or of that struct, after which they are inserted.
+        first: whether they precede all others.
 
     Raises:
         InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
-        UnsupportedFeatureError: a type needs a feature that has to be enabled by hand.
+        UnsupportedFeatureError: a type needs a feature that must be enabled explicitly.
     """
     into = path_of(parent) if parent else ()
     position = position_of(after, first=first)
@@ -67,11 +68,7 @@ def add_columns(
 
 
 def add_each(target: SessionTable, added: Sequence[AddedColumn]) -> None:
-    """Adds columns in one commit, each in a place of its own; see `add_columns`.
-
-    Args:
-        added: the columns, of the types that a table has.
-    """
+    """Add columns of stored types in one commit, each at its own position; see `add_columns`."""
     snapshot = target.snapshot()
     schema = schema_changes.add_columns(snapshot.schema, added, table_rules(snapshot))
     parameters = {"columns": [_added_parameter(each) for each in added]}
@@ -79,14 +76,11 @@ def add_each(target: SessionTable, added: Sequence[AddedColumn]) -> None:
 
 
 def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> None:
-    """Gives a column, or a nested field, another name; the table needs column mapping.
-
-    Args:
-        new_name: its new name, without those of the structs around it.
+    """Rename a column or a nested field. The table needs column mapping.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, an expression of the table uses it, or the new name is not possible.
+        InvalidSchemaError: the column does not exist, an expression of the table uses it, or the new name is not possible.
     """
     snapshot, path = target.snapshot(), path_of(column)
     schema = schema_changes.rename_column(snapshot.schema, path, new_name, table_rules(snapshot))
@@ -102,12 +96,12 @@ def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> No
 
 
 def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
-    """Drops columns or nested fields; the table needs column mapping, and the files keep their values.
+    """Drop columns or nested fields. The table needs column mapping; the files keep their values.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, an expression of the table uses it, the table is partitioned by it, or it
-            is the last one.
+        InvalidSchemaError: a column does not exist, an expression of the table uses it, it is a partition column, or it is the
+            last one.
     """
     snapshot, paths = target.snapshot(), [path_of(each) for each in columns]
     schema = schema_changes.drop_columns(snapshot.schema, paths, table_rules(snapshot))
@@ -128,17 +122,17 @@ def change_column(
     after: str | None = None,
     first: bool = False,
 ) -> None:
-    """Changes a column or a nested field; what is not given stays.
+    """Change a column or a nested field. Arguments that are None change nothing.
 
     Args:
-        data_type: its new type, of PySpark or as SQL: a wider one where the table enables type widening.
-        nullable: True where it may hold NULL from now on.
-        after: the column of its struct behind which it goes.
-        first: whether it goes before all others.
+        data_type: its new type, of PySpark or as SQL: a wider one, if the table enables type widening.
+        nullable: True if it may hold NULL from now on.
+        after: the column of its struct after which it moves.
+        first: whether it moves before all others.
 
     Raises:
-        InvalidSchemaError: there is no such column, the change is not possible, or an expression of the table uses the column
-            whose type would change.
+        InvalidSchemaError: the column does not exist, the alteration is not possible, or it changes the type of a column that an
+            expression of the table uses.
     """
     changed = column_change(
         target, path_of(column), data_type=data_type, comment=comment, nullable=nullable, after=after, first=first
@@ -148,15 +142,13 @@ def change_column(
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """What becomes of a column, or of a nested field; what is None stays.
+    """The alteration of a column or of a nested field. Attributes that are None change nothing.
 
     Attributes:
         path: the names that lead to it.
-        type: its new type.
-        comment: its comment.
-        nullable: True where it may hold NULL from now on.
-        position: where it goes.
-        default: SQL of its default; the empty text for no default from now on.
+        nullable: True if it may hold NULL from now on.
+        position: its new position.
+        default: SQL of its default; an empty string removes the default.
     """
 
     path: tuple[str, ...]
@@ -178,20 +170,13 @@ def column_change(
     first: bool = False,
     default: str | None = None,
 ) -> ColumnChange:
-    """A change in the words of `change_column`, with the column's default."""
+    """Return an alteration from the arguments of `change_column`, and the column's default."""
     kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
     return ColumnChange(path, kind, comment, nullable, position_of(after, first=first), default)
 
 
 def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> None:
-    """Changes some columns, in one commit.
-
-    Args:
-        changes: the changes, at most one of each column.
-
-    Raises:
-        InvalidSchemaError: as for `change_column`; then none of them is changed.
-    """
+    """Change some columns in one commit, each at most once. If one change is not possible, raise its error and change none."""
     snapshot = target.snapshot()
     rules, schema = table_rules(snapshot), snapshot.schema
     shown: list[dict[str, Any]] = []
@@ -229,10 +214,10 @@ def _with_default(target: SessionTable, snapshot: Snapshot, schema: StructType, 
 
 
 def replace_columns(target: SessionTable, columns: Any) -> None:
-    """Makes the table's columns these: in their order, with their comments, wider types and nullability.
+    """Replace the table's columns: their order, comments and nullability, and their types by wider ones.
 
     Raises:
-        InvalidSchemaError: the change is not possible, or an expression of the table uses a column that goes or changes.
+        InvalidSchemaError: it is not possible, or an expression of the table uses a column that is dropped or changes its type.
     """
     snapshot = target.snapshot()
     given, rules = as_table_has(given_columns(target, columns), snapshot.schema), table_rules(snapshot)
@@ -249,11 +234,7 @@ def replace_columns(target: SessionTable, columns: Any) -> None:
 
 
 def path_of(column: ColumnPath) -> tuple[str, ...]:
-    """The names that lead to a column.
-
-    Raises:
-        InvalidOptionError: the text is not the path of one column.
-    """
+    """Return the names that lead to a column. Raise InvalidOptionError if the string is not the path of one column."""
     paths = parse_column_list(column) if isinstance(column, str) else [tuple(column)]
     if len(paths) != 1 or not paths[0]:
         raise InvalidOptionError(
@@ -265,22 +246,14 @@ def path_of(column: ColumnPath) -> tuple[str, ...]:
 
 
 def position_of(after: str | None, *, first: bool) -> Position | None:
-    """A place in a struct; None where nothing is said of it.
-
-    Raises:
-        InvalidOptionError: both are given.
-    """
+    """Return a position in a struct; None if neither is set. Raise InvalidOptionError if both are."""
     if first and after is not None:
         raise InvalidOptionError("a column cannot be first and behind another one", next_step="give first or after.")
     return Position(after) if first or after is not None else None
 
 
 def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: StructType | None = None) -> dict[str, Any]:
-    """A column as the parameters of an operation show it.
-
-    Args:
-        noted: the schema that has the type changes to show, where the operation makes a further one.
-    """
+    """Return a column as the parameters of an operation show it. `noted` is the schema whose type changes to show instead."""
     field = _field_at(schema, path)
     if noted is not None:
         old = {key: value for key, value in _field_at(noted, path).metadata.items() if key == TYPE_CHANGES}
@@ -289,25 +262,14 @@ def column_parameter(schema: StructType, path: tuple[str, ...], *, noted: Struct
 
 
 def given_columns(target: SessionTable, columns: Any) -> StructType:
-    """Columns as a table can have them, of what a user gave.
-
-    Args:
-        columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
-    """
+    """Return user-supplied columns (see `add_columns`) as a table can have them."""
     return without_mapping(plain_columns(given_schema(target.spark, columns, table=target.uri), target.uri))
 
 
 def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
-    """A column, or what an array or a map holds, as if it were one."""
-    parent: DataType = type_at(schema, path[:-1], _NO_TABLE)
-    if isinstance(parent, StructType):
-        found = parent.field(path[-1])
-        if found is not None:
-            return found
-    nullable = not isinstance(parent, MapType) or (path[-1].lower() == "value" and parent.value_contains_null)
-    if isinstance(parent, ArrayType):
-        nullable = parent.contains_null
-    return StructField(path[-1], type_at(schema, path, _NO_TABLE), nullable)
+    """Return a column, or what an array or a map holds, as if it were one."""
+    around = parts(type_at(schema, path[:-1], _NO_TABLE))
+    return next(each for each in around if each.name.lower() == path[-1].lower())
 
 
 def _parameter(path: Sequence[str], field: StructField) -> dict[str, Any]:
@@ -328,7 +290,7 @@ def _position_text(position: Position) -> str:
 def _with_stats_columns(
     snapshot: Snapshot, *, rename: tuple[tuple[str, ...], str] | None = None, drop: Sequence[tuple[str, ...]] = ()
 ) -> dict[str, str]:
-    """The configuration with the list of statistics columns that goes with the change; none where none would be left."""
+    """Return the configuration with the statistics columns adapted to the change. Drop the property if none would remain."""
     found: dict[str, str] = {}
     for key, value in snapshot.metadata.configuration.items():
         text = rewrite_stats_columns(value, rename=rename, drop=drop) if key.lower() == _STATS.lower() else value
@@ -338,15 +300,12 @@ def _with_stats_columns(
 
 
 def set_default(target: SessionTable, column: ColumnPath, expression: str | None) -> None:
-    """Sets the default of a column, or takes it away; the rows that are there stay as they are.
+    """Set the default of a column, or remove it if it is None. Existing rows keep their values.
 
     Source: delta-spark's `AlterTableChangeColumnDeltaCommand`; the history calls it CHANGE COLUMN.
 
-    Args:
-        expression: a constant SQL expression; None for no default.
-
     Raises:
         UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
-        InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
+        InvalidSchemaError: the column does not exist or cannot have a default, or the expression is not a constant that fits it.
     """
     change_columns(target, [ColumnChange(path_of(column), default=expression or "")])

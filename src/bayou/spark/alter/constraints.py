@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ADD and DROP CONSTRAINT. A new constraint is checked against every row of the table, in one query, before it is committed.
+"""ADD and DROP CONSTRAINT. One query checks a new constraint against every row of the table before the commit.
 
 Source: delta-spark's `AlterTableAddConstraintDeltaCommand` and `AlterTableDropConstraintDeltaCommand`.
 """
@@ -38,16 +38,16 @@ _DROP_IF_EXISTS: Final = "spark.databricks.delta.constraints.assumesDropIfExists
 
 
 def add_constraint(target: SessionTable, name: str, condition: str) -> None:
-    """Adds a CHECK constraint. Reads all rows of the table, as far as the condition looks at them.
+    """Add a CHECK constraint, after reading the columns that it uses from all rows of the table.
 
     Args:
         name: the constraint's name; case makes no difference.
-        condition: a SQL condition over the table's columns. NULL breaks it as false does.
+        condition: a SQL condition over the table's columns. NULL violates it, as false does.
 
     Raises:
-        InvalidSchemaError: the name is taken or reserved, or the expression is no condition that a table may keep.
-        ConstraintViolationError: rows break it; their number and some of them are told.
-        ConcurrentModificationError: another writer added rows in the meantime, which were not looked at.
+        InvalidSchemaError: the name is taken or reserved, or the expression cannot be a table's constraint.
+        ConstraintViolationError: rows violate it; the error has their number and some of them.
+        ConcurrentModificationError: another writer added rows in the meantime, which were not checked.
         pyspark.errors.AnalysisException: Spark cannot resolve the expression.
     """
     snapshot = target.snapshot()
@@ -68,15 +68,7 @@ def add_constraint(target: SessionTable, name: str, condition: str) -> None:
 
 
 def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False) -> None:
-    """Drops a CHECK constraint; the rows are not looked at.
-
-    Args:
-        name: the constraint's name; case makes no difference.
-        if_exists: whether it is no error that there is none.
-
-    Raises:
-        InvalidSchemaError: there is no such constraint.
-    """
+    """Drop a CHECK constraint, without reading rows. Raise InvalidSchemaError if it does not exist, unless `if_exists` is set."""
     snapshot = target.snapshot()
     before = snapshot.metadata.configuration
     if_exists = if_exists or target.settings.get(_DROP_IF_EXISTS, "").lower() == "true"
@@ -88,7 +80,7 @@ def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False)
 
 
 def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condition: str) -> list[str]:
-    """The top-level columns that a new constraint looks at, after a look at what else is in it."""
+    """Check a new constraint's expression, and return the top-level columns that it uses."""
     schema = snapshot.schema
     expression = checked_condition(
         target.application.jvm, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
@@ -98,12 +90,12 @@ def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condit
 
 
 def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequence[str], snapshot: Snapshot) -> None:
-    """Counts the rows that break a constraint, and shows some, whatever their number."""
+    """Raise ConstraintViolationError if rows violate a constraint, with their number and some of them."""
     members = ", ".join(map(quoted_name, columns))
     shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
     spark = rows.sparkSession
     broken = rows.where(own_column(spark, f"not coalesce({parenthesised(constraint.expression)}, false)"))
-    # In the form that the checks of a write have: the number of the rule, and the row.
+    # The format of a write's checks: the number of the constraint, and the row.
     text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
     samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
     found = broken.select(own_column(spark, text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]

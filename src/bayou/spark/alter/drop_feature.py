@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DROP FEATURE: what the plan of it says, done.
+"""DROP FEATURE: execute the plan of `protocol.evolution`.
 
 Source: delta-spark's `AlterTableDropFeatureDeltaCommand`: its "fast drop", and the older way, which truncates history.
 """
@@ -32,29 +32,28 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
 
 _ATTEMPTS: Final = 20
-"""How often the last commit is tried: it names its own version, so that each attempt is another commit."""
+"""How often the last commit is tried. It names its own version, so each attempt is another commit."""
 _CHECKPOINT_ATTEMPTS: Final = 3
 
 
 def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = None) -> None:
-    """Takes a feature from a table's protocol.
+    """Remove a feature from a table's protocol.
 
-    Where the feature's traces are in data files, those are written again, by one Spark job and in a commit of their own.
-
-    A feature that readers look at leaves `checkpointProtection` behind, which keeps old versions readable; its drop makes
-    three empty commits and four checkpoints. Where the history may be truncated it leaves nothing behind, but the old
-    versions have to be a day old first: the first call takes the feature's traces away, and a later one drops it.
+    Data files with traces of the feature are rewritten by one Spark job, in a separate commit. A feature of readers leaves
+    `checkpointProtection` behind, which keeps old versions readable; its drop makes three empty commits and four checkpoints.
+    With `truncate_history` it leaves nothing behind, but the old versions must be a day old first: the first call removes the
+    feature's traces, and a later one drops it.
 
     Args:
-        truncate_history: whether the history that knows the feature may go; None for False.
+        truncate_history: whether the history that uses the feature may be deleted; None for False.
 
     Raises:
-        UnsupportedFeatureError: the feature cannot be dropped by anyone, or not by bayou; or another writer brought traces of
-            it back.
-        InvalidOptionError: an argument is of another type, no feature is named but a property, the table does not have it, its
-            history may not, or must, be truncated, it has to grow older first, or CHECK constraints are left.
+        UnsupportedFeatureError: the feature cannot be dropped at all, or not by bayou; or another writer brought traces of it
+            back.
+        InvalidOptionError: an argument has the wrong type or names a property, the table does not have the feature, its history
+            must not, must, or cannot yet be truncated, or CHECK constraints remain.
         InvalidSchemaError: the names of columns need column mapping.
-        ConcurrentModificationError: other writers were always faster, or changed files that are written again.
+        ConcurrentModificationError: other writers won every attempt, or changed files that are rewritten.
     """
     check_argument(target, "featureName", name, str, "featureName needs to be a string")
     if truncate_history is not None:
@@ -64,14 +63,7 @@ def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = Non
 
 
 def plan_drop(target: SessionTable, name: str, *, truncates: bool) -> DropFeaturePlan:
-    """What `drop_feature` would do.
-
-    Args:
-        truncates: whether the history that knows the feature may go.
-
-    Raises:
-        UnsupportedFeatureError, InvalidOptionError: as `drop_feature`, as far as the protocol and the metadata tell.
-    """
+    """Return what `drop_feature` would do. Raise its errors, as far as protocol and metadata decide them."""
     return _plan(target, target.snapshot(), name, truncates=truncates)
 
 
@@ -100,7 +92,7 @@ def _plan(target: SessionTable, snapshot: Snapshot, name: str, *, truncates: boo
 
 
 def _truncate_protected(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
-    """Lets the history go that checkpoint protection is about: all of it, or nothing."""
+    """Delete all of the history that checkpoint protection keeps. Raise an error if some of it remains."""
     if not is_protected(target, snapshot):
         return
     _barrier(target, plan)
@@ -111,7 +103,7 @@ def _truncate_protected(target: SessionTable, plan: DropFeaturePlan, snapshot: S
 
 
 def _truncate(target: SessionTable, plan: DropFeaturePlan, *, cleaned: bool) -> None:
-    """Lets old history go, and makes sure that none of what is left uses the feature."""
+    """Delete old history. Raise an error if history still uses the feature, or if this call removed its traces just before."""
     snapshot = target.snapshot()
     if cleaned:
         raise wait_for_retention(plan, snapshot.metadata, table=target.uri, version=snapshot.version)
@@ -121,7 +113,7 @@ def _truncate(target: SessionTable, plan: DropFeaturePlan, *, cleaned: bool) -> 
 
 
 def _barrier(target: SessionTable, plan: DropFeaturePlan) -> None:
-    """An empty commit and its checkpoint, which is made from a version without traces of the feature."""
+    """Make an empty commit and a checkpoint of it, so that a checkpoint without traces of the feature exists."""
     with target.begin(target.snapshot(), "Empty Commit", {}) as transaction:
         transaction.commit(metrics={}, may_be_empty=True)
     _checkpoint(target, plan)
@@ -147,7 +139,7 @@ def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
 
 
 def _lower(target: SessionTable, name: str, *, truncates: bool) -> None:
-    """Commits the lower protocol, on top of a state that has no trace of the feature."""
+    """Commit the lower protocol, on a snapshot without traces of the feature."""
     for attempt in range(_ATTEMPTS):
         snapshot = target.snapshot()
         plan = _plan(target, snapshot, name, truncates=truncates)

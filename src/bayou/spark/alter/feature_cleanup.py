@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table has of a feature that is to be dropped, and taking that away: properties, notes in the schema, data files.
+"""Find and remove a feature's traces before it is dropped: properties, metadata of the schema, data files.
 
 Source: delta-spark's `PreDowngradeTableFeatureCommand`.
 """
@@ -41,16 +41,12 @@ _REORG: Final = {"predicate": "[]", "applyPurge": True}
 
 
 def traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> tuple[PreDowngrade, ...]:
-    """What of a plan's actions there is to do on a table."""
+    """Return those of a plan's actions that the table needs."""
     return tuple(each for each in plan.actions if _IS_NEEDED[each](target, snapshot))
 
 
 def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bool:
-    """Takes the traces of a feature from the latest version of a table.
-
-    Returns:
-        Whether there were any, so that old versions have them still.
-    """
+    """Remove the traces of a feature from the latest version of a table. Return whether it had any."""
     needed = traces(target, plan, snapshot)
     _set(target, snapshot, plan)
     for action in needed:
@@ -75,14 +71,14 @@ def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bo
 
 
 def is_protected(target: SessionTable, snapshot: Snapshot) -> bool:
-    """Whether the log still has the history that checkpoint protection is about."""
+    """Whether the log still has history that checkpoint protection keeps."""
     before = properties.CHECKPOINT_PROTECTION_VERSION.read(snapshot.metadata.configuration)
     first = first_commit(target.log)
     return before > 0 and first is not None and first < before
 
 
 def without_keys(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:
-    """The properties of a table without some, in whatever case the table spells them."""
+    """Return a table's properties without some keys, whatever their case in the table."""
     gone = {key.lower() for key in keys}
     return {key: value for key, value in metadata.configuration.items() if key.lower() not in gone}
 
@@ -92,7 +88,7 @@ def _has_vectors(snapshot: Snapshot) -> bool:
 
 
 def _set(target: SessionTable, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
-    """Takes away or sets the properties that keep other writers from bringing the feature's traces back."""
+    """Set or unset the properties that keep other writers from bringing the feature's traces back."""
     gone = (*plan.unset_first, *plan.set_properties)
     if not gone:
         return
@@ -112,7 +108,7 @@ def _remove_domains(target: SessionTable) -> None:
 
 
 def _purge(target: SessionTable) -> None:
-    """Writes the files that have deletion vectors again, without the deleted rows."""
+    """Rewrite the files that have deletion vectors, without the deleted rows."""
     snapshot = target.snapshot()
     positions = pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
     if len(positions):
@@ -120,9 +116,9 @@ def _purge(target: SessionTable) -> None:
 
 
 def _remove_type_changes(target: SessionTable) -> None:
-    """Takes the notes of wider types from the schema, once no file holds the narrower ones."""
+    """Remove the recorded type changes from the schema, once all files have the wider types."""
     wide = pa.array([], pa.string())
-    while True:
+    while True:  # other writers may add narrow files meanwhile; the last commit fails if they still do
         snapshot = target.snapshot()
         paths = snapshot.files(["path"])["path"].combine_chunks()
         unknown = pc.indices_nonzero(pc.invert(pc.is_in(paths, value_set=wide)))
@@ -130,7 +126,7 @@ def _remove_type_changes(target: SessionTable) -> None:
         if not len(narrow):
             break
         rewrite_files(target, snapshot, narrow, Rewriting("REORG", _REORG, Rewritten.as_reorg))
-        wide = paths  # those that were narrow are gone
+        wide = paths  # the narrow ones among them are now removed
     schema = without_type_changes(snapshot.schema)
     widened = [path for path, field in fields_by_path(snapshot.schema) if TYPE_CHANGES in field.metadata]
     wanted = replace(snapshot.metadata, schema_string=schema_to_json(schema))
@@ -140,7 +136,7 @@ def _remove_type_changes(target: SessionTable) -> None:
 
 
 def _name_vectors(target: SessionTable, *, may_be_none: bool) -> None:
-    """Names the files of old deletion vectors as removed, so that a VACUUM that knows no vectors keeps them for a while."""
+    """Name the files of old deletion vectors as removed. A VACUUM without deletion vectors then keeps them for a while."""
     snapshot = target.snapshot()
     with target.begin(snapshot, "Deletion Vector Tombstones", {}) as transaction:
         transaction.commit(vector_tombstones(snapshot, int(time.time() * 1000)), metrics={}, may_be_empty=may_be_none)
@@ -153,6 +149,6 @@ _IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[SessionTable, Snapshot], bool]
     PreDowngrade.REMOVE_ROW_IDS: lambda _target, snapshot: has_row_ids(snapshot),
     PreDowngrade.REMOVE_DOMAINS: lambda _target, snapshot: bool(snapshot.domain_metadata),
     PreDowngrade.TRUNCATE_PROTECTED_HISTORY: is_protected,
-    # The feature's checkpoints are no part of the latest version.
+    # Old checkpoints are not part of the latest version.
     PreDowngrade.WRITE_CLASSIC_CHECKPOINT: lambda _target, _snapshot: False,
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SYNC IDENTITY: the high-water mark of an identity column set behind the numbers that the table holds.
+"""SYNC IDENTITY: move the high-water mark of an identity column past the numbers in the table.
 
 Source: delta-spark's `AlterTableChangeColumnDeltaCommand` and `IdentityColumn.syncIdentity`; the history calls it CHANGE COLUMN.
 """
@@ -27,13 +27,12 @@ _ALLOW_LOWER: Final = "spark.databricks.delta.identityColumn.allowSyncIdentityTo
 
 
 def sync_identity(target: SessionTable, name: str) -> None:
-    """Moves a mark to the greatest number in the table, or the least where numbers fall; commits nothing where it stays.
+    """Move the mark to the greatest number in the table, or to the least if numbers fall. A no-op if it does not move.
 
-    Numbers that writers brought themselves move no mark until then. Costs a query for the greatest number, which the log
-    answers where its statistics do.
+    Explicitly inserted numbers do not move a mark. The number is queried, and the log answers if it has the statistics.
 
     Raises:
-        InvalidSchemaError: there is no such identity column.
+        InvalidSchemaError: the table has no such identity column.
         ConcurrentModificationError: another writer added rows in the meantime.
     """
     snapshot = target.snapshot()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all changes of a table's metadata share: the rules of its schema, and the actions of a change."""
+"""What all alterations of a table's metadata share: the rules for its schema, and the actions to commit."""
 
 from __future__ import annotations
 
@@ -32,24 +32,15 @@ if TYPE_CHECKING:
 
 
 def check_argument(target: SessionTable, name: str, value: object, kind: type, needs: str) -> None:
-    """Refuses an argument of another type.
-
-    Args:
-        kind: the type that it has to have; a boolean is no integer.
-        needs: the error's words for what it needs to be.
-
-    Raises:
-        InvalidOptionError: it is of another type.
-    """
+    """Raise InvalidOptionError, beginning with `needs`, if an argument is not of a type. A boolean is not an integer."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise InvalidOptionError(f"{needs} but got '{type(value)}'.", table=target.uri, option=name)
 
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
-    """Commits the protocol that features and versions ask for, and nothing else; nothing where the table has it.
+    """Commit only the protocol that features and versions ask for. A no-op if the table has it.
 
-    Raises:
-        UnsupportedFeatureError: the table would ask for what bayou does not do.
+    Raise UnsupportedFeatureError if the protocol would need a feature that bayou does not support.
     """
     actions = altered(snapshot, snapshot.metadata, snapshot.schema, asked)
     protocol = next((each for each in actions if isinstance(each, Protocol)), snapshot.protocol)
@@ -59,7 +50,7 @@ def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> 
 
 
 def table_rules(snapshot: Snapshot) -> TableRules:
-    """What the changes that a table's schema may see depend on."""
+    """Return the facts that decide which alterations a table's schema allows."""
     configuration = snapshot.metadata.configuration
     return TableRules(
         table_uri=snapshot.table_uri,
@@ -73,18 +64,18 @@ def table_rules(snapshot: Snapshot) -> TableRules:
 
 
 def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: PropertyChange | None = None) -> list[Action]:
-    """The actions that change a table's metadata, with the protocol that the change needs; none where nothing changes.
+    """Return the actions that change a table's metadata, and its protocol if the change needs it; none if nothing changes.
 
-    New columns get ids and physical names where the table maps columns, and a table that begins to gets them for all.
+    With column mapping, new columns get ids and physical names; a table that enables it gets them for all columns.
 
     Args:
-        wanted: its metadata after the change; the schema in it is not looked at.
+        wanted: its metadata after the change, apart from the schema.
         asked: the features and protocol versions that the user asks for.
 
     Raises:
-        InvalidSchemaError: no table can have this schema, or files get no statistics of a clustering column any more.
-        UnsupportedFeatureError: the schema needs a feature that no table gets by itself, or the table would ask for what bayou
-            does not do.
+        InvalidSchemaError: no table can have this schema, or files would lack statistics of a clustering column.
+        UnsupportedFeatureError: the schema needs a feature that must be enabled explicitly, or the table would need one that bayou
+            does not support.
     """
     mapped = mapped_columns(
         schema,
@@ -96,7 +87,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
     )
     names = [name for _, each in fields_by_path(mapped.schema) for name in (each.name, each.physical_name)]
     text = snapshot.metadata.schema_string if mapped.schema == snapshot.schema else schema_to_json(mapped.schema)
-    # Files have ids under the names that are set: no column may take one, and the commit refuses it.
+    # If files have row ids, their columns keep these names: no column may take one, and the commit rejects it.
     configuration = mapped.configuration if tells_row_ids(snapshot) else with_materialised_columns(mapped.configuration, names)
     metadata = replace(wanted, schema_string=text, configuration=dict(configuration))
     if metadata != snapshot.metadata:
@@ -132,7 +123,7 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
     uri, version, configuration = snapshot.table_uri, snapshot.version, metadata.configuration
     maps = mapping_mode(configuration) != "none"
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    _check_names_are_there(schema, table_rules(snapshot))
+    _check_no_empty_name(schema, table_rules(snapshot))
     enables = feeds and not properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
     check_names(
         schema,
@@ -150,7 +141,7 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
         check_partition_columns(schema, metadata.partition_columns, uri, version=version)
 
 
-def _check_names_are_there(schema: StructType, rules: TableRules) -> None:
+def _check_no_empty_name(schema: StructType, rules: TableRules) -> None:
     for path, each in fields_by_path(schema):
         if not each.name:
             step = "give the column a name."

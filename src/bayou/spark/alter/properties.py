@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
 
 COMMENT: Final = "comment"
-"""The key under which the table's comment is set like a property; it is kept as the metadata's description."""
+"""The key that sets the table's comment like a property. The log keeps it as the metadata's description."""
 
 _BY_WRITERS_ONLY: Final = (
     properties.MAX_COLUMN_ID.key,
@@ -42,32 +42,30 @@ _BY_WRITERS_ONLY: Final = (
 
 
 def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
-    """Sets table properties, with the features and the protocol that they need; commits nothing where nothing changes.
+    """Set table properties, with the features and the protocol that they need. A no-op if nothing changes.
 
-    Column mapping goes where its mode is set to `none`, in a commit of its own; files may be written again for it. A table that
-    begins to track rows first gets row ids for the files that have none, in commits of their own.
-
-    Args:
-        given: the properties; `comment`, `delta.feature.*` and the protocol's versions mean what they mean in SQL.
+    Setting the column mapping mode to `none` removes column mapping in a separate commit, and may rewrite files. If row
+    tracking is enabled, first give row ids to the files that lack them, in separate commits. `comment`, `delta.feature.*` and
+    the protocol's versions mean the same as in SQL.
 
     Raises:
-        InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-        InvalidSchemaError: a statistics column is none, or a column has a name that the change excludes.
-        UnsupportedFeatureError: the change needs a feature that bayou does not do.
+        InvalidOptionError: a key is unknown or not for users, a value does not fit its key, or values exclude each other.
+        InvalidSchemaError: a statistics column cannot be one, or the change excludes the name of a column.
+        UnsupportedFeatureError: the change needs a feature that bayou does not support.
     """
     snapshot = target.snapshot()
     texts = {key: _text(value) for key, value in given.items()}
     mode = next((value for key, value in texts.items() if canonical_key(key) == properties.COLUMN_MAPPING_MODE.key), "")
     if _removes_mapping(target, snapshot, mode):
         texts = {key: value for key, value in texts.items() if canonical_key(key) != properties.COLUMN_MAPPING_MODE.key}
-        _actions(target, snapshot, texts)  # what is wrong with the others is an error before anything is done
+        _actions(target, snapshot, texts)  # check the others before anything is committed
         remove_column_mapping(target, snapshot, keep_mode=True)
         if not texts:
             return
         snapshot = target.snapshot()
     actions = _actions(target, snapshot, texts)
     tracks = _begins_row_tracking(snapshot, actions)
-    # Once is enough, unless another writer takes the ids or the feature away meanwhile.
+    # Once is enough, unless another writer removes the ids or the feature in the meantime.
     while tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
         give_row_ids(target, snapshot)
         snapshot = target.snapshot()
@@ -78,14 +76,11 @@ def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
 
 
 def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bool = False) -> None:
-    """Takes table properties away, so that their defaults hold again.
-
-    Args:
-        keys: the properties' keys; `comment` for the table's comment.
-        if_exists: whether keys that are not set are passed over.
+    """Unset table properties, so that their defaults apply again. The key `comment` is the table's comment.
 
     Raises:
-        InvalidOptionError: a key is not set, or no user's to change, or what is left excludes itself.
+        InvalidOptionError: a key is not for users, or is not set and `if_exists` is False; or the remaining properties exclude
+            each other.
     """
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
@@ -106,7 +101,7 @@ def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bo
 
 
 def set_comment(target: SessionTable, text: str | None) -> None:
-    """Sets the table's comment, or takes it away where it is None."""
+    """Set the table's comment, or remove it if it is None."""
     if text is None:
         unset_properties(target, [COMMENT], if_exists=True)
     else:
@@ -114,7 +109,7 @@ def set_comment(target: SessionTable, text: str | None) -> None:
 
 
 def _actions(target: SessionTable, snapshot: Snapshot, texts: Mapping[str, str]) -> list[Action]:
-    """What setting some properties changes, after every check of them."""
+    """Check properties to set, and return the actions that set them."""
     before = snapshot.metadata.configuration
     allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
@@ -129,7 +124,7 @@ def _actions(target: SessionTable, snapshot: Snapshot, texts: Mapping[str, str])
 
 
 def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) -> None:
-    """Refuses readers that look at lists of features beside writers that do not."""
+    """Raise InvalidOptionError if only the reader version would support table features."""
     writer = asked.min_writer_version or after.min_writer_version
     if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
         raise InvalidOptionError(
@@ -142,12 +137,12 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
 
 
 def _text(value: object) -> str:
-    """A value as the log keeps it; Python's booleans are spelled as SQL spells them."""
+    """Return a value as the log stores it. SQL spells booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """A configuration without some keys; those of `delta.` in whatever case the table spells them."""
+    """Return a configuration without some keys. The case of `delta.` keys makes no difference."""
     gone = set(map(compared_key, keys))
     return {key: value for key, value in configuration.items() if compared_key(key) not in gone}
 
@@ -158,14 +153,14 @@ def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
 
 
 def _removes_mapping(target: SessionTable, snapshot: Snapshot, mode: str) -> bool:
-    """Whether a mode takes column mapping from a table that has it, where the session allows that."""
+    """Whether a mode removes column mapping from a table that has it, and the session allows it."""
     if mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
         return False
     return target.settings.get(ALLOW_REMOVAL, "true").lower() != "false"
 
 
 def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:
-    """Whether a change turns row tracking on; every file must have row ids then."""
+    """Whether the actions enable row tracking, so that every file needs row ids."""
     enabled = properties.ENABLE_ROW_TRACKING
     changed = (each for each in actions if isinstance(each, Metadata))
     return not enabled.read(snapshot.metadata.configuration) and any(enabled.read(each.configuration) for each in changed)
@@ -193,13 +188,13 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
 
 
 def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:
-    """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
+    """Add the features that two protocol versions imply. Versions below the table's are ignored.
 
     Source: delta-spark's `DeltaTable.upgradeTableProtocol`; the history calls it SET TBLPROPERTIES.
 
     Raises:
-        InvalidOptionError: a version is no number, or there is no such version.
-        UnsupportedFeatureError: the versions imply what bayou does not do for this table.
+        InvalidOptionError: a version is not an integer or does not exist.
+        UnsupportedFeatureError: the versions imply a feature that bayou does not support for this table.
     """
     given = {"readerVersion": reader_version, "writerVersion": writer_version}
     for name, value in given.items():
@@ -209,13 +204,13 @@ def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: 
 
 
 def add_feature(target: SessionTable, name: Any) -> None:
-    """Adds a table feature, with those that it requires.
+    """Add a table feature and those that it requires.
 
     Source: delta-spark's `DeltaTable.addFeatureSupport`; the history calls it SET TBLPROPERTIES.
 
     Raises:
-        InvalidOptionError: the name is no text, or the feature cannot be added by itself.
-        UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
+        InvalidOptionError: the name is not a string, or the feature cannot be added alone.
+        UnsupportedFeatureError: the feature is unknown, or bayou does not support writing with it.
     """
     check_argument(target, "featureName", name, str, "featureName needs to be a string")
     set_properties(target, {f"{properties.FEATURE_PREFIX}{name}": "supported"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row tracking on a table that is there: the feature, then ids for the files that have none; and the way back.
+"""Enable row tracking on an existing table: add the feature, then give ids to the files that lack them. Also the reverse.
 
 Source: delta-spark's `RowTrackingBackfillCommand` and `RowTrackingUnBackfillCommand`.
 """
@@ -25,14 +25,14 @@ _MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.datab
 
 
 def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
-    """Gives all files of a table row ids, so that row tracking can be enabled: the feature first, then the files.
+    """Add the row tracking feature to a table, then give row ids to all its files, so that row tracking can be enabled.
 
-    From the commit with the feature on, new files get ids from whoever adds them.
+    After the first commit every writer gives ids to the files that it adds.
 
     Raises:
-        InvalidCommitError: the statistics of a file do not say how many rows it has. Nothing was committed.
+        InvalidCommitError: the statistics of a file lack its number of rows. Nothing was committed.
         UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
-        ConcurrentModificationError: other writers were always faster.
+        ConcurrentModificationError: other writers won every attempt.
     """
     if target.settings.get(_ENABLED, "true").lower() == "false":
         raise UnsupportedFeatureError(
@@ -52,11 +52,11 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
 
 
 def take_row_ids(target: SessionTable) -> None:
-    """Takes the row ids from all files of a table whose row tracking is suspended.
+    """Remove the row ids from all files of a table whose row tracking is suspended.
 
     Raises:
         UnsupportedFeatureError: another writer enabled row tracking again.
-        ConcurrentModificationError: other writers were always faster.
+        ConcurrentModificationError: other writers won every attempt.
     """
     remove_row_ids(target.log, target.begin, files_per_commit=_files_per_commit(target))
 

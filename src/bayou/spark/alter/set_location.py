@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ... SET LOCATION: a name in the catalog stands for another Delta table of the same columns from then on.
+"""ALTER TABLE ... SET LOCATION: point a name in the catalog to another Delta table with the same columns.
 
 No log changes and no file moves. Source: delta-spark's `AlterTableSetLocationDeltaCommand`.
 """
@@ -25,15 +25,12 @@ _BYPASS: Final = "spark.databricks.delta.alterLocation.bypassSchemaCheck"
 
 
 def set_location(application: Application, spark: SparkSession, text: str, location: str) -> None:
-    """Lets a name stand for the table in another folder.
-
-    Args:
-        text: the name of a Delta table, as SQL has it.
+    """Point a table's name in SQL to the Delta table in another folder.
 
     Raises:
         InvalidOptionError: the name is a path.
-        TableNotFoundError: there is no Delta table in the folder.
-        InvalidSchemaError: the table there has other columns, or is partitioned by others.
+        TableNotFoundError: the folder has no Delta table.
+        InvalidSchemaError: the table there has other columns or partition columns.
     """
     catalog = Catalog(application.jvm, spark)
     name, uri = catalog.name(text), qualify(location).uri
@@ -45,14 +42,14 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
             option="location",
             next_step="read and write the other path; only a name in the catalog can stand for another folder.",
         )
-    there = _there(application, uri)
-    here = application.logs.get(qualify(catalog.delta_location(text)).uri, {}).update()
+    new = _table_at(application, uri)
+    current = application.logs.get(qualify(catalog.delta_location(text)).uri, {}).update()
     if settings_of(spark).get(_BYPASS, "false").lower() != "true":
-        _check_same(here, there)
+        _check_same(current, new)
     catalog.move(name, uri)
 
 
-def _there(application: Application, uri: str) -> Snapshot:
+def _table_at(application: Application, uri: str) -> Snapshot:
     try:
         return application.logs.get(uri, {}).update()
     except TableNotFoundError:
@@ -61,15 +58,15 @@ def _there(application: Application, uri: str) -> Snapshot:
         raise TableNotFoundError(message, table=uri, error_class="DELTA_MISSING_DELTA_TABLE", next_step=step) from None
 
 
-def _check_same(here: Snapshot, there: Snapshot) -> None:
-    # What a column's metadata says besides, such as how it is generated, is as much of a table as its type.
-    is_same = without_mapping(here.schema) == without_mapping(there.schema)
-    if is_same and here.partition_columns == there.partition_columns:
+def _check_same(current: Snapshot, new: Snapshot) -> None:
+    # A column's metadata, such as how it is generated, matters as much as its type.
+    is_same = without_mapping(current.schema) == without_mapping(new.schema)
+    if is_same and current.partition_columns == new.partition_columns:
         return
     raise InvalidSchemaError(
         "The schema of the new Delta location is different than the current table schema.\n"
-        f"original schema: {_described(here)}\ndestination schema: {_described(there)}",
-        at=there,
+        f"original schema: {_described(current)}\ndestination schema: {_described(new)}",
+        at=new,
         error_class="DELTA_SET_LOCATION_SCHEMA_MISMATCH",
         next_step=f"if this is intended, drop the name and create it there, or set {_BYPASS}=true.",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TRUNCATE TABLE: all files leave the table, in one commit; no data is read.
+"""TRUNCATE TABLE: remove all files of a table in one commit, without reading data.
 
 Source: delta-spark's operation `TRUNCATE`.
 """
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def truncate(target: SessionTable) -> None:
-    """Empties a table. Old versions can still be read, and a table without files gets no commit.
+    """Empty a table; old versions stay readable. A no-op if the table has no files.
 
     Raises:
-        AppendOnlyError: the table only takes appends.
-        UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+        AppendOnlyError: the table is append-only.
+        UnsupportedFeatureError: the table needs a writer feature that bayou does not support.
         ConcurrentModificationError: another commit added or removed files in the meantime.
     """
     start = time.monotonic()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CLONE on a session: at a path, or under a name in the session's catalog. Runs no Spark job."""
+"""CLONE on a session: to a path, or to a name in the session's catalog. Runs no Spark job."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def clone_table(
     location: str | None = None,
     dry_run: bool = False,
 ) -> tuple[Place, CloneResult]:
-    """Makes a table of its own from a version of another one, and registers it if it has a name.
+    """Clone a version of a table into a separate one, and register the clone if it has a name.
 
     Args:
         target: an absolute path, or a name in the catalog.
-        shallow: whether the clone refers to the table's files.
-        replace: whether a table that is there is replaced.
-        properties: properties that the clone gets in addition to the table's.
-        location: where a clone with a name lies; the catalog says it if None.
+        shallow: whether the clone refers to the source's files instead of copying them.
+        replace: whether an existing table is replaced.
+        properties: properties that the clone gets in addition to the source's.
+        location: the folder of a clone with a name; the catalog decides if None.
 
     Raises:
         InvalidOptionError: the path is not absolute, or a property cannot be set.
-        TableExistsError: there is a table, and `replace` is not set.
+        TableExistsError: the table exists, and `replace` is not set.
         DeltaError: as `DeltaLog.clone`.
     """
     application, spark = table.application, table.spark
@@ -76,7 +76,7 @@ def clone_table(
             if not place.is_registered:
                 catalog.create(place.name, place.uri, managed=place.managed, if_absent=False)
             catalog.refresh(place.name)
-    if result.version:
+    if result.version:  # a new table has no caches
         refresh_caches(spark, log, application.jvm, {})
     return place, result
 

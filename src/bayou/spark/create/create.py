@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that are made, or replaced, without rows: at a path, or under a name in the session's catalog."""
+"""Create or replace tables without rows, at a path or under a name in the session's catalog."""
 
 from __future__ import annotations
 
@@ -49,17 +49,14 @@ _OPERATIONS = {
 
 
 def create(application: Application, spark: SparkSession, definition: TableDefinition, mode: str) -> str:
-    """Makes or replaces a table.
-
-    Returns:
-        The URI of its folder.
+    """Create or replace a table, and return the URI of its folder.
 
     Raises:
-        TableExistsError: the mode is `create`, and there is a table.
-        TableNotFoundError: the mode is `replace`, and there is none.
-        InvalidSchemaError: no table can have these columns; or there is a table in the folder, and it has others.
-        InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
-        UnsupportedFeatureError: the table would need what bayou does not do yet.
+        TableExistsError: the mode is `create`, and the table exists.
+        TableNotFoundError: the mode is `replace`, and the table does not exist.
+        InvalidSchemaError: no table can have these columns, or the table in the folder has others.
+        InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
+        UnsupportedFeatureError: the table would need a feature that bayou does not support.
     """
     place, lost = place_of(Catalog(application.jvm, spark), definition), False
     with creation_at(place.uri):
@@ -69,10 +66,9 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
 
 
 def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, lost: bool) -> bool:
-    """One attempt to make or replace a table. Gives whether it is done: another process may create the table at the same time.
+    """Try once to create or replace a table. Return False if another process created it in the meantime.
 
-    Args:
-        lost: whether another writer made the table during the attempt before this one.
+    `lost` states whether that happened to the previous attempt.
     """
     catalog = Catalog(application.jvm, spark)
     place = place_of(catalog, definition)
@@ -111,7 +107,7 @@ def _register(catalog: Catalog, place: Place, *, if_absent: bool) -> None:
 def _created_first(
     application: Application, spark: SparkSession, definition: TableDefinition, how: tuple[str, bool], log: DeltaLog
 ) -> bool:
-    """Whether this writer is the one that creates the table; another writer may do it at the same time."""
+    """Try to create the table. Return False if another writer created it first."""
     try:
         refuse_other_files(log, is_expected=definition.is_expected)
         _commit(application, spark, definition, how, log, None)
@@ -137,7 +133,7 @@ def _commit(
     log: DeltaLog,
     snapshot: Snapshot | None,
 ) -> None:
-    """The table's first commit, or the one that puts another table in the place of the one that is there."""
+    """Make the table's first commit, or the one that replaces the existing table."""
     mode, managed = how
     settings = settings_of(spark)
     # Its columns come with addColumns, or with the first write that merges its schema.
@@ -167,7 +163,7 @@ def _commit(
 
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
-    """Refuses generation expressions that are no functions of the other columns, or of another type than their column."""
+    """Raise an error if a generation expression is not a function of the other columns, or does not have its column's type."""
     kind = ExpressionKind.GENERATED_COLUMN
     for column in generated_columns(schema):
         expression = parsed(application.jvm, java_session(spark), column.expression)
@@ -191,7 +187,7 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
 
 
 def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
-    """A table that is there already gets a name only if it is the one that was described."""
+    """Raise an error if an existing table that gets a name is not as described."""
     table = snapshot.table_uri
     described = to_stored(definition.schema)
     if described.fields and not _is_same(described, snapshot.schema):
@@ -226,7 +222,7 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
 
 
 def _is_same(described: StructType, schema: StructType) -> bool:
-    """Whether two schemas have the same columns, with the same rules and comments."""
+    """Whether two schemas have the same columns, with the same constraints and comments."""
     if not same_names_and_types(described, schema):
         return False
     pairs = zip(described.fields, schema.fields, strict=True)
@@ -249,5 +245,5 @@ def _exists(definition: TableDefinition, place: Place, snapshot: Snapshot | None
 
 
 def _shown(definition: TableDefinition, place: Place) -> str:
-    """The table as the user named it; catalogs spell names in lower case."""
+    """Return the table's name as the user wrote it; catalogs use lower case."""
     return definition.name or f"delta.`{definition.location or place.uri}`"

@@ -21,17 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """A table that is to be made.
+    """A table to create.
 
     Attributes:
         name: its name, as SQL has it; None for a table at a path.
-        location: its path; None for where the catalog puts it.
-        schema: its columns.
-        partition_by: its partition columns.
-        cluster_by: its clustering columns; none where it is clustered by nothing yet, None where it is not clustered.
-        properties: its properties.
-        comment: what it is.
-        like: the table that it is made like; None for a table of its own.
+        location: its path; None if the catalog decides.
+        cluster_by: its clustering columns, possibly none yet; None if it is not clustered.
+        like: the table to copy the definition from, for CREATE TABLE LIKE.
         in_sql: whether a statement describes it.
     """
 
@@ -47,20 +43,13 @@ class TableDefinition:
 
     @property
     def is_expected(self) -> bool:
-        """Whether it is taken to be there already: a statement that names a folder and no columns."""
+        """Whether the table should already exist: a statement names a folder and no columns."""
         return self.in_sql and self.location is not None and not self.schema.fields
 
     def first_actions(
         self, table: str, settings: Mapping[str, str], *, may_be_empty: bool, replaced: Metadata | None = None
     ) -> FirstActions:
-        """What makes the table.
-
-        Args:
-            may_be_empty: whether it may have no column.
-
-        Raises:
-            InvalidSchemaError, InvalidOptionError, UnsupportedFeatureError: no table can be so, or not by bayou.
-        """
+        """Return the actions that create the table, or raise an error if that is not possible or not supported."""
         if self.like is not None:
             return like_actions(self.like, self.properties, table=table, settings=settings)
         return first_actions(

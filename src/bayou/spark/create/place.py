@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a table that is to be made is to be: its folder, its name in the catalog, and what must not be in the folder."""
+"""Resolve the location of a table to create: its folder, its name in the catalog, and who may create it now."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _TWO_PLACES: Final = {
     False: "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
     True: "DELTA_AMBIGUOUS_PATHS_IN_CREATE_TABLE",
 }
-"""The error class for a path as the name and another one as the location: given to a builder, or in SQL."""
+"""The error class for a path as the name with a different location: in a builder, and in SQL."""
 
 
 @dataclass(eq=False)
 class _Creation:
-    """The threads that create a table in one folder: one of them at a time."""
+    """A lock for the threads that create a table in one folder."""
 
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table is to be.
+    """The location of a table to create.
 
     Attributes:
         uri: its folder.
-        name: its name in the catalog; None where it gets none.
-        is_registered: whether the catalog has the name already.
+        name: its name in the catalog; None if it gets none.
+        is_registered: whether the catalog already has the name.
         managed: whether the catalog chose the folder.
     """
 
@@ -50,11 +50,11 @@ class Place:
 
 
 def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
-    """Where a table is to be: where its name is registered, where it asks to be, or where the catalog puts it.
+    """Return a table's location: where its name is registered, its own location, or where the catalog puts it.
 
     Raises:
-        InvalidOptionError: neither a name nor a location is given, or the two contradict each other.
-        TableExistsError: the name is that of a view, or of a table of another source.
+        InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
+        TableExistsError: the name belongs to a view, or to a table of another source.
     """
     if definition.name is None:
         if definition.location is None:
@@ -87,11 +87,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
 
 
 def refuse_other_place(place: Place, definition: TableDefinition) -> None:
-    """Refuses to replace a table that has a name by one in another folder.
-
-    Raises:
-        InvalidOptionError: the name stands for another folder than the one that is asked for.
-    """
+    """Raise InvalidOptionError if a table is to be replaced under its name by one in another folder."""
     given = None if definition.location is None else qualify(definition.location).uri
     if place.is_registered and given is not None and given != place.uri:
         raise InvalidOptionError(
@@ -109,10 +105,10 @@ _lock: Final = threading.Lock()
 
 @contextmanager
 def creation_at(uri: str) -> Iterator[None]:
-    """Within it, no other thread of this process creates or replaces a table in the same folder.
+    """Let no other thread of this process create or replace a table in the same folder within the block.
 
-    The rows of a new table are in its folder before its log is, and the log before the catalog's entry. Another process may still
-    come in between.
+    The rows of a new table exist before its log, and its log before the catalog's entry. Another process may still create the
+    table in between.
     """
     with _lock:
         creation = _creations.get(uri)

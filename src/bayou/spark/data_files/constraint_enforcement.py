@@ -9,9 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.actions import paths
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.constraint_evaluation import error_of, observed_violations, violations_in
 from bayou.spark.jvm.core.pinned_settings import Job, with_options
-from bayou.spark.types.types import as_nullable, physical_field, readable_schema, spark_data_type, spark_schema
+from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

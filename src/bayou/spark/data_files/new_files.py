@@ -22,8 +22,7 @@ from bayou.spark.data_files.constraint_evaluation import OBSERVATION
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NOTHING_BESIDE, Projection
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import Placement, delete_paths, footers_of, relative_path, write_into
+from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.read.change_rows import IS_CHANGE
 from bayou.spark.session.progress import phase
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.projection import ProjectedRows
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.read.change_rows import BesideColumns
@@ -53,17 +53,19 @@ def write_new_files(
     frame: DataFrame,
     request: WriteRequest,
     target: WriteTarget,
+    uncommitted: UncommittedFiles,
+    *,
     carried: CarriedRows = NOTHING_CARRIED,
     beside: BesideColumns = NOTHING_BESIDE,
-    *,
     observations: Sequence[str] = (),
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
 ) -> NewFiles:
-    """Writes rows as new files of a table. Files without rows are deleted again; where a row breaks a rule, all are.
+    """Write rows as new files of a table. Files without rows are deleted again.
 
     Args:
         frame: the rows; columns match the schema by name, whatever the case.
+        uncommitted: takes over the files.
         carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
         beside: the columns of the rows that are none of the table's; none where rows are replaced.
         observations: the names of the observations of the rows that the caller has made, and wants to see.
@@ -80,32 +82,28 @@ def write_new_files(
     split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
     if split is not None:
+        uncommitted.add_folders(split)
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
     wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
     written = write_into(application.jvm, to_write, request, target, placement, wanted)
     of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
-    places: list[str] = []
-
-    def take_back() -> None:
-        delete_paths(request, list(dict.fromkeys([*relatives, *places])))
-        if split is not None:
-            split.clear()
-
-    with taking_back(take_back):
-        if not rows.proven.rules:  # before anything is placed
-            check_observed(target, rows, of_rules)
-        places += relatives if split is None else split.place(relatives)
-        placed = list(zip(written.files, places, strict=True))
-        changes = [each for each in placed if _holds_changes(each[1])]
-        data = [each for each in placed if not _holds_changes(each[1])]
-        footers = footers_of(application, request, data)
-        _check_columns(target, [place for _, place in data], footers)
-        found_files = _described(request, target, rows, [(*each, footer) for each, footer in zip(data, footers, strict=True)])
-        _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
-        check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
-        told = [change_file(target, *each) for each in changes]
-        return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
+    uncommitted.add(relatives)
+    if not rows.proven.rules:  # before anything is placed
+        check_observed(target, rows, of_rules)
+    places = relatives if split is None else split.place(relatives)
+    uncommitted.add(places)
+    placed = list(zip(written.files, places, strict=True))
+    changes = [each for each in placed if _holds_changes(each[1])]
+    data = [each for each in placed if not _holds_changes(each[1])]
+    footers = footers_of(application, request, data)
+    _check_columns(target, [place for _, place in data], footers)
+    with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
+    found_files = _described(request, target, uncommitted, rows, with_footers)
+    _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
+    check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
+    told = [change_file(target, *each) for each in changes]
+    return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
 
 def _holds_changes(path: str) -> bool:
@@ -155,9 +153,13 @@ def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDC
 
 
 def _described(
-    request: WriteRequest, target: WriteTarget, rows: ProjectedRows, written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]]
+    request: WriteRequest,
+    target: WriteTarget,
+    uncommitted: UncommittedFiles,
+    rows: ProjectedRows,
+    written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]],
 ) -> NewFiles:
-    """The actions of files, by their footers; files without rows are deleted."""
+    """Return the actions of files, by their footers; files without rows are deleted."""
     leaves = list(indexed_leaves(target.schema, _statistics_properties(request, target), target.partition_by))
     identities = [column for column in identity_columns(target.schema) if column.name in rows.generated_identities]
     files, empty, count = [], [], 0
@@ -180,7 +182,7 @@ def _described(
                 stats=facts.stats,
             )
         )
-    delete_paths(request, empty)
+    uncommitted.delete(empty)
     raised = {c.physical_name: mark for c in identities if (mark := raised_high_water_mark(c, marks[c.physical_name])) is not None}
     return NewFiles(files, count, sum(file.size for file in files), _head(target, raised))
 

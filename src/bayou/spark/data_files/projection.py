@@ -13,8 +13,8 @@ from bayou.protocol.columns.constraints import ConstraintKind
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import columns_to_compute, generation_expression
 from bayou.protocol.columns.identity_columns import generation_sql, identity_columns, row_number_sql
-from bayou.protocol.types.schema import as_nullable
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text

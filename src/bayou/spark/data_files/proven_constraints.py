@@ -21,9 +21,10 @@ from bayou.protocol.columns.constraints import ConstraintKind
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import schema_to_json
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.jvm.relations.relation import conditions_in_json
-from bayou.spark.types.types import as_nullable, contains_void, readable_schema
+from bayou.spark.jvm.relations.relation import expressions_in_json
+from bayou.spark.types.types import contains_void, readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +107,7 @@ def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema:
             stated.append(number)
     if stated:
         texts = [rules[number].constraint.expression for number in stated]
-        trees = conditions_in_json(jvm, spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
+        trees = expressions_in_json(jvm, spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
         found |= {number: from_catalyst([tree], resolve) for number, tree in zip(stated, trees, strict=True)}
     return found
 

@@ -28,7 +28,7 @@ from bayou.protocol.schema.reserved_names import check_leftover_names, check_tak
 from bayou.protocol.schema.validity import check_names, check_schema
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import StructType, parse_schema, required_and_absent, schema_to_json
-from bayou.spark.types.types import as_nullable
+from bayou.protocol.types.traverse import as_nullable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

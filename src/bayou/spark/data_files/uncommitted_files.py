@@ -1,20 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletes what an operation has made where it fails before its commit."""
+"""The files that an operation writes for its commit: cleanup of these is its only task."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING
 
+from bayou.errors import SessionError
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.session.progress import phase
+from bayou.storage import qualify
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from bayou.log.commit.transaction import Committed, Transaction, Unchanged
+    from bayou.spark.data_files.placed_files import SplitFolders
+    from bayou.spark.data_files.target import HeadAction
+    from bayou.spark.data_files.written_files import NewFiles
 
 
-@contextlib.contextmanager
-def taking_back(take_back: Callable[[], None]) -> Iterator[None]:
-    """What was made is taken back where the block fails, by whatever error. No commit may be tried in the block."""
-    try:
-        yield
-    except BaseException:
-        take_back()
-        raise
+class UncommittedFiles:
+    """The files of one operation that no commit names yet.
+
+    The block of this context manager writes them and commits them. At its end they are deleted, unless the commit is or may be in
+    the log. Files that cannot be deleted stay, and VACUUM finds them.
+    """
+
+    def __init__(self, path: str, storage_options: Mapping[str, str]) -> None:
+        """Begin with no files.
+
+        Args:
+            path: the table's URI.
+            storage_options: options for the file system, by their Hadoop names.
+        """
+        self._root = qualify(path)
+        self._options = storage_options
+        self._paths: dict[str, None] = {}
+        self._folders: list[SplitFolders] = []
+        self._transaction: Transaction | None = None
+
+    def __enter__(self) -> Self:
+        """Return this object."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Delete the files if their commit is certainly not in the log."""
+        if self._transaction is None or not self._transaction.may_be_in_log:
+            self.delete(list(self._paths))
+            for each in self._folders:
+                each.clear()
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Take over files by their paths under the table's root, decoded. A file may be missing."""
+        self._paths.update(dict.fromkeys(paths))
+
+    def add_folders(self, folders: SplitFolders) -> None:
+        """Take over the folders of one job, with all files in them."""
+        self._folders.append(folders)
+
+    def delete(self, paths: Sequence[str]) -> None:
+        """Delete files that the commit does not add; paths are as in `add`."""
+        for each in paths:
+            self._paths.pop(each, None)
+        if self._root.local is not None:
+            for each in paths:
+                with contextlib.suppress(OSError):
+                    os.remove(os.path.join(self._root.local, each))  # noqa: PTH107, PTH118  (the parts are no paths of their own)
+            return
+        jvm = Jvm.running()
+        if paths and jvm is not None:
+            with contextlib.suppress(HadoopError, SessionError):
+                HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{each}" for each in paths])
+
+    def commit(
+        self,
+        transaction: Transaction,
+        added: NewFiles,
+        metrics: Mapping[str, object],
+        *,
+        head: Sequence[HeadAction] = (),
+        keeps_row_ids: bool = False,
+    ) -> Committed | Unchanged:
+        """Sync the files and commit them.
+
+        Args:
+            transaction: the operation's transaction, with the files that it removes.
+            added: the files that the commit adds.
+            head: the actions beside the files, if `added` brings none of its own.
+            keeps_row_ids: whether files of rows that only move hold the ids of these rows (see `Transaction.commit`).
+
+        Raises:
+            ConcurrentModificationError: another commit excludes this one.
+            StorageError: the store failed; the commit may be in the log all the same.
+        """
+        phase("committing")
+        transaction.log.store.sync(added.relative_paths)
+        self._transaction = transaction
+        return transaction.commit(
+            [*(added.head or head), *added.actions], metrics=metrics, new_files=True, keeps_row_ids=keeps_row_ids
+        )

@@ -8,7 +8,6 @@ task throws, and its text holds the traces of the task and of the driver.
 from __future__ import annotations
 
 import contextlib
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
@@ -16,9 +15,8 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from bayou.errors import DeltaError, SessionError, StorageError, UnsupportedFeatureError
+from bayou.errors import DeltaError, StorageError, UnsupportedFeatureError
 from bayou.protocol import properties
-from bayou.protocol.actions import paths
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.data_files.partitioning import refused_value
 from bayou.spark.errors.conversion import causes
@@ -30,19 +28,17 @@ from bayou.spark.jvm.core.session import java_session, settings_of
 from bayou.spark.jvm.core.write_traces import is_failed_write
 from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.relations.file_tasks import in_file_tasks
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.jvm.relations.relation import rebalanced
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.settings import bins_of
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.protocol.actions.actions import AddCDCFile, AddFile
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
@@ -231,22 +227,3 @@ def relative_path(file: WrittenFile, root_uri: str) -> str:
     """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
     absolute, root = without_host(unquote(file.uri)), without_host(root_uri)
     return absolute[len(root) + 1 :]
-
-
-def delete_files(request: WriteRequest, files: Iterable[AddFile | AddCDCFile]) -> None:
-    """Deletes files whose commit is certainly not in the log; what cannot be deleted stays, and VACUUM finds it."""
-    delete_paths(request, [paths.decode(file.path) for file in files])
-
-
-def delete_paths(request: WriteRequest, relatives: Sequence[str]) -> None:
-    """Deletes files of a table by their paths under its root, decoded; what cannot be deleted stays."""
-    root = qualify(request.path)
-    if root.local is None:
-        jvm = Jvm.running()
-        if relatives and jvm is not None:
-            with contextlib.suppress(HadoopError, SessionError):
-                HadoopFiles.of(jvm, root.uri, request.storage_options).delete_all([f"{root.uri}/{each}" for each in relatives])
-        return
-    for relative in relatives:
-        with contextlib.suppress(OSError):
-            os.remove(os.path.join(root.local, relative))  # noqa: PTH107, PTH118  (the parts are no paths of their own)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """bayou's errors as PySpark exceptions, with the classes and message parameters of delta-spark.
 
-No error is defined here; that is `bayou.errors`.
+The errors themselves are defined in `bayou.errors`.
 """

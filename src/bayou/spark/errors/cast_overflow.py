@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts of new values that overflow: Spark's error, which names the column of an INSERT, told as that of an UPDATE or a MERGE."""
+"""Rewrite Spark's cast-overflow error, which names an INSERT, for UPDATE and MERGE."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _OVERFLOW: Final = re.compile(
     r'\[CAST_OVERFLOW_IN_TABLE_INSERT\][^"]*"(?P<given>[^"]+)"[^"]*"(?P<wanted>[^"]+)"[^`]*(?P<column>`(?:[^`]|``)+`(\.`(?:[^`]|``)+`)*)'
 )
-"""Spark's message; it has the types and the column in this order since 3.3."""
+"""Spark's message. It has had the types and the column in this order since 3.3."""
 
 
 @contextmanager
 def naming_overflow(table: str, version: int) -> Iterator[None]:
-    """Within it, a value that its column's type cannot hold is an error of bayou's.
+    """Within the block, raise bayou's error for a value that does not fit its column's type.
 
     Raises:
         CastOverflowError: a new value does not fit.

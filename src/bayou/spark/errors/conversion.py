@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bayou's errors as PySpark's: what a program that catches delta-spark's exceptions on PySpark catches here too.
+"""Make bayou's errors PySpark exceptions too, so that programs written for delta-spark catch them.
 
-Each class of `bayou.errors` is paired with the PySpark exception that delta-spark raises in that case; the pair is made once
-and is an instance of both. An error that was raised inside a callback travels through the JVM as `bayou.DeltaError`, and comes
-back as the Python exception it was: PySpark's conversion of Java exceptions is extended for that one class.
+Each class of `bayou.errors` is paired with the PySpark exception that delta-spark raises in that case. An error that is raised
+inside a callback travels through the JVM as the Java class `bayou.DeltaError`. PySpark's conversion of Java exceptions is extended
+to turn it into the original Python exception again.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -31,13 +30,13 @@ R = TypeVar("R")
 
 _UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 _FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
-"""What Spark says of a file that a task could not read."""
+"""Parts of Spark's messages for a file that a task could not read."""
 _SCAN = "FileScanRDD"
-"""What is in the trace of such an error where Spark 3.5 says nothing itself, and Parquet's own message names the file."""
+"""Part of the stack trace of such an error on Spark 3.5, which has no message of its own; Parquet's message names the file."""
 _REASON = 300
-"""How many characters of the reason an error shows."""
+"""The most characters of the reason that an error shows."""
 _CAUSES = 12
-"""How many causes deep an error of bayou's is looked for."""
+"""The most causes to search for an error of bayou."""
 
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.ArgumentTypeError: PySparkTypeError,
@@ -68,15 +67,15 @@ class _AsPySpark:
         Exception.__init__(self, *arguments)  # type: ignore[arg-type]
 
     def getMessage(self) -> str:  # noqa: N802  (PySpark's name)
-        """The whole text, which begins with the error class."""
+        """Return the whole text, which starts with the error class."""
         return str(self)
 
     def getMessageParameters(self) -> dict[str, str]:  # noqa: N802  (PySpark's name)
-        """The facts, by the names that delta-spark has for them; more of them are attributes."""
+        """Return the facts by delta-spark's parameter names. Further facts are attributes."""
         return dict(self.__dict__.get("_messageParameters") or {})
 
     def getQueryContext(self) -> list[Any]:  # noqa: N802  (PySpark's name)
-        """None: no place in a query is meant."""
+        """Return no context: the error is not about a position in a query."""
         return []
 
     def getBreakingChangeInfo(self) -> None:  # noqa: N802  (PySpark's name)
@@ -85,31 +84,31 @@ class _AsPySpark:
 
 
 class _Py4JError(Py4JJavaError):  # type: ignore[misc]
-    """What a program catches where PySpark has no exception of its own for delta-spark's, and lets py4j's pass."""
+    """The py4j exception that programs catch if PySpark has no exception for delta-spark's error."""
 
     errmsg = ""
 
     @property
     def java_exception(self) -> Any:
-        """A Java exception that says the same: what py4j throws in the JVM where this one leaves a callback."""
+        """The Java exception that py4j throws in the JVM if this error leaves a callback."""
         jvm = Jvm.running()
         return None if jvm is None else java_error(jvm, self)
 
     @property
     def exception_cmd(self) -> str:
-        """None: no call into the JVM failed."""
+        """None, because no call into the JVM failed."""
         return ""
 
 
 def _is_unknown_to_pyspark(error: errors.DeltaError) -> bool:
-    """Whether delta-spark's error of this class arrives in Python as py4j's."""
+    """Whether delta-spark's error of this class reaches Python as a py4j exception."""
     error_class = error.error_class or ""
     converted = isinstance(error, errors.ConcurrentModificationError) or error_class in PYSPARK_EXCEPTIONS
     return error_class.startswith(("DELTA_", "FAILED_READ_FILE")) and not converted
 
 
 def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
-    """What a class of errors is for PySpark, where its error class does not say it."""
+    """Return the PySpark exception for an error type, for errors whose error class does not determine it."""
     return next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
 
 
@@ -122,13 +121,13 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
         general = [pyspark_class(b) for b in cls.__bases__ if issubclass(b, errors.ConcurrentModificationError)]
 
         def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
-            """As programs make PySpark's exceptions to raise them in tests: with nothing, a text, or what the JVM would tell."""
+            """Accept the arguments with which programs construct PySpark's exceptions in tests."""
             self.error_class = None  # nothing has happened that would be of the class
             cls.__init__(self, message or "", **facts)
             self.__dict__.update(_of_pyspark(self))
 
         def reduce(self: errors.DeltaError) -> tuple[Any, ...]:
-            """How it is pickled: the other process makes the class, too."""
+            """Pickle the error so that the other process makes the same combined class."""
             return _unpickled, (*key, self.args, dict(self.__dict__))
 
         members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "__init__": init, "__reduce__": reduce}
@@ -150,15 +149,15 @@ def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
 
 
 def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
-    """The class that the Spark layer raises for a class of bayou's errors: it is a PySpark exception too."""
+    """Return the subclass of an error type that is a PySpark exception too."""
     return _paired(cls, _partner(cls))
 
 
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
-    """The same error as one that is also an instance of the PySpark exception that delta-spark raises.
+    """Return the error as an instance of the PySpark exception that delta-spark raises.
 
-    Its error class says which one that is; where it does not, the class of the error does. Where PySpark has none for delta-spark's
-    error, so that a program that was written for it catches py4j's, it is an instance of that, too.
+    The error class determines the exception; otherwise the type of the error does. If PySpark has no exception for delta-spark's
+    error, programs written for delta-spark catch py4j's exception, and the result is an instance of that, too.
     """
     if isinstance(error, PySparkException):
         return error
@@ -187,7 +186,7 @@ def _unpickled(
 
 
 def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorates a public function of the Spark layer: its errors are PySpark's too."""
+    """Decorate a public function of the Spark layer, so that its errors are PySpark exceptions too."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
@@ -215,11 +214,11 @@ def extend_conversion(
     data_file_missing: Callable[[str], errors.DeltaError | None],
     data_file_unreadable: Callable[[str, str], errors.DeltaError | None],
 ) -> None:
-    """Teaches PySpark's conversion of Java exceptions the errors of bayou; idempotent.
+    """Extend PySpark's conversion of Java exceptions by bayou's errors. Idempotent.
 
     Args:
-        data_file_missing: gives the error for a file that Spark did not find, or None where the file is no table's.
-        data_file_unreadable: gives the error for a file that Spark could not read, from Spark's text and from the reason.
+        data_file_missing: returns the error for a file that Spark did not find; None if it does not belong to a table.
+        data_file_unreadable: returns the error for a file that Spark could not read, from Spark's message and the reason.
     """
     original = captured.convert_exception
     if getattr(original, "knows_bayou", False):
@@ -241,19 +240,18 @@ def extend_conversion(
 def _carried(
     java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
 ) -> BaseException | None:
-    """The error of bayou's that a Java exception stands for; else `texts` gets the messages of the exception and its causes."""
+    """Return bayou's error that a Java exception carries. Otherwise add the messages of it and its causes to `texts`."""
     for cause in causes(java_exception):
         name = cause.getClass().getName()
         text = cause.getMessage() or ""
         texts.append(text)
-        key = cause.key() if name in JAVA_ERRORS else _key_in(text)
-        error = ERRORS.get(key) if key else None
-        if isinstance(error, errors.DeltaError):
-            return as_pyspark(error)
-        if isinstance(error, KeyboardInterrupt):
-            return error
-        if key:
-            unexpected = errors.SessionError(re.sub(r" \[bayou:\w+\]$", "", text))
+        if name in JAVA_ERRORS:
+            error = ERRORS.get(cause.key())
+            if isinstance(error, errors.DeltaError):
+                return as_pyspark(error)
+            if isinstance(error, KeyboardInterrupt):
+                return error
+            unexpected = errors.SessionError(text)
             unexpected.__cause__ = error
             return as_pyspark(unexpected)
         if name.endswith("FileNotFoundException") or "FILE_NOT_EXIST" in text:
@@ -264,7 +262,7 @@ def _carried(
 
 
 def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
-    """The error for a file that a task could not read. A missing file has an error of its own."""
+    """Return the error for a file that exists, and that a task could not read."""
     for place, text in enumerate(texts):
         head = text.partition("\n\tat ")[0]
         if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):
@@ -276,14 +274,9 @@ def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], err
 
 
 def causes(java_exception: Any) -> Iterator[Any]:
-    """A Java exception and its causes, outermost first, as deep as an error of bayou's is looked for; none for None."""
+    """Yield a Java exception and its causes, outermost first, up to the search depth. Yields nothing for None."""
     for _ in range(_CAUSES):
         if java_exception is None:
             return
         yield java_exception
         java_exception = java_exception.getCause()
-
-
-def _key_in(text: str) -> str | None:
-    found = re.search(r"\[bayou:(\w+)\]$", text)
-    return found.group(1) if found else None

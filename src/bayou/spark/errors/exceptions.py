@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which PySpark exception each of delta-spark's error classes arrives as, for those that bayou raises.
+"""The PySpark exception for each error class of delta-spark that bayou raises.
 
-PySpark tells exceptions apart by what the JVM's are. Source: the exceptions that delta-spark 4.4 makes with these classes;
-those that PySpark has no exception for are not here.
+PySpark derives it from the class of the JVM's exception. Source: the exceptions of delta-spark 4.4 for these error classes. Error
+classes without a PySpark exception are not in the table.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BY_EXCEPTION: Final[dict[type[PySparkException], str]] = {
         DELTA_DUPLICATE_COLUMNS_ON_INSERT DELTA_EMPTY_DATA DELTA_FAILED_RECOGNIZE_PREDICATE DELTA_FAILED_TO_MERGE_FIELDS
         DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION DELTA_FOUND_MAP_TYPE_COLUMN DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH
         DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH
-        DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED DELTA_IDENTITY_COLUMNS_ALTER_NON_DELTA_FORMAT
+        DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED
         DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED
         DELTA_IDENTITY_COLUMNS_ILLEGAL_STEP DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED
         DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED
@@ -110,4 +110,4 @@ _BY_EXCEPTION: Final[dict[type[PySparkException], str]] = {
     """,
 }
 PYSPARK_EXCEPTIONS: Final = {name: exception for exception, names in _BY_EXCEPTION.items() for name in names.split()}
-"""PySpark's exception by the name of the error class."""
+"""The PySpark exception by error class."""

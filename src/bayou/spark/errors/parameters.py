@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of an error under the names that delta-spark's messages have for them, for `getMessageParameters`.
+"""The message parameters of an error by delta-spark's names, for `getMessageParameters`.
 
-Source: the parameters of delta-spark 4.4's error classes. Those that bayou does not know in each case are not here. The rows of
+Source: the error classes of delta-spark 4.4. Parameters that bayou does not always know are left out. The rows of
 `bayou.errors.catalogue` have those of their own classes.
 """
 
@@ -58,7 +58,7 @@ _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
 
 
 def parameters_of(error: DeltaError) -> dict[str, str]:
-    """Return the parameters of delta-spark's message of the same class by its names; none if bayou has no such facts."""
+    """Return the message parameters of an error; empty if bayou does not know them."""
     row = rows().get(error.error_class or "")
     if row is not None and row.parameters:
         places = {"table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}

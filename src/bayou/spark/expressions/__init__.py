@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL expressions of a table checked before Spark evaluates them, and Catalyst filters converted to predicates.
+"""Check a table's SQL expressions before Spark evaluates them, and convert Catalyst filters to predicates.
 
-An expression that is not understood becomes `Unknown`; nothing here guesses what it means.
+An expression that is not understood becomes `Unknown`; this package never guesses what it means.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a table's own expressions use a column: they stand in the way of its change."""
+"""Find which of a table's expressions use a column, and refuse to change such a column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
 from bayou.protocol.evolution.column_dependents import refuse_dependents
 from bayou.protocol.features.type_widening import is_widening
-from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import twins
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.types.alignment import same_names_and_types
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
 
 _OWN_TEXT: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
-"""The constraints that somebody wrote down; others are made from the column that they are about."""
+"""The constraints that a user wrote; others follow from the definition of their column."""
 
 
 def refuse_referenced(
@@ -39,14 +40,11 @@ def refuse_referenced(
     *,
     changes_type: bool = False,
 ) -> None:
-    """Refuses to rename, drop or retype a column that an expression of the table uses.
+    """Raise InvalidSchemaError if a CHECK constraint, an invariant or a generated column uses a column that is to be changed.
 
     Args:
-        schema: its schema after the change: generated columns that go with it are in nobody's way.
-        changes_type: whether it is the type that changes.
-
-    Raises:
-        InvalidSchemaError: a CHECK constraint, an invariant or a generated column uses it.
+        schema: the table's schema after the alteration; generated columns that it drops are ignored.
+        changes_type: whether the column's type is changed, and not its name or existence.
     """
     session = java_session(spark)
     rules = [each for each in constraints_of(snapshot.metadata, snapshot.schema) if each.kind in _OWN_TEXT]
@@ -61,14 +59,7 @@ def refuse_referenced(
 
 
 def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given: StructType) -> None:
-    """Refuses rows that bring another type for a column that an expression of the table uses; else does nothing.
-
-    Args:
-        given: the schema of the rows, or what of it has other types than the table.
-
-    Raises:
-        SchemaMismatchError: a CHECK constraint, an invariant or a generated column uses the column; it is named.
-    """
+    """Raise SchemaMismatchError if an expression of the table uses a column that has another type in `given`, the rows' schema."""
     for field in given.fields:
         known = snapshot.schema.field(field.name)
         if known is not None and not same_names_and_types(known.type, field.type):
@@ -76,28 +67,21 @@ def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given:
 
 
 def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
-    """Refuses to widen a column that an expression of the table uses: of a wider type it may say another thing.
-
-    Args:
-        after: its schema with the types that the write brings.
+    """Raise an error if an expression of the table uses a column that a write widens, since its value may then differ.
 
     Raises:
-        SchemaMismatchError: an expression uses a column whose type changes.
+        SchemaMismatchError: an expression uses a column whose type is another in `after`.
         InvalidSchemaError: a generated column would have another type than its expression.
     """
     refuse_other_generated(snapshot, after)
     if not properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration):
-        return  # then a type changes only where the files hold both alike
+        return  # then a type changes only if the files store both alike
     for path in _widened(snapshot.schema, after, ()):
         _refuse_other_type(jvm, spark, snapshot, path)
 
 
 def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
-    """Refuses a schema in which a generated column has another type than before: its expression has the one of before.
-
-    Raises:
-        InvalidSchemaError: there is such a column.
-    """
+    """Raise InvalidSchemaError if a generated column would have another type than its expression, which stays the same."""
     if has_generated_columns(snapshot.protocol, snapshot.schema):
         for column in generated_columns(snapshot.schema):
             changed = after.field(column.name)
@@ -106,19 +90,12 @@ def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
 
 
 def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The columns and fields that get a wider type; what is new is none, nor is what had no type."""
-    if isinstance(before, StructType) and isinstance(after, StructType):
-        for field in before.fields:
-            known = after.field(field.name)
-            if known is not None:
-                yield from _widened(field.type, known.type, (*path, field.name))
-    elif isinstance(before, ArrayType) and isinstance(after, ArrayType):
-        yield from _widened(before.element_type, after.element_type, path)
-    elif isinstance(before, MapType) and isinstance(after, MapType):
-        yield from _widened(before.key_type, after.key_type, path)
-        yield from _widened(before.value_type, after.value_type, path)
-    elif isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
+    """Yield the columns and fields that get a wider type; what is new is none, nor is what had no type."""
+    if isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
         yield path
+    for each, known in twins(before, after):
+        if known is not None:
+            yield from _widened(each.type, known.type, (*path, each.name) if isinstance(before, StructType) else path)
 
 
 def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:

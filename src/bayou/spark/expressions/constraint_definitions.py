@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CHECK constraints before they go into a table's metadata: what they use, what they call, and whether they are conditions."""
+"""Check CHECK constraints before they are stored: the columns and functions that they use, and their type."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 def checked_condition(
     jvm: Jvm, spark: SparkSession, schema: StructType, name: str, condition: str, *, table: str, version: int | None
 ) -> ParsedExpression:
-    """The condition of a new constraint, which uses columns of the table and functions that it may call.
+    """Parse the condition of a new constraint, and check that it uses only columns of the table and allowed functions.
 
     Args:
-        version: its version; None for a table that is to be made.
+        version: the table's version; None for a table to create.
 
     Raises:
-        InvalidSchemaError: it is no condition that a table may keep.
+        InvalidSchemaError: the condition cannot be a constraint of a table.
     """
     expression = parsed(jvm, java_session(spark), condition)
     # Some functions are called without parentheses, and look like columns.
@@ -46,11 +46,7 @@ def checked_condition(
 
 
 def check_constraints(jvm: Jvm, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
-    """Refuses CHECK constraints that a table cannot be made with.
-
-    Raises:
-        InvalidSchemaError: one is no condition over the table's columns that a table may keep.
-    """
+    """Raise InvalidSchemaError if a CHECK constraint of a table to create is not a valid condition over its columns."""
     schema = parse_schema(metadata.schema_string)
     for each in constraints_of(metadata, schema):
         if each.kind is ConstraintKind.CHECK:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of column defaults: what the expression calls, and, before it goes into a table, whether its value fits the column.
+"""Check column defaults: the functions that they call and, before they are stored, whether the value fits the column.
 
 Source: Spark's `ResolveDefaultColumns`, which checks those of CREATE TABLE and ALTER TABLE statements.
 """
@@ -36,15 +36,13 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _PLAIN: Final = re.compile(r"[-+]?\d[\w.]*|'[^'\\]*'|null|true|false", re.IGNORECASE)
-"""Literals, which no parser need be asked about."""
+"""Literals that need no parser."""
 
 
 def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: str, version: int | None = None) -> None:
-    """Refuses defaults that are no constants of their column's type. Runs no Spark job.
+    """Raise InvalidSchemaError if a default is not a harmless constant of its column's type. Runs no Spark job.
 
-    Raises:
-        InvalidSchemaError: a default calls what is not known to be harmless, uses a column, or does not fit; or a field of a
-            struct has one.
+    A field of a struct cannot have a default.
     """
     rules = TableRules(table, version)
     refuse_nested_defaults(schema, rules)
@@ -53,13 +51,14 @@ def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: 
 
 
 def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> StructType:
-    """A table's schema with no default that Spark should not be shown: Spark resolves them as soon as an INSERT needs one.
+    """Return a table's schema without harmful defaults, which Spark would resolve as soon as an INSERT needs one.
 
-    A default that calls what is not known to be harmless, or that the session's parser would read as another expression, is
-    replaced by the call of a function that does not exist. Its name says why, and Spark's error has it. Runs no Spark job.
+    A default is replaced if it calls a function that is not known to be harmless, or if the session's parser would read it as
+    another expression. The replacement calls a function that does not exist: its name states the reason, and Spark's error
+    contains it. Runs no Spark job.
     """
-    told = {field.name: _why_not(jvm, session, text, snapshot) for field, text in defaults(snapshot.schema)}
-    refused = {name: f"{quoted_name(why)}()" for name, why in told.items() if why is not None}
+    reasons = {field.name: _why_not(jvm, session, text, snapshot) for field, text in defaults(snapshot.schema)}
+    refused = {name: f"{quoted_name(why)}()" for name, why in reasons.items() if why is not None}
     if not refused:
         return snapshot.schema
     return StructType(
@@ -71,7 +70,7 @@ def harmless_defaults(jvm: Jvm, session: JavaObject, snapshot: Snapshot) -> Stru
 
 
 def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot) -> str | None:
-    """Why a default is not shown to Spark, with its text; None where it is."""
+    """Return why a default must be hidden from Spark; None if it need not."""
     if _PLAIN.fullmatch(expression):
         return None
     kind, version = ExpressionKind.COLUMN_DEFAULT, snapshot.version
@@ -90,7 +89,7 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
     found = parsed(jvm, java_session(spark), expression)
     check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table_uri), version=rules.version)
     wanted = sql_type(field.type)
-    # One row that is known before the query runs, so that no job runs for it.
+    # A row that is known before the query runs, so that no job runs for it.
     row = spark.sql("select 1 as one")
     try:
         both = select(jvm, row, [f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted"])
@@ -104,12 +103,12 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
 
 
 def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
-    """Whether a number of a wider type is one of the column's, such as 3 in a column of bytes."""
+    """Whether a number of a wider type has a value of the column's type, such as 3 in a column of bytes."""
     kinds = [field.type for field in columns_of(both).fields]
     if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
         return False
     value = parenthesised(expression)
-    # NULL where it is too large, whatever the session says of overflows.
+    # NULL if it is too large, whatever the session's settings for overflows are.
     narrow = f"try_cast({value} as {wanted})"
     return select(jvm, row, [f"{narrow} <=> {value} as same"]).collect()[0].same is True
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file."""
+"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file.
+
+Generation expressions too: `plan/generated` finds out which of them are understood.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from bayou.plan.generated.expressions import Call, Constant, Reference
 from bayou.plan.predicates.predicate import (
     And,
     Boolean,
@@ -31,10 +35,11 @@ from bayou.protocol.types.schema import StructType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bayou.plan.generated.expressions import Expression
     from bayou.protocol.types.schema import DataType, StructField
 
     Resolve = Callable[[tuple[str, ...]], tuple[tuple[str, ...], DataType] | None]
-    """From a column's names as Catalyst has them to its physical path and type; None where it is no column of the table."""
+    """Maps a column's names in Catalyst to its physical path and type; to None if it is not a column of the table."""
 
 _Operator = OneOf["=", "<=>", "<", "<=", ">", ">="]
 _COMPARISONS: dict[str, _Operator] = {
@@ -47,26 +52,41 @@ _COMPARISONS: dict[str, _Operator] = {
 }
 _FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _INTEGRAL = ("byte", "short", "integer", "long")
-_UNTOLD = "\ufffd"
-"""What Catalyst's JSON has for bytes that are no text: they compare otherwise."""
+_UNDECODABLE = "\ufffd"
+"""The replacement character, which Catalyst's JSON has in place of bytes that are not UTF-8. Such strings cannot be compared."""
+_MOST_NODES = 200
+"""A generation expression of more nodes has no rule."""
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
-"""The types of literals that arrive as the number behind them: microseconds, days."""
+"""Types whose literals arrive as numbers: microseconds, days."""
 
 
 def from_catalyst(texts: Sequence[str], resolve: Resolve) -> Predicate:
-    """The conjunction of some conditions, each as Catalyst's JSON.
-
-    Args:
-        texts: JSON of expression trees: all nodes in prefix order.
-    """
+    """Return the conjunction of some conditions, expression trees in Catalyst's JSON: all nodes in prefix order."""
     parts = [_predicate(_tree(json.loads(text)), resolve) for text in texts]
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def path_of(text: str) -> tuple[str, ...] | None:
-    """The names that lead to a column or a field of a struct; None where an expression is neither."""
+    """Return the names that lead to a column or a field of a struct; None if the expression is neither."""
     named = _named(_tree(json.loads(text)))
     return None if named is None else named[0]
+
+
+def expression_of(text: str) -> Expression | None:
+    """Return a generation expression out of Catalyst's JSON; None if it is too large to be understood."""
+    nodes = json.loads(text)
+    return _expression(_tree(nodes)) if len(nodes) <= _MOST_NODES else None
+
+
+def _expression(node: _Node) -> Expression:
+    named = _named(node)
+    if named is not None:
+        return Reference(named[0])
+    if node.kind == "Literal":
+        value = node.facts["value"]
+        return Constant(int(value) if value is not None and node.facts["dataType"] in _INTEGRAL else value)
+    name = f"Cast to {node.facts['dataType']}" if node.kind == "Cast" else node.kind
+    return Call(name, tuple(map(_expression, node.children)))
 
 
 class _Node:
@@ -138,13 +158,13 @@ def _starts_with(node: _Node, resolve: Resolve) -> Predicate:
     prefix = node.children[1]
     if column is None or column[1] != "string" or prefix.kind != "Literal" or prefix.facts["value"] is None:
         return Unknown()
-    if _UNTOLD in prefix.facts["value"]:
+    if _UNDECODABLE in prefix.facts["value"]:
         return Unknown()
     return StartsWith(column[0], prefix.facts["value"])
 
 
 def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
-    """The column that an expression is, if its values are compared as they are stored."""
+    """Return the column that an expression is, if its values are compared as they are stored."""
     if node.kind == "Cast" and _widens(node):
         return _column(node.children[0], resolve)
     named = _named(node)
@@ -155,7 +175,7 @@ def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
 
 
 def _widens(cast: _Node) -> bool:
-    """Whether a cast leaves the order and the values as they are: among the integral types, or float to double."""
+    """Whether a cast keeps the order and the values: among the integral types, or float to double."""
     source = cast.children[0].facts.get("dataType")
     target = cast.facts["dataType"]
     if source in _INTEGRAL and target in _INTEGRAL:
@@ -164,19 +184,19 @@ def _widens(cast: _Node) -> bool:
 
 
 def _named(node: _Node) -> tuple[tuple[str, ...], Any] | None:
-    """The names that lead to a column and the JSON of its type; None where the expression is no column."""
+    """Return the names that lead to a column and the JSON of its type; None if the expression is not a column."""
     if node.kind == "AttributeReference":
         return (node.facts["name"],), node.facts["dataType"]
     outer = _named(node.children[0]) if node.kind == "GetStructField" else None
     if outer is None:
         return None
-    # A field is meant by its ordinal: where Spark has pruned the struct, its name is not there.
+    # Catalyst refers to a field by its ordinal. If Spark has pruned the struct, the name is missing.
     field = outer[1]["fields"][node.facts["ordinal"]]
     return (*outer[0], field["name"]), field["type"]
 
 
 def _literal(node: _Node, column_type: str) -> Literal | None:
-    """A literal as a value of the column's type; None where the expression is none, or of a type that differs in more."""
+    """Return a literal as a value comparable with the column's type; None if it is not one."""
     if node.kind != "Literal" or not isinstance(node.facts["dataType"], str):
         return None
     kind, text = node.facts["dataType"], node.facts["value"]
@@ -186,7 +206,7 @@ def _literal(node: _Node, column_type: str) -> Literal | None:
         return Literal(int(text), column_type)
     if kind in ("timestamp", "date", "timestamp_ntz", "binary") or not _comparable(kind, column_type):
         return None
-    if kind == "string" and _UNTOLD in text:
+    if kind == "string" and _UNDECODABLE in text:
         return None
     value = text if kind == "string" else partition_values.parse(text, kind)
     return None if value is None else Literal(value, kind)
@@ -215,12 +235,12 @@ _TESTS: dict[str, Callable[[_Node, Resolve], Predicate]] = {
 
 
 def by_logical_name(schema: StructType) -> Resolve:
-    """Finds the columns of a table by the names that a query has for them."""
+    """Return a function that finds a table's columns by the names in a query."""
     return _by_name(schema, StructType.field)
 
 
 def by_physical_name(schema: StructType) -> Resolve:
-    """Finds the columns of a table by the names that its files have for them."""
+    """Return a function that finds a table's columns by the names in its files."""
 
     def field(kind: StructType, name: str) -> StructField | None:
         return next((each for each in kind.fields if each.physical_name == name), None)
@@ -243,6 +263,6 @@ def _by_name(schema: StructType, field: Callable[[StructType, str], StructField 
         bounded = bounded_length(kind)
         if bounded is None:
             return tuple(path), kind
-        return None if bounded[0] == "char" else (tuple(path), "string")  # a char is compared by other values than are stored
+        return None if bounded[0] == "char" else (tuple(path), "string")  # chars are compared with padding
 
     return resolve

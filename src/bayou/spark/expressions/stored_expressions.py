@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL expressions out of a table's metadata, which anybody may have written: looked at before Spark is given them."""
+"""Check the SQL expressions in a table's metadata, which anybody may have written, before Spark gets them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.relations.parser import ParsedExpression
 
 _WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
-"""The functions that are called by their names alone."""
+"""The functions that are called without parentheses."""
 _ERROR_CLASSES = {
     ExpressionKind.GENERATED_COLUMN: "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
     ExpressionKind.CHECK_CONSTRAINT: "DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT",
@@ -24,14 +24,10 @@ _ERROR_CLASSES = {
 def check_stored(
     expression: ParsedExpression, kind: ExpressionKind, schema: StructType, *, of: str, table: str, version: int | None
 ) -> None:
-    """Refuses an expression that could do more than compute a value from the columns of a row.
+    """Raise InvalidSchemaError if an expression could do more than compute a value from the columns of a row.
 
-    Args:
-        kind: what it is stored as. A default uses no columns.
-
-    Raises:
-        InvalidSchemaError: it calls a function that is not known to be harmless, uses what is no column, or has a subquery or
-            the like.
+    It may not call functions that are not known to be harmless, use other names than columns, or contain a subquery or the like.
+    A default may not use columns either.
     """
     foreign = _foreign_names(expression, StructType() if kind is ExpressionKind.COLUMN_DEFAULT else schema)
     refused = {name: refusal(name, kind) for name in sorted(expression.functions | foreign)}
@@ -50,10 +46,10 @@ def check_stored(
 
 
 def called_by_name(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
-    """The functions that an expression calls without parentheses, in lower case; a column of that name is the column."""
+    """Return the functions that an expression calls without parentheses, in lower case. A column of that name takes precedence."""
     return _foreign_names(expression, schema) & _WITHOUT_PARENTHESES
 
 
 def _foreign_names(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
-    """What looks like a column and is none, in lower case. Functions that are called without parentheses do, too."""
+    """Return the names that look like columns but are not, in lower case: those of functions without parentheses among them."""
     return frozenset(path[0].lower() for path in expression.columns if schema.field(path[0]) is None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that rewrite data files and change no row.
+"""Operations that rewrite data files without changing rows.
 
-Every commit made here has `dataChange` = false; what must be rewritten is decided by the caller.
+Every commit here has `dataChange` = false. The caller decides which files are rewritten.
 """

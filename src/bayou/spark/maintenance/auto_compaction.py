@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Auto compaction: after a write, partitions with many small files are compacted, if the table or the session asks for it.
+"""Auto compaction: after a write, compact partitions with many small files, if the table or the session enables it.
 
-It runs on the writer's thread, or on one thread of its own (`spark.bayou.autoCompact` = `background`). A failure is an event and
-never one of the write. Source: delta-spark's `AutoCompact`.
+It runs on the writer's thread, or on one separate thread (`spark.bayou.autoCompact` = `background`). A failure is reported as
+an event and never fails the write. Source: delta-spark's `AutoCompact`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SECONDS_AT_EXIT: Final = 60.0
 
 
 def compact_after(written: NewVersion) -> None:
-    """Compacts what a write has left in small files, now or soon; nothing if nobody asked for it. Raises nothing."""
+    """Compact the small files that a write left, now or soon. A no-op if it is not enabled. Never raises."""
     try:
         known = written.log.known or written.log.update()
         if not compacts_by_itself(written.settings, known.properties):
@@ -106,7 +106,7 @@ def _failed(written: NewVersion, error: Exception, seconds: float) -> None:
 
 
 class _Queue:
-    """Tables that wait for one thread to compact them. A table is in it once, by its latest write."""
+    """Tables that wait for one thread to compact them. Each is queued once, with its latest write."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, NewVersion] = OrderedDict()
@@ -115,7 +115,7 @@ class _Queue:
         self._busy = self._ends = False
 
     def add(self, written: NewVersion) -> None:
-        """Lets a table be compacted. If too many wait, the one that has waited longest is left to its next write."""
+        """Queue a table. If too many wait, drop the one that has waited longest; its next write queues it again."""
         with self._changed:
             self._waiting.pop(written.log.table_uri, None)
             self._waiting[written.log.table_uri] = written
@@ -128,12 +128,12 @@ class _Queue:
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Waits until nothing is left to do; whether it came to that in time."""
+        """Wait until nothing is left to do. Return whether that happened in time."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._waiting and not self._busy, seconds)
 
     def end(self) -> None:
-        """Drops what waits, and lets the compaction that runs come to its end."""
+        """Drop the waiting tables, and wait for the running compaction."""
         with self._changed:
             self._waiting.clear()
             self._ends = True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clustering and Z-order as OPTIMIZE runs them: the columns, the cubes that are there, and the tags of new ones.
+"""Clustering and Z-order for OPTIMIZE: the columns, the existing cubes, and the tags of new ones.
 
-A clustered table's cubes have delta-spark's tags, so that each engine goes on with the other's. delta-spark has no tags for
+A clustered table's cubes have delta-spark's tags, so that both engines continue each other's work. delta-spark has no tags for
 Z-order: those are bayou's own.
 """
 
@@ -20,7 +20,6 @@ from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
-from bayou.spark.data_files.uncommitted_files import taking_back
 from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
 from bayou.spark.maintenance.rewrite import write_again
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
@@ -34,10 +33,11 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.maintenance.compaction import FileFacts, SizeRules
     from bayou.protocol.columns.clustering import ClusteringColumns
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.read.session_table import SessionTable
 
 PROVIDER: Final = "liquid"
-"""What the log says of a file that was clustered by the table's clustering columns."""
+"""The clustering provider of a file that was clustered by the table's clustering columns."""
 _CUBE_ID: Final = "ZCUBE_ID"
 _CUBE_COLUMNS: Final = "ZCUBE_ZORDER_BY"
 _CUBE_CURVE: Final = "ZCUBE_ZORDER_CURVE"
@@ -50,14 +50,14 @@ _TARGET: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCu
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the rows are put in order by.
+    """The order of rows.
 
     Attributes:
         columns: the logical paths of the columns.
-        is_clustering: whether they are the table's clustering columns; else those of a Z-order.
+        is_clustering: whether they are the table's clustering columns; otherwise those of a Z-order.
         is_full: whether all files are clustered again.
         named: the columns as the tags of files have them.
-        curve: the columns as the curve goes through them.
+        curve: the columns as the curve uses them.
     """
 
     columns: ClusteringColumns
@@ -68,13 +68,13 @@ class Order:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What the history says of it."""
+        """Return its parameters in the history."""
         if self.is_clustering:
             return {"zOrderBy": "[]", "clusterBy": _json(names_of(self.columns)), "auto": False, "isFull": self.is_full}
         return {"zOrderBy": _json([name_of(path) for path in self.columns]), "clusterBy": "[]", "auto": False}
 
     def cubes(self, snapshot: Snapshot) -> CubeFacts:
-        """The cubes that a table's files are in."""
+        """Return the cubes of a table's files."""
         files = snapshot.files(["tags", "clustering_provider"])
         tags = files["tags"].combine_chunks()
         id_tag, columns_tag = (_CUBE_ID, _CUBE_COLUMNS) if self.is_clustering else (_Z_ORDER_ID, _Z_ORDER_COLUMNS)
@@ -93,7 +93,7 @@ class Order:
         return CubeFacts(pc.if_else(is_same, ids, nothing), others, pc.if_else(is_cube, ids, nothing))
 
     def tags(self) -> dict[str, str]:
-        """The tags of a new cube's files."""
+        """Return the tags of a new cube's files."""
         if self.is_clustering:
             return {_CUBE_ID: str(uuid.uuid4()), _CUBE_COLUMNS: self.named, _CUBE_CURVE: _CURVE}
         return {_Z_ORDER_ID: str(uuid.uuid4()), _Z_ORDER_COLUMNS: self.named}
@@ -113,16 +113,16 @@ def _parsed(text: str) -> object:
 def order_of(
     table: SessionTable, snapshot: Snapshot, z_order: Sequence[str], *, is_full: bool, where: Sequence[str]
 ) -> Order | None:
-    """What an OPTIMIZE puts rows in order by; None if it is to compact files.
+    """Return the order for an OPTIMIZE; None if it compacts files.
 
     Args:
         z_order: the columns of ZORDER BY, as the user names them.
         is_full: whether all files of a clustered table are clustered again.
 
     Raises:
-        UnsupportedFeatureError: the table has the feature for clustering, and there are conditions or columns of ZORDER BY; all
-            files are to be clustered again, and the table has no clustering columns; a column's type has no order.
-        InvalidOptionError: a column of ZORDER BY is a partition column, or there is none of its name.
+        UnsupportedFeatureError: a table with the clustering feature gets conditions or ZORDER BY, all files of a table without
+            clustering columns are to be clustered, or a column's type has no order.
+        InvalidOptionError: a column of ZORDER BY is a partition column, or does not exist.
         InvalidSchemaError: files have no statistics of a column.
     """
     columns = logical_clustering(snapshot)
@@ -169,11 +169,7 @@ def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence
 def plan_order(
     settings: Mapping[str, str], snapshot: Snapshot, order: Order, facts: FileFacts, sizes: SizeRules, chosen: pa.Array | None
 ) -> ClusteringPlan:
-    """Which files are put in order together.
-
-    Raises:
-        InvalidOptionError: a setting is not a number.
-    """
+    """Return which files are ordered together. Raise InvalidOptionError if a setting is not a number."""
     threshold = target = None
     if order.is_clustering:
         threshold = bytes_of(settings, _THRESHOLD, snapshot.table_uri)
@@ -183,33 +179,38 @@ def plan_order(
 
 
 def write_cubes(
-    table: SessionTable, snapshot: Snapshot, order: Order, plan: ClusteringPlan, bins: tuple[int, int]
+    table: SessionTable,
+    snapshot: Snapshot,
+    order: Order,
+    plan: ClusteringPlan,
+    bins: tuple[int, int],
+    uncommitted: UncommittedFiles,
 ) -> tuple[WrittenBins, list[int]]:
-    """Writes some cubes of a plan, with their tags. Nothing is committed.
+    """Write some cubes of a plan, with their tags. Nothing is committed.
 
     If each of them becomes one file, no row is shuffled, and the new files have the rows in the order of the old ones.
 
     Args:
         order: what their rows are put in order by.
         bins: the first cube, and the one after the last.
+        uncommitted: takes over the new files.
 
     Returns:
-        The cubes, and for each task the number of the cube that it wrote a file of.
+        The cubes, and the number of the cube that each task wrote a file of.
     """
     positions, numbers = plan.positions(*bins)
     outputs = plan.outputs[bins[0] : bins[1]]
     is_moved = max(outputs) == 1
     if is_moved:
-        again = write_again(table, snapshot, positions, tasks=numbers)
+        added = write_again(table, snapshot, positions, uncommitted, tasks=numbers)
     else:
-        again = write_in_order(table, snapshot, positions, numbers, outputs, order.curve)
+        added = write_in_order(table, snapshot, positions, numbers, outputs, order.curve, uncommitted=uncommitted)
     cube_of_task = [number for number, count in enumerate(outputs) for _ in range(count)]
-    with taking_back(again.take_back):
-        tags = [order.tags() for _ in outputs]
-        files = []
-        for add in again.added.files:
-            provider = PROVIDER if order.is_clustering else add.clustering_provider
-            cube = cube_of_task[task_of(add)]
-            files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
-    facts = (table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    tags = [order.tags() for _ in outputs]
+    files = []
+    for add in added.files:
+        provider = PROVIDER if order.is_clustering else add.clustering_provider
+        cube = cube_of_task[task_of(add)]
+        files.append(replace(add, tags={**(add.tags or {}), **tags[cube]}, clustering_provider=provider))
+    facts = (table, uncommitted, replace(added, files=files), snapshot.files().take(positions), numbers, snapshot)
     return (WrittenBins(*facts) if is_moved else WrittenCubes(*facts, cube_of_task=cube_of_task)), cube_of_task

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONVERT on a session: what a name or a path stands for, what the catalog knows of it, and what only Spark knows of the files."""
+"""CONVERT on a session: resolve a name or a path, read the catalog's metadata, and read the files through Spark."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
 from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import partition_folder
-from bayou.protocol.types.schema import StructType, as_nullable, parse_schema
+from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
 from bayou.spark.read.session_table import SessionTable
@@ -52,12 +53,7 @@ _IGNORE_CORRUPT: Final = "spark.sql.files.ignoreCorruptFiles"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What was converted.
-
-    Attributes:
-        uri: the table's folder.
-        is_named: whether it was asked for by its name in the catalog.
-    """
+    """A converted table: its folder, and whether it was named by its name in the catalog."""
 
     uri: str
     is_named: bool
@@ -71,15 +67,15 @@ def convert_table(
     *,
     collects_statistics: bool = True,
 ) -> Converted:
-    """Makes a folder of Parquet files, or a table of them in the session's catalog, a Delta table; nothing where it is one.
+    """Convert a folder of Parquet files, or a Parquet table in the session's catalog, to Delta. A no-op if it is a Delta table.
 
     Args:
         identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
-        partition_schema: the partition columns with their types; None where the files have none, or the catalog knows them.
-        collects_statistics: whether files get the statistics of their columns; else they get their number of rows.
+        partition_schema: the partition columns with their types; None if the files have none, or the catalog knows them.
+        collects_statistics: whether files get the statistics of their columns; otherwise only their number of rows.
 
     Raises:
-        DeltaError: see `bayou.log.operations.convert.convert`, and what a name can be wrong with.
+        DeltaError: see `bayou.log.operations.convert.convert`; or the name is wrong.
     """
     source = _source(application, spark, identifier)
     table = SessionTable.of(application, spark, source.uri, {})
@@ -93,18 +89,14 @@ def convert_table(
         convert(table.log, request, _SessionFooters(table), begin)
     elif present is not None and source.entry is not None:
         _take_properties(table, present, source.entry)
-    if source.entry is not None:
+    if source.entry is not None:  # after the commit: if this fails, the next CONVERT repeats it
         source.entry.become_delta()
         Catalog(application.jvm, spark).refresh(source.entry.name)
     return Converted(source.uri, source.is_named)
 
 
 def plan_conversion(application: Application, spark: SparkSession, identifier: str) -> Converted | None:
-    """What `convert_table` would convert, without a look at the files; None if it is a Delta table.
-
-    Raises:
-        DeltaError: what a name can be wrong with.
-    """
+    """Return what `convert_table` would convert, without reading the files; None if it is a Delta table."""
     source = _source(application, spark, identifier)
     present = _present(SessionTable.of(application, spark, source.uri, {}))
     return None if present is not None or source.is_delta else Converted(source.uri, source.is_named)
@@ -112,10 +104,9 @@ def plan_conversion(application: Application, spark: SparkSession, identifier: s
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What an identifier stands for.
+    """The table that an identifier names.
 
     Attributes:
-        uri: the folder.
         entry: the entry of a table of Parquet files in the catalog; None for a path, and for a Delta table.
         is_delta: whether it is the name of a Delta table.
         is_named: whether it is a name in the catalog.
@@ -152,7 +143,7 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
 
 
 def _at_path(identifier: str, provider: str, table: str) -> _Source:
-    """A name that the catalog does not have: a path, with its format before it."""
+    """Return the table for a name that the catalog lacks: a path after its format."""
     if not paths.is_absolute(table):
         raise TableNotFoundError(
             f"The table or view {identifier} cannot be found.",
@@ -225,8 +216,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
 
 def _columns(entry: ParquetEntry) -> StructType:
     """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
-    columns = as_nullable(parse_schema(entry.schema))
-    return columns if isinstance(columns, StructType) else StructType()
+    return as_nullable(parse_schema(entry.schema))
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:
@@ -235,7 +225,7 @@ def _is_same(known: StructType, declared: StructType) -> bool:
 
 
 def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -> dict[str, Mapping[str, str | None]]:
-    """The partitions that the catalog has, by their folders relative to the table; the folder itself for a table without any."""
+    """Return the catalog's partitions by their folders relative to the table; only the table's folder without partition columns."""
     if not columns.fields:
         return {"": {}}
     found: dict[str, Mapping[str, str | None]] = {}
@@ -263,7 +253,7 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
 
 
 def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry) -> None:
-    """Adds the properties of an entry to the table that an earlier CONVERT of its path made; commits nothing without new ones."""
+    """Add the properties of an entry to a table that an earlier CONVERT of its path made. A no-op without new ones."""
     before = present.metadata.configuration
     given = entry.properties
     if all(before.get(key) == value for key, value in given.items()):
@@ -292,7 +282,7 @@ def _other_properties(table: SessionTable, given: Mapping[str, str], before: Map
 
 @dataclass(frozen=True, slots=True)
 class _SessionFooters:
-    """The footers of a table's files, as a session reaches them."""
+    """Reads the footers of a table's files through a session."""
 
     table: SessionTable
 

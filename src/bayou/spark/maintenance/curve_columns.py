@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a Z-order or of a clustering: which may be, what they are called, and the values that their order goes by."""
+"""The columns of a Z-order or of a clustering: check and name them, and compute the values that define their order."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _KINDS: Final = {
     "float": ("cast({} as double)", "double"),
     "binary": ("hex({})", "object"),
 }
-"""For each type the value that stands for one in the order, and how Java has it."""
+"""For each type the SQL of a value with the same order, and its type in Java."""
 _DECIMAL: Final = re.compile(r"decimal\b.*")
 
 
 @dataclass(frozen=True, slots=True)
 class CurveColumn:
-    """A column that a curve goes through.
+    """A column of a curve.
 
     Attributes:
-        top: the column of the table that it is, or is in.
-        value: SQL of the value that its order goes by.
-        kind: how Java has that value.
+        top: the table's column that is it, or contains it.
+        value: SQL of the value that defines its order.
+        kind: the type of that value in Java.
     """
 
     top: str
@@ -57,16 +57,16 @@ class CurveColumn:
 
     @property
     def cut(self) -> str:
-        """The SQL of what a bound keeps of the value: the start of a text."""
+        """Return the SQL of the part of the value that a bound keeps: the start of a string."""
         return f"left({self.value}, 64)" if self.kind == "object" else self.value
 
 
 def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveColumn]:
-    """The values that the order of some columns goes by.
+    """Return the columns with the values that define their order.
 
     Raises:
         UnsupportedFeatureError: a column's type has no order.
-        InvalidSchemaError: another program wrote clustering columns that the table does not have.
+        InvalidSchemaError: another program wrote clustering columns that the table lacks.
     """
     schema = readable_schema(snapshot.schema)
     found = []
@@ -96,9 +96,9 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
 
 
 def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
-    """SQL of the value that an order goes by, and how Java has it; None where there is no order.
+    """Return SQL of the value that defines a column's order, and its type in Java; None if the type has no order.
 
-    A struct or an array goes by its first value, which decides first in Spark's order, too.
+    A struct or an array is ordered by its first value, which Spark compares first, too.
     """
     if isinstance(kind, StructType):
         return _ordered(f"{text}.{quoted_name(kind.fields[0].name)}", kind.fields[0].type) if kind.fields else None
@@ -115,14 +115,13 @@ def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
 
 
 def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[str, str]) -> ClusteringColumns:
-    """The logical paths of the columns of ZORDER BY, in the schema's spelling. Source: delta-spark's `validateZorderByColumns`.
-
-    Args:
-        texts: the columns: names with dots between them, in backticks where they need it.
+    """Return the logical paths of the columns of ZORDER BY, in the schema's spelling.
 
     Raises:
-        InvalidOptionError: a column is a partition column, or there is none of its name.
+        InvalidOptionError: a column is a partition column, or does not exist.
         InvalidSchemaError: files have no statistics of a column.
+
+    Source: delta-spark's `validateZorderByColumns`.
     """
     partitions = {name.lower() for name in snapshot.partition_columns}
     leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
@@ -154,7 +153,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
 
 
 def name_of(path: Sequence[str]) -> str:
-    """A column as the history and errors of Z-order show it: in backticks only what has a dot."""
+    """Return a column as the history and errors of Z-order show it. Only a name with a dot is in backticks."""
     return ".".join(quoted_name(part) if "." in part else part for part in path)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the rows of files are in the file that a compaction made of them, so that a deletion vector can follow them.
+"""Map the rows of files to the file that a compaction made of them, so that deletion vectors can follow the rows.
 
-A task of a compaction reads whole files, one after the other, and writes their rows in that order into one file. Rows that a
-deletion vector deleted at that time are left out.
+A task of a compaction reads whole files in order, and writes their rows in that order into one file. Rows that a deletion
+vector had deleted are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class MovedFile:
     Attributes:
         num_records: how many rows it has, deleted ones included.
         gone: the rows that were deleted when the others were moved.
-        now: the rows that are deleted by now.
+        now: the rows that are deleted now.
     """
 
     num_records: int
@@ -36,21 +36,17 @@ class MovedFile:
 
     @property
     def num_moved(self) -> int:
-        """How many of its rows are in the new file."""
+        """Return how many of its rows are in the new file."""
         return self.num_records - self.gone.below(self.num_records).cardinality
 
     @property
     def lost_no_deletion(self) -> bool:
-        """Whether each row that was deleted then is deleted now, too."""
+        """Whether every row that was deleted then is still deleted."""
         return not self.gone.difference(self.now).containers
 
 
 def deleted_since(files: Sequence[MovedFile]) -> Bitmap:
-    """The rows of the new file that were deleted in the old files since they were moved.
-
-    Args:
-        files: the old files, in the order in which they were read.
-    """
+    """Return the rows of the new file that were deleted since in the old files, which are in the order in which they were read."""
     first, found = 0, []
     for each in files:
         gone, later = _positions(each.gone), _positions(each.now.difference(each.gone).below(each.num_records))
@@ -64,6 +60,6 @@ def _numbers(parts: Iterable[npt.NDArray[np.int64]]) -> list[int]:
 
 
 def _positions(rows: Bitmap) -> npt.NDArray[np.int64]:
-    """Positions, ascending."""
+    """Return the positions of rows, ascending."""
     parts = [(each.key << 16) + np.asarray(each.lows(), np.int64) for each in rows.containers]
     return np.concatenate(parts) if parts else np.array([], np.int64)

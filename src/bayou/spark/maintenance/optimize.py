@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OPTIMIZE: small files, and files with many deleted rows, become few larger ones.
+"""OPTIMIZE: coalesce small files, and files with many deleted rows, into fewer, larger ones.
 
-One Spark job writes the files of one commit, one task for each new file. No row is shuffled, and none changes. Source:
+One Spark job writes the files of one commit, one task for each new file. No row is shuffled or changed. Source:
 delta-spark's `OptimizeExecutor`.
 """
 
@@ -32,8 +32,7 @@ from bayou.plan.maintenance.compaction import (
     plan_compaction,
 )
 from bayou.protocol import properties
-from bayou.spark.data_files.committing import commit_new_files
-from bayou.spark.data_files.uncommitted_files import taking_back
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import check_condition, row_condition
 from bayou.spark.dml.core.target import table_columns
@@ -62,17 +61,12 @@ _MIN_SIZE: Final = "spark.databricks.delta.optimize.minFileSize"
 _MAX_DELETED: Final = "spark.databricks.delta.optimize.maxDeletedRowsRatio"
 _BATCH_SIZE: Final = "spark.databricks.delta.optimize.batchSize"
 _MOST_COMMITS: Final = 10
-"""So often a commit is tried again on top of others, without the bins whose files they removed."""
+"""How often a commit is tried after winning commits, without the bins whose files they removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddedFiles:
-    """What auto compaction follows.
-
-    Attributes:
-        paths: the canonical paths of the files that a commit added.
-        rules: when a partition is compacted.
-    """
+    """The files that the commit before an auto compaction added, by canonical path, and the rules for compacting a partition."""
 
     paths: pa.Array
     rules: AutoCompactionRules
@@ -80,15 +74,15 @@ class AddedFiles:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeRequest:
-    """What an OPTIMIZE is asked for.
+    """The arguments of an OPTIMIZE.
 
     Attributes:
-        where: conditions on partition columns, as SQL; all have to be true.
-        where_files: conditions on any columns, as SQL. Files stay that cannot hold a row for which all are true.
-        purges: whether files are rewritten for what they hold and the table does not (REORG), and not for their sizes.
+        where: conditions on partition columns, as SQL; all of them must be true.
+        where_files: conditions on any columns, as SQL. Files that cannot hold a row for which all are true are not rewritten.
+        purges: whether files are rewritten to drop what the table no longer has (REORG), and not for their sizes.
         z_order: the columns of ZORDER BY, as the user names them.
         is_full: whether all files of a clustered table are clustered again.
-        auto: the commit that it follows by itself; None if a user asks for it.
+        auto: the commit that an auto compaction follows; None if a user asks for it.
     """
 
     where: tuple[str, ...] = ()
@@ -100,15 +94,11 @@ class OptimizeRequest:
 
     @property
     def operation(self) -> str:
-        """The operation's name in the history."""
+        """Return the operation's name in the history."""
         return "REORG" if self.purges else "OPTIMIZE"
 
     def parameters(self, order: Order | None) -> dict[str, object]:
-        """Its parameters in the history.
-
-        Args:
-            order: what rows are put in order by; None if files are compacted.
-        """
+        """Return its parameters in the history. `order` is None if files are compacted."""
         predicate = json.dumps(list(self.predicates))
         if self.purges:
             return {"predicate": predicate, "applyPurge": True}
@@ -117,13 +107,13 @@ class OptimizeRequest:
 
     @property
     def predicates(self) -> tuple[str, ...]:
-        """All conditions."""
+        """Return all conditions."""
         return (*self.where, *self.where_files)
 
 
 @dataclass(slots=True)
 class _Done:
-    """What the commits of an OPTIMIZE did so far."""
+    """The result of an OPTIMIZE's commits so far."""
 
     versions: list[int] = field(default_factory=list)
     added: list[int] = field(default_factory=list)
@@ -134,15 +124,12 @@ class _Done:
 
 
 def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot | None = None) -> CompactionPlan:
-    """What an OPTIMIZE would do.
-
-    Args:
-        snapshot: its state; the latest if None.
+    """Return what an OPTIMIZE would do to a snapshot, the latest if None.
 
     Raises:
         InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number; for
             columns see `order_of`.
-        UnsupportedFeatureError: bayou may not write to the table; a condition holds a subquery.
+        UnsupportedFeatureError: bayou cannot write to the table; a condition holds a subquery.
     """
     found = table.snapshot() if snapshot is None else snapshot
     return _planned(table, request, found, _order(table, request, found))
@@ -168,11 +155,11 @@ def _planned(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot, 
 
 
 def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
-    """Compacts a table; see `plan_optimize`.
+    """Compact a table; see `plan_optimize`.
 
     Raises:
-        StorageError: the store failed; commits before that one are in the log.
-        ConcurrentModificationError: another commit changed what the table is.
+        StorageError: the store failed; earlier commits of the operation are final.
+        ConcurrentModificationError: a winning commit changed the table's definition.
     """
     started = int(time.time() * 1000)
     snapshot = table.snapshot()
@@ -185,9 +172,10 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
             with operation(request.operation, table.spark, table.settings):
                 for first, last in plan.batches(most):
                     which = bins_text(first, last, plan.num_bins)
-                    with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
-                        written = _written(table, snapshot, order, plan, (first, last))
-                    _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
+                    with UncommittedFiles(snapshot.table_uri, table.options) as uncommitted:
+                        with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
+                            written = _written(table, snapshot, order, plan, (first, last), uncommitted)
+                        _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
         finally:  # commits before a failure stay
             if done.versions:
                 table.refresh_caches()
@@ -250,7 +238,7 @@ def _sizes(settings: Mapping[str, str], snapshot: Snapshot) -> SizeRules:
 
 
 def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -> pa.Array | None:
-    """For each file whether the conditions leave it; None for all of them."""
+    """Return for each file whether it satisfies the conditions; None for all files."""
     if not request.predicates:
         return None
     chosen = np.ones(snapshot.num_files, bool)
@@ -264,13 +252,9 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
 
 
 def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
-    """The positions of the files that may hold a row for which a condition is true.
+    """Return the positions of the files that may hold a row for which a condition is true.
 
-    Args:
-        partitions_only: whether it may name no other columns than partition columns.
-
-    Raises:
-        InvalidOptionError: it names others.
+    Raise InvalidOptionError if it names other than partition columns, and `partitions_only` is set.
     """
     jvm = table.application.jvm
     statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
@@ -294,60 +278,54 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
 
 
 def _written(
-    table: SessionTable, snapshot: Snapshot, order: Order | None, plan: CompactionPlan, bins: tuple[int, int]
+    table: SessionTable,
+    snapshot: Snapshot,
+    order: Order | None,
+    plan: CompactionPlan,
+    bins: tuple[int, int],
+    uncommitted: UncommittedFiles,
 ) -> WrittenBins:
-    """Some bins, written in one job."""
+    """Write some bins in one job."""
     if order is not None and isinstance(plan, ClusteringPlan):
-        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins)
+        cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins, uncommitted)
         counts, sizes = Counter(cube_of_task), _sums(cubes.numbers, cubes.old["size"].combine_chunks())
-        with taking_back(cubes.take_back):
-            of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
-            found = zip(cubes.added.files, of_files, strict=True)
-            files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
+        of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
+        found = zip(cubes.added.files, of_files, strict=True)
+        files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
         return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
-    again = write_again(table, snapshot, positions, tasks=numbers)
-    with taking_back(again.take_back):
-        sizes = _sums(numbers, again.old["size"].combine_chunks())
-        files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in again.added.files]
-    return WrittenBins(table, again.request, replace(again.added, files=files), again.old, numbers, snapshot)
+    added, old = write_again(table, snapshot, positions, uncommitted, tasks=numbers), snapshot.files().take(positions)
+    sizes = _sums(numbers, old["size"].combine_chunks())
+    files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in added.files]
+    return WrittenBins(table, uncommitted, replace(added, files=files), old, numbers, snapshot)
 
 
 def _sums(numbers: pa.Array, values: pa.Array) -> dict[int, int]:
-    """The sum of the values of each number."""
     sums = pa.table({"number": numbers, "value": values}).group_by("number").aggregate([("value", "sum")])
     return dict(zip(sums["number"].to_pylist(), sums["value_sum"].to_pylist(), strict=True))
 
 
 def _tagged(add: AddFile, sizes: SizeRules, size: int) -> AddFile:
-    """A new file, made of files of so many bytes, with the tags that later runs know it by."""
+    """Return a new file, made of files with `size` bytes, with the tags by which later runs recognise it."""
     filled = {TARGET_TAG: str(sizes.target)} if size >= sizes.full else {}
     return replace(add, tags={**(add.tags or {}), COMPACTED_TAG: "true", **filled})
 
 
 def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, object]], bins: WrittenBins, done: _Done) -> None:
-    """Commits bins; those whose files another commit removed or changed meanwhile are left out.
-
-    Args:
-        said: the operation and its parameters, for the history.
-    """
+    """Commit bins. Leave out those whose files a winning commit removed or changed. `said` is the operation and its parameters."""
     base = snapshot
     for attempt in range(_MOST_COMMITS):
         try:
             with table.begin(base, *said) as transaction:
-                with taking_back(bins.take_back):
-                    transaction.reads.note_files(bins.old["path"])
-                    transaction.remove_files(bins.old_with_moves(), data_change=False)
-                    metrics = Rewritten.of(bins.old, bins.added).as_reorg()
-                outcome = commit_new_files(
-                    transaction, bins.added, metrics, bins.take_back, spares=_may_be_tried_again, keeps_row_ids=True
-                )
+                transaction.reads.note_files(bins.old["path"])
+                transaction.remove_files(bins.old_with_moves(), data_change=False)
+                metrics = Rewritten.of(bins.old, bins.added).as_reorg()
+                outcome = bins.uncommitted.commit(transaction, bins.added, metrics, keeps_row_ids=True)
         except ConcurrentModificationError:
-            with taking_back(bins.take_back):
-                base = table.snapshot()
-                if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
-                    raise
-                bins, left_out = bins.on_top_of(base)
+            base = table.snapshot()
+            if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
+                raise
+            bins, left_out = bins.on_top_of(base)
             done.left_out += left_out
             if not bins.old.num_rows:
                 return
@@ -359,14 +337,10 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
             return
 
 
-def _may_be_tried_again(error: Exception) -> bool:
-    return isinstance(error, ConcurrentModificationError)
-
-
 def _is_same_table(before: Snapshot, after: Snapshot) -> bool:
-    """Whether files that were written for one state are files of another one.
+    """Whether files that were written for one snapshot are valid for a later one.
 
-    Columns may have been added and properties set. What decides how files are written has to be the same.
+    Columns and properties may have been added, but what decides how files are written must be the same.
     """
     if before.metadata.id != after.metadata.id or before.partition_columns != after.partition_columns:
         return False

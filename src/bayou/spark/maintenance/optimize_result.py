@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an OPTIMIZE did, and the row that delta-spark answers with. Source: delta-spark's `OptimizeMetrics`."""
+"""The result of an OPTIMIZE, and delta-spark's row for it. Source: delta-spark's `OptimizeMetrics`."""
 
 from __future__ import annotations
 
@@ -69,22 +69,19 @@ RESULT_SCHEMA: Final = pa.schema([("path", pa.string()), ("metrics", _METRICS)])
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:
-    """What an OPTIMIZE did.
+    """The result of an OPTIMIZE.
 
     Attributes:
-        path: the table's path.
-        plan: what it was to do.
         versions: the versions that it committed.
         added_sizes: the sizes of the new files in bytes, ascending.
         removed_sizes: the sizes of the files that they replace, ascending.
-        removed_vectors: how many deletion vectors went with these.
+        removed_vectors: how many deletion vectors these had.
         removed_rows: how many rows these vectors had deleted.
-        left_out: how many bins were given up because other commits removed or changed their files meanwhile.
-        started: when it began, in milliseconds since the epoch.
-        ended: when it ended.
+        left_out: how many bins were dropped because winning commits removed or changed their files.
+        started, ended: when it ran, in milliseconds since the epoch.
         columns: how many columns the table has.
         columns_with_statistics: how many of them have statistics.
-        is_clustering: whether the rows were put in order by the table's clustering columns.
+        is_clustering: whether the rows were ordered by the table's clustering columns.
     """
 
     path: str
@@ -102,7 +99,7 @@ class OptimizeResult:
     is_clustering: bool = False
 
     def as_table(self) -> pa.Table:
-        """The row that delta-spark answers with."""
+        """Return the row with which delta-spark answers."""
         return pa.Table.from_pylist([{"path": hadoop_text(self.path), "metrics": self._metrics()}], schema=RESULT_SCHEMA)
 
     def _metrics(self) -> dict[str, Any]:
@@ -131,7 +128,7 @@ class OptimizeResult:
         }
 
     def _cubes(self) -> dict[str, Any]:
-        """What delta-spark says of the cubes of a clustering, or of a Z-order."""
+        """Return delta-spark's statistics of the cubes of a clustering, or of a Z-order."""
         if not isinstance(self.plan, ClusteringPlan):
             return {}
         counts, merged = self.plan.counts, (self.plan.num_files, self.plan.num_bytes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files REORG rewrites: those with deletion vectors, and those that hold columns which the table no longer has.
+"""Find the files that REORG rewrites: those with deletion vectors, and those with columns that the table no longer has.
 
-The log does not say which columns a file holds; its footer does.
+The log does not state which columns a file holds; its footer does.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | None) -> pa.Array:
-    """For each file of a state whether REORG rewrites it.
-
-    Raises:
-        OSError: a footer cannot be read.
-    """
+    """Return for each file of a snapshot whether REORG rewrites it. Raise OSError if a footer cannot be read."""
     files = snapshot.files(["path", "size", "deletion_vector"])
     purged = pc.is_valid(files["deletion_vector"].combine_chunks())
     unknown = pc.invert(purged) if chosen is None else pc.and_(pc.invert(purged), chosen)
@@ -49,7 +45,7 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
 
 
 def holds_others(columns: Iterable[pa.Field], fields: Iterable[StructField]) -> bool:
-    """Whether a file's columns, or fields in them, are more than those of a table."""
+    """Whether a file has columns, or fields in them, that a table lacks."""
     known = {each.physical_name.lower(): each.type for each in fields}
     return any(each.name.lower() not in known or _has_others(each.type, known[each.name.lower()]) for each in columns)
 

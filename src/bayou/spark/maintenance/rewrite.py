@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of a table that are written again with the rows that they have: without deletion vectors, with other types or names.
+"""Rewrite files with the rows that they have: without deletion vectors, with other types or column names.
 
-One Spark job writes them, one commit puts them in the place of the old ones. No row changes, and rows keep their ids where the
-table keeps them. Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
+One Spark job writes them, one commit replaces the old ones. No row changes, and rows keep their ids if the table tracks rows.
+Source: delta-spark's `OptimizeExecutor` and `RemoveColumnMappingCommand`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.target import WriteTarget
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
@@ -38,13 +36,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What was written again, for the metrics of a commit.
+    """What was rewritten, for the metrics of a commit.
 
     Attributes:
         added_sizes: the sizes of the new files in bytes, ascending.
-        removed_files: how many files go.
-        removed_bytes: their size together.
-        removed_vectors: how many deletion vectors go with them.
+        removed_files, removed_bytes: how many files are removed, and the sum of their sizes.
+        removed_vectors: how many deletion vectors they have.
         rows: the rows in the new files.
     """
 
@@ -56,17 +53,13 @@ class Rewritten:
 
     @classmethod
     def of(cls, old: pa.Table, new: NewFiles) -> Rewritten:
-        """Counts.
-
-        Args:
-            old: the files that go, as `Snapshot.files` gives them.
-        """
+        """Count the removed files, as `Snapshot.files` has them, and the new ones."""
         vectors = old.num_rows - old["deletion_vector"].null_count
         size = pc.sum(old["size"]).as_py() or 0
         return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
 
     def as_reorg(self) -> dict[str, int]:
-        """The metrics of OPTIMIZE and REORG."""
+        """Return the metrics of OPTIMIZE and REORG."""
         sizes = self.added_sizes
         count = len(sizes)
         names = ("minFileSize", "p25FileSize", "p50FileSize", "p75FileSize", "maxFileSize")
@@ -81,7 +74,7 @@ class Rewritten:
         }
 
     def as_mapping_removal(self) -> dict[str, int]:
-        """The metrics of REMOVE COLUMN MAPPING."""
+        """Return the metrics of REMOVE COLUMN MAPPING."""
         return {
             "numRewrittenFiles": self.removed_files,
             "numCopiedRows": self.rows,
@@ -92,13 +85,9 @@ class Rewritten:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """Why files are written again, as the commit says it.
+    """The purpose of a rewrite: the operation and its parameters in the history, and its metrics.
 
-    Attributes:
-        operation: the operation's name in the history.
-        parameters: its parameters.
-        metrics: what it counted, of what was written again.
-        into: the table afterwards, where the commit makes another one of it; None where only files change.
+    `into` is the table afterwards, if the commit changes its definition; None if only files change.
     """
 
     operation: str
@@ -108,66 +97,56 @@ class Rewriting:
 
 
 def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array, rewriting: Rewriting) -> None:
-    """Writes some files of a table again, and commits them in the place of the old ones, as a change of no row.
+    """Rewrite some files of a table, and commit them without a change of rows.
 
     Raises:
-        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table becomes another
-            one. What was written is deleted again.
-        StorageError: the store failed; the commit may be in the log all the same.
+        ConcurrentModificationError: another commit removed one of the files; or it added files, and the table's definition
+            changes. The new files are deleted.
+        StorageError: the store failed; the commit may nevertheless be in the log.
     """
     shown = operation(rewriting.operation, target.spark, target.settings)
     described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
-    with shown, described, target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction:
+    old = snapshot.files().take(positions)
+    with (
+        shown,
+        described,
+        target.begin(snapshot, rewriting.operation, rewriting.parameters) as transaction,
+        UncommittedFiles(snapshot.table_uri, target.options) as uncommitted,
+    ):
         if rewriting.into is None:
-            transaction.reads.note_files(snapshot.files(["path"])["path"].take(positions))
+            transaction.reads.note_files(old["path"])
         else:
             transaction.read_whole_table()
-        again = write_again(target, snapshot, positions, rewriting.into)
-        with taking_back(again.take_back):
-            transaction.remove_files(again.old, data_change=False)
-            metrics = rewriting.metrics(Rewritten.of(again.old, again.added))
+        added = write_again(target, snapshot, positions, uncommitted, rewriting.into)
+        transaction.remove_files(old, data_change=False)
+        metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head
-        commit_new_files(transaction, again.added, metrics, again.take_back, head=head, keeps_row_ids=True)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenAgain:
-    """Files that are written again and not yet committed. They hold the ids of their rows where the table keeps them.
-
-    Attributes:
-        request: how they were written.
-        added: the new files.
-        old: the files that they replace, as `Snapshot.files` gives them.
-    """
-
-    request: WriteRequest
-    added: NewFiles
-    old: pa.Table
-
-    def take_back(self) -> None:
-        """Deletes the new files."""
-        delete_files(self.request, self.added.actions)
+        uncommitted.commit(transaction, added, metrics, head=head, keeps_row_ids=True)
 
 
 def write_again(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,
+    uncommitted: UncommittedFiles,
     into: WriteTarget | None = None,
     tasks: pa.Array | None = None,
-) -> WrittenAgain:
-    """Writes the rows of some files again, and checks that none is lost. Nothing is committed.
+) -> NewFiles:
+    """Rewrite the rows of some files, and check that none is lost. Nothing is committed.
+
+    The new files hold the ids of their rows where the table keeps them.
 
     Args:
+        uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
-        tasks: for each file the number of the task that reads it, from 0 on; each task writes one file. Spark decides where None.
+        tasks: the number of the task that reads each file, from 0 on; each task writes one file. Spark decides if None.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
-    return write_rows_again(target, snapshot, positions, frame, into, tasks=grouped)
+    return write_rows_again(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
 
 
 def write_rows_again(
@@ -175,21 +154,23 @@ def write_rows_again(
     snapshot: Snapshot,
     positions: pa.Array,
     frame: DataFrame,
+    uncommitted: UncommittedFiles,
     into: WriteTarget | None = None,
     *,
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
-) -> WrittenAgain:
-    """Writes the rows of some files as new files, and checks that none is lost. Nothing is committed.
+) -> NewFiles:
+    """Write the rows of some files as new files, and check that none is lost. Nothing is committed.
 
     Args:
         frame: their rows, with the columns that keep their ids.
+        uncommitted: takes over the new files.
         into: the table afterwards; None for the same table.
         tasks: the tasks of the job, if each reads certain files and writes one.
-        is_arranged: whether each partition of the rows is to be one file.
+        is_arranged: whether each partition of the rows becomes one file.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
     request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
@@ -197,14 +178,15 @@ def write_rows_again(
         request = replace(request, optimize_write=False)
     beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
     after = into or same_table(target, snapshot)
-    added = write_new_files(target.application, frame, request, after, beside=beside, tasks=tasks, is_arranged=is_arranged)
-    again = WrittenAgain(request, added, snapshot.files().take(positions))
-    with taking_back(again.take_back):
-        check_moved_rows(target.application.jvm, snapshot, again.old["path"].combine_chunks(), added.num_rows, target.options)
-    return again
+    added = write_new_files(
+        target.application, frame, request, after, uncommitted, beside=beside, tasks=tasks, is_arranged=is_arranged
+    )
+    paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
+    check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)
+    return added
 
 
 def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
-    """A table as a state has it, as something that its own rows are written into; they obey its rules already."""
+    """Return the write target for a table's own rows, which satisfy its constraints already."""
     given = readable_schema(snapshot.schema)
     return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

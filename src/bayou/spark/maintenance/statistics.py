@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""COMPUTE STATS on a session: statistics come from footers, and from one scan of the files of which these do not tell all.
+"""COMPUTE STATS on a session: statistics come from footers, and from one scan of the files whose footers are not sufficient.
 
 Source: delta-spark's `StatisticsCollection.recompute`, which scans every file and refuses tables with deletion vectors.
 """
@@ -52,16 +52,13 @@ _FILE: Final = "__bayou_file"
 
 
 def compute_statistics(table: SessionTable, where: str | None, *, missing_only: bool) -> ComputedStatistics:
-    """Makes statistics of files anew, and commits those that differ.
-
-    Args:
-        missing_only: whether files are left out whose statistics are complete and tight.
+    """Recompute the statistics of files, or only those that are not complete and tight, and commit those that differ.
 
     Raises:
         InvalidOptionError: the condition names a column that is not a partition column.
         InvalidCommitError: a file does not have the rows that its footer states.
-        DataFileNotFoundError, UnreadableDataFileError: a file is gone, or is not Parquet.
-        ConcurrentModificationError: other writers were always faster.
+        DataFileNotFoundError, UnreadableDataFileError: a file is missing, or is not Parquet.
+        ConcurrentModificationError: other writers won every attempt.
     """
     snapshot = table.snapshot()
     check_types(table.application, snapshot)
@@ -87,7 +84,7 @@ def _chosen(table: SessionTable, snapshot: Snapshot, where: str) -> pa.Array:
 
 
 def _leaves(table: SessionTable, snapshot: Snapshot) -> tuple[IndexedLeaf, ...]:
-    """The columns that get statistics, by the table's properties and, where they say nothing of it, by the session's setting."""
+    """Return the columns that get statistics. The table's properties take precedence over the session's setting."""
     prefix = string_prefix_of(table.settings, snapshot.table_uri)
     said = {} if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix)}
     return indexed_leaves(snapshot.schema, {**said, **snapshot.properties}, snapshot.partition_columns)
@@ -108,7 +105,7 @@ def _from_footers(
 def _scanned(
     table: SessionTable, snapshot: Snapshot, files: Sequence[FileStatistics], leaves: Sequence[IndexedLeaf]
 ) -> list[FileStatistics]:
-    """Files with what their live rows tell of the columns of which a footer of them does not tell all, in the same order."""
+    """Complete files with the statistics that their footers lack, from their live rows, in the same order."""
     phase("reading")
     unsure = frozenset[Any]().union(*(each.unsure for each in files))
     wanted = [leaf for leaf in leaves if leaf.path in unsure]
@@ -137,20 +134,20 @@ def _scanned(
 
 
 def _facts(number: int, leaf: IndexedLeaf) -> list[Column]:
-    """The NULLs of a column, and its bounds where it gets some: of texts as many characters as bounds can need, in bytes."""
+    """Count the NULLs of a column and find its bounds, if it gets any. Of strings, read only the bytes that bounds may need."""
     column = F.col(".".join(map(quoted_name, leaf.logical_path)))
     facts = [F.count(F.when(column.isNull(), 1)).alias(f"nulls_{number}")]
     if leaf.has_bounds:
         low, high = F.min(column), F.max(column)
         if is_string_type(str(leaf.field.type)):
-            # A maximum is cut at up to twice its length, and by the character after that.
+            # A maximum is cut at no more than twice its length, depending on the character after that.
             low, high = (F.substring(each, 1, 2 * leaf.string_prefix + 2).cast("binary") for each in (low, high))
         facts += [low.alias(f"low_{number}"), high.alias(f"high_{number}")]
     return facts
 
 
 def _plain(answers: pa.Table) -> pa.Table:
-    """Dates and moments as numbers: Python has none beyond the year 9999."""
+    """Convert dates and timestamps to numbers: Python supports none beyond the year 9999."""
     columns = []
     for column in answers.columns:
         if pa.types.is_timestamp(column.type):
@@ -181,7 +178,7 @@ def _with_rows(
 
 
 def _value(value: Any) -> Any:
-    """A bound as statistics take it; a text that is no Unicode has none."""
+    """Return a bound as statistics need it; None if a string is not valid UTF-8."""
     if not isinstance(value, bytes):
         return value
     try:

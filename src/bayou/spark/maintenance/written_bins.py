@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bins of an OPTIMIZE that are written and not yet committed, and what becomes of them where other commits came first.
+"""Written but uncommitted bins of an OPTIMIZE, and their adaptation to winning commits.
 
-A bin whose old files got deletion vectors meanwhile stays: the rows that were deleted are deleted in the new file, too. A bin is
-left out, and its new file deleted, if an old file is gone or nobody knows where its rows are.
+If the old files of a bin got deletion vectors, the bin stays: the same rows are deleted in the new file. If an old file was
+removed, or the positions of its rows are not known, the bin is left out and its new file deleted.
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from bayou.log.rows.moved_rows import MovedRows, with_moves
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol import properties
-from bayou.protocol.actions.paths import canonical
+from bayou.protocol.actions.paths import canonical, decode
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.wide_stats import num_records, with_wide_bounds
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.maintenance.moved_rows import MovedFile, deleted_since
 
 if TYPE_CHECKING:
@@ -35,16 +33,16 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import AddFile
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.read.session_table import SessionTable
 
 _TASK: Final = re.compile(r"^part-(\d+)-")
-"""Spark's name of a data file begins with the number of the task that wrote it."""
+"""The name of Spark's data files begins with the number of the task that wrote them."""
 
 
 def task_of(add: AddFile) -> int:
-    """The number of the task that wrote a file."""
+    """Return the number of the task that wrote a file."""
     found = _TASK.match(add.path.rpartition("/")[2])
     if found is None:
         raise AssertionError(add.path)
@@ -57,26 +55,24 @@ class WrittenBins:
 
     Attributes:
         table: the table.
-        request: how they were written.
+        uncommitted: the owner of the new files and of their deletion vectors.
         added: the new files.
         old: the files that they replace, ADD_SCHEMA, as the latest state that was looked at has them.
         numbers: the number of each old file's bin, which is that of the task that wrote it.
         written_from: the state whose rows were written.
-        vectors: the deletion vector files of new files; None where no new file has one.
     """
 
     table: SessionTable
-    request: WriteRequest
+    uncommitted: UncommittedFiles
     added: NewFiles
     old: pa.Table
     numbers: pa.Array
     written_from: Snapshot
-    vectors: VectorFiles | None = None
 
     def old_with_moves(self) -> pa.Table:
-        """The old files with tags that say where their rows are, so that deletion vectors of other writers can follow them.
+        """Return the old files with tags of their rows' positions, so that deletion vectors of other writers can follow them.
 
-        Nothing is said of a bin of which another commit has deleted rows since: its rows are counted by another vector.
+        A bin whose rows another commit has deleted since gets no tags: another vector counts its rows.
         """
         uri = self.written_from.table_uri
         new: dict[int, list[AddFile]] = defaultdict(list)
@@ -97,7 +93,7 @@ class WrittenBins:
         return with_moves(self.old, moves)
 
     def _live_when_written(self, paths: Sequence[str]) -> list[int | None]:
-        """How many live rows each old file had when it was read; None if that is not known, or if it has other ones now."""
+        """Return how many live rows each old file had when it was read; None if unknown, or if its vector has changed."""
         then = self.written_from.files(["path", "deletion_vector"])
         positions = pc.index_in(
             pa.array(paths, pa.string()), value_set=canonical_paths(then["path"], self.written_from.table_uri).combine_chunks()
@@ -107,16 +103,10 @@ class WrittenBins:
         same = zip(rows, vectors, self.old["deletion_vector"].to_pylist(), strict=True)
         return [count if vector == now else None for count, vector, now in same]
 
-    def take_back(self) -> None:
-        """Deletes what was written."""
-        delete_files(self.request, self.added.actions)
-        if self.vectors is not None:
-            self.vectors.discard()
-
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
-        """The bins that are left on top of a later state, and how many are not. What belongs to those is deleted."""
+        """Return the bins that are valid for a later snapshot, and the number of the others, whose files are deleted."""
         marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
-        changed = self._changed(snapshot) | marked_before  # vectors are made anew
+        changed = self._changed(snapshot) | marked_before  # their vectors are written once more
         if not changed:
             return self, 0
         deleted = {number: rows for number in changed if (rows := self._deleted_since(snapshot, number)) is not None}
@@ -128,19 +118,20 @@ class WrittenBins:
         marked = {number: by_task[number][0] for number, rows in deleted.items() if rows.containers}
         emptied = [number for number, file in marked.items() if num_records(file.stats) == deleted[number].cardinality]
         unneeded += [marked.pop(number) for number in emptied]
-        vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration) if marked else None
-        if vectors is not None:
-            with taking_back(vectors.discard):
+        old_vectors = [path for each in self.added.files if each.deletion_vector and (path := each.deletion_vector.relative_path)]
+        if marked:
+            vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration)
+            try:
                 found = vectors.write([deleted[number] for number in marked])
+            finally:
+                self.uncommitted.add(vectors.paths)
             for number, vector in zip(marked, found, strict=True):
                 file = marked[number]
                 stats = with_wide_bounds(file.stats, num_records(file.stats) or 0, vector.cardinality)
                 by_task[number] = [replace(file, deletion_vector=vector, stats=stats)]
         for number in emptied:
             del by_task[number]
-        delete_files(self.request, unneeded)
-        if self.vectors is not None:
-            self.vectors.discard()
+        self.uncommitted.delete([*(decode(each.path) for each in unneeded), *old_vectors])
         files = [file for number in sorted(by_task) for file in by_task[number]]
         kept = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
         bins = replace(
@@ -148,25 +139,24 @@ class WrittenBins:
             added=replace(self.added, files=files, num_bytes=sum(each.size for each in files)),
             old=self._now(snapshot, self.old.filter(kept)),
             numbers=self.numbers.filter(kept),
-            vectors=vectors,
         )
         return bins, len(lost)
 
     def _changed(self, snapshot: Snapshot) -> set[int]:
-        """The bins of which a file is not there as it was written from, or was given a vector since."""
+        """Return the bins with a file that was removed, or got another vector, since it was written from."""
         files = snapshot.files(["path", "deletion_vector"])
         there = action_keys(files["path"], files["deletion_vector"], snapshot.table_uri).combine_chunks()
         keys = action_keys(self.old["path"], self.old["deletion_vector"], snapshot.table_uri).combine_chunks()
         return set(pc.unique(self.numbers.filter(pc.invert(pc.is_in(keys, value_set=there)))).to_pylist())
 
     def _now(self, snapshot: Snapshot, old: pa.Table) -> pa.Table:
-        """Old files as a state has them."""
+        """Return old files as a snapshot has them."""
         files = snapshot.files()
         wanted = canonical_paths(old["path"], snapshot.table_uri).combine_chunks()
         return files.take(pc.index_in(wanted, value_set=canonical_paths(files["path"], snapshot.table_uri).combine_chunks()))
 
     def _deleted_since(self, snapshot: Snapshot, number: int) -> Bitmap | None:
-        """The rows of a bin's new file that were deleted in the old files since; None where nobody knows."""
+        """Return the rows of a bin's new file that were deleted in the old files since; None if unknown."""
         metadata = snapshot.metadata.configuration
         if "deletionVectors" not in writer_features(snapshot.protocol) or not properties.ENABLE_DELETION_VECTORS.read(metadata):
             return None
@@ -178,7 +168,7 @@ class WrittenBins:
         return deleted_since(moved) if all(each.lost_no_deletion for each in moved) else None
 
     def _moved(self, snapshot: Snapshot, number: int) -> list[MovedFile] | None:
-        """A bin's old files in the order in which they were read; None where one is gone, or the log does not tell enough."""
+        """Return a bin's old files in the order in which they were read; None if one was removed, or the log lacks a row count."""
         order = [canonical(each, snapshot.table_uri) for each in self.added.read_by_tasks[number]]
         states = [_files_at(each, order) for each in (self.written_from, snapshot)]
         then, now = states
@@ -195,7 +185,7 @@ class WrittenBins:
 
 
 def _files_at(snapshot: Snapshot, paths: Sequence[str]) -> pa.Array | None:
-    """The positions of files in a state, by canonical path; None where one is not there."""
+    """Return the positions of files in a snapshot, by canonical path; None if one is missing."""
     known = canonical_paths(snapshot.files(["path"])["path"], snapshot.table_uri).combine_chunks()
     found = pc.index_in(pa.array(paths, pa.string()), value_set=known)
     return None if found.null_count else found

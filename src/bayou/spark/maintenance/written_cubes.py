@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cubes of an OPTIMIZE that are written and not yet committed, and what becomes of them if other commits came first.
+"""Written but uncommitted cubes of an OPTIMIZE, and their adaptation to winning commits.
 
-A cube is left out, and its new files are deleted, if another commit removed one of its old files or deleted rows of one: nobody
-knows where those rows are in the new files.
+A cube is left out, and its new files are deleted, if another commit removed or deleted rows of one of its old files: the
+positions of those rows in the new files are not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.protocol.actions import paths
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 
 if TYPE_CHECKING:
@@ -25,20 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCubes(WrittenBins):
-    """Cubes that are written and not yet committed; `numbers` has the cube of each old file.
+    """Cubes that are written and not yet committed.
 
-    Attributes:
-        cube_of_task: for each task the number of the cube that it wrote a file of.
+    `numbers` has the cube of each old file, and `cube_of_task` the cube that each task wrote a file of.
     """
 
     cube_of_task: Sequence[int] = ()
 
     def old_with_moves(self) -> pa.Table:
-        """The old files. Their rows are in several new files, and no tag says where."""
+        """Return the old files without tags: their rows are in several new files, at unknown positions."""
         return self.old
 
     def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
-        """The cubes that are left on top of a later state, and how many are not. What belongs to those is deleted."""
+        """Return the cubes that are valid for a later snapshot, and the number of the others, whose files are deleted."""
         lost = self._changed(snapshot)
         if not lost:
             return self, 0
@@ -46,7 +45,7 @@ class WrittenCubes(WrittenBins):
         unneeded: list[AddFile] = []
         for each in self.added.files:
             (unneeded if self.cube_of_task[task_of(each)] in lost else kept).append(each)
-        delete_files(self.request, unneeded)
+        self.uncommitted.delete([paths.decode(each.path) for each in unneeded])
         stays = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
         added = replace(self.added, files=kept, num_bytes=sum(each.size for each in kept))
         return replace(self, added=added, old=self.old.filter(stays), numbers=self.numbers.filter(stays)), len(lost)

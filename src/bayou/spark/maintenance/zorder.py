@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows put in order along a curve through some columns, and written as files of a good size.
+"""Order rows along a curve through some columns, and write them as files of a good size.
 
-Three jobs do it, however many columns, cubes and partitions there are. The first takes a sample of the columns, and finds the
-bounds that divide their values into ranks. The second counts the rows of each cell. Python assigns the cells to files. The third
-reads the files, sends each row to the task of its file, and writes. Cubes that become one file need the third one alone.
+There are three jobs for any number of columns, cubes and partitions. The first samples the columns, and finds the bounds that
+divide their values into ranks. The second counts the rows of each cell. Python assigns the cells to files. The third reads the
+files, sends each row to the task of its file, and writes. Cubes that become one file need only the third.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.maintenance.rewrite import WrittenAgain, write_rows_again
+from bayou.spark.maintenance.rewrite import write_rows_again
 from bayou.spark.read.stored_rows import FILE, GROUP, ROW, rows_by_group
 from bayou.spark.session.progress import phase
 
@@ -30,20 +30,22 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
+    from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.maintenance.curve_columns import CurveColumn
     from bayou.spark.read.session_table import SessionTable
 
 _PLACE: Final = "__bayou_place"
-"""The column with the place of a row's cell among the cells."""
+"""The column with the position of a row's cell among the cells."""
 _OF_A_BOUND: Final = 64
-"""So many rows of the sample there are for each bound."""
+"""How many rows of the sample there are for each bound."""
 _LEAST_SAMPLE: Final = 8192
 _MOST_SAMPLE: Final = 4_000_000
-"""So many rows the sample has at most, of all cubes together."""
+"""The maximum number of rows in the sample, for all cubes together."""
 _BYTES_OF_A_ROW: Final = 8
-"""So many bytes a row is thought to take where the log does not say how many there are."""
+"""The assumed bytes of a row if the log does not state the number of rows."""
 _SHARES: Final = 1 << 20
-"""Into so many parts a cell can be split."""
+"""Into how many parts a cell can be split."""
 _SEED: Final = 42
 
 
@@ -54,30 +56,33 @@ def write_in_order(
     cubes: pa.Array,
     outputs: Sequence[int],
     columns: Sequence[CurveColumn],
-) -> WrittenAgain:
-    """Writes the rows of some files again, those of each cube along a curve. Nothing is committed.
+    *,
+    uncommitted: UncommittedFiles,
+) -> NewFiles:
+    """Rewrite the rows of some files, those of each cube along a curve. Nothing is committed.
 
     Task numbers follow the cubes: the first `outputs[0]` tasks write the files of cube 0, and so on.
 
     Args:
         cubes: for each file the number of its cube; the files of a cube are of one partition.
+        uncommitted: takes over the new files.
 
     Raises:
-        InvalidCommitError: the new files do not hold as many rows as the old ones. They are deleted again.
+        InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
     cells = None if max(outputs) == 1 else _Cells(table, snapshot, positions, cubes, outputs, columns)
     rows = rows_by_group(table.application, table.spark, snapshot, positions, cubes, options=table.options)
     arranged = _arranged(table, rows, outputs, cells)
-    return write_rows_again(table, snapshot, positions, arranged, is_arranged=True)
+    return write_rows_again(table, snapshot, positions, arranged, uncommitted, is_arranged=True)
 
 
 def first_tasks(outputs: Sequence[int]) -> list[int]:
-    """For each cube the number of its first task."""
+    """Return the number of each cube's first task."""
     return [0, *accumulate(outputs)][: len(outputs)]
 
 
 class _Cells:
-    """The cells of the rows that are put in order."""
+    """The cells of the rows to order."""
 
     def __init__(
         self,
@@ -111,7 +116,7 @@ class _Cells:
         self.files = self._assigned()
 
     def key(self) -> Column:
-        """The cell of a row."""
+        """Return the cell of a row."""
         jvm, spark = self._table.application.jvm, self._table.spark
         found = F.col(GROUP).cast("bigint")
         for column, bounds in zip(self._used, self._bounds, strict=True):
@@ -120,7 +125,7 @@ class _Cells:
         return found
 
     def _found_bounds(self) -> list[Bounds]:
-        """The bounds of each column's values in each cube, from a sample."""
+        """Return the bounds of each column's values in each cube, from a sample."""
         phase("sampling")
         spark = self._table.spark
         of_cube = max(_LEAST_SAMPLE, _OF_A_BOUND * self._grid.most_bounds)
@@ -142,7 +147,7 @@ class _Cells:
         return bounds_of(self._table.application.jvm, row.select(*columns), [each.kind for each in self._used])
 
     def _quantiles(self, ascending: str) -> Column:
-        """As many of some values as there may be bounds, that divide them into equal parts; each once."""
+        """Return distinct values that divide some values into equal parts, at most as many as the grid has bounds."""
         parts = self._grid.most_bounds + 1
         size = F.size(ascending)
         places = F.sequence(F.lit(1), F.lit(parts - 1))
@@ -150,7 +155,7 @@ class _Cells:
         return F.array_compact(F.array_distinct(found))
 
     def _assigned(self) -> CellFiles:
-        """The file of each cell, by its rows."""
+        """Return the file of each cell, by its number of rows."""
         phase("counting")
         counted = self._rows.select(self.key().alias("key")).groupBy("key").count().collect()
         keys, counts = pa.array([each[0] for each in counted], pa.int64()), pa.array([each[1] for each in counted], pa.int64())
@@ -158,7 +163,7 @@ class _Cells:
 
 
 def _arranged(table: SessionTable, rows: DataFrame, outputs: Sequence[int], cells: _Cells | None) -> DataFrame:
-    """The rows in one partition for each new file."""
+    """Repartition the rows into one partition for each new file."""
     jvm, spark, count = table.application.jvm, table.spark, sum(outputs)
     names = [quoted_name(name) for name in names_of(rows) if name not in (GROUP, FILE, ROW)]
     file = looked_up(jvm, pa.array(first_tasks(outputs), pa.int32()), F.col(GROUP))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads: what a reader asked for, the relation or DataFrame for it, and the change data feed as a plan.
+"""Reads: the options of a reader, the relation or DataFrame for them, and the change data feed as a plan.
 
-Which files a query reads is decided in `spark.scan`; nothing here commits.
+`spark.scan` decides which files a query reads. This package commits nothing.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader asks of the change data feed: its options, the session's settings, and what a relation remembers of them."""
+"""What a reader asks of the change data feed: its options, the session's settings, and the range that a relation keeps."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 READ_OPTIONS = ("readChangeFeed", "readChangeData")
-"""The options that ask for the feed; the second is the first one's older name."""
+"""The options that ask for the feed; the second is an older name of the first."""
 _TWO = 2
 _VERSION = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBounds | None:
-    """The range of changes that a reader's options ask for; None where they ask for the table.
+    """Return the range of the change data feed that a reader's options ask for; None if they ask for the table.
 
     Args:
-        given: the options by their names in lower case, those that are None left out.
-        travels: whether the request names a version or a time of the table as well.
+        given: the options by their names in lower case, without those that are None.
+        travels: whether the request also names a version or a time of the table.
 
     Raises:
-        InvalidOptionError: an option is no boolean, or no version.
+        InvalidOptionError: an option is not a boolean, or not a version.
         TimeTravelError: the request travels in time.
     """
     asked = {name for name in READ_OPTIONS if _is_true(given, name, path)}
@@ -54,13 +54,9 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
 
 
 def change_options(changes: Any) -> dict[str, Any]:
-    """The reader's options for the `changes` of `bayou.read`.
+    """Return the reader's options for the `changes` of `bayou.read`: a start and an end, each a version, a timestamp or None.
 
-    Args:
-        changes: the start and the end, each a version or a timestamp; no end for all that came since.
-
-    Raises:
-        InvalidOptionError: it is not two of these.
+    Raise InvalidOptionError if they are anything else.
     """
     if changes is None:
         return {}
@@ -113,13 +109,13 @@ def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PinnedChanges:
-    """The changes that a relation stands for, settled when it was made.
+    """The range of the change data feed that a relation reads, resolved when the relation was made.
 
     Attributes:
         start: the first version.
         end: the last version; None for the latest one of each execution.
         is_empty: whether the range has no version, whatever is committed later.
-        schema_mode: whose schema counts where the table has column mapping: a `SchemaMode`'s value.
+        schema_mode: which schema applies if the table has column mapping: a `SchemaMode`'s value.
         check_schemas: whether rows of a schema that does not fit are refused.
     """
 
@@ -131,11 +127,7 @@ class PinnedChanges:
 
     @classmethod
     def of(cls, bounds: ChangeBounds, feed: ChangeFeed, settings: ChangeSettings) -> PinnedChanges:
-        """The changes that some bounds came to.
-
-        Args:
-            settings: the session's settings that it was found under.
-        """
+        """Return the range for some bounds, which the feed resolved, and the settings that applied."""
         end = bounds.ending_version if bounds.ending_timestamp is None else feed.end
         mode, check = settings.schema_mode, settings.check_schemas
         return cls(feed.start, end, feed.end < feed.start, mode.value, check)
@@ -149,10 +141,10 @@ class ChangeSettings:
     """A session's settings for the change data feed.
 
     Attributes:
-        schema_mode: whose schema counts where the table has column mapping.
+        schema_mode: which schema applies if the table has column mapping.
         check_schemas: whether rows of a schema that does not fit are refused.
         allow_out_of_range: whether a range may begin or end after the latest commit.
-        time_zone: the zone of timestamps that name none.
+        time_zone: the zone of timestamps without one.
     """
 
     schema_mode: SchemaMode
@@ -162,11 +154,7 @@ class ChangeSettings:
 
     @classmethod
     def of(cls, session: JavaObject) -> ChangeSettings:
-        """The settings of a JVM session.
-
-        Raises:
-            InvalidOptionError: a setting has a value that it cannot have.
-        """
+        """Read the settings of a JVM session. Raise InvalidOptionError if a setting has an invalid value."""
         conf = session.conf()
         text = conf.get(SCHEMA_MODE_CONF, SchemaMode.END_VERSION.value)
         mode = next((each for each in SchemaMode if each.value.lower() == text.lower()), None)
@@ -181,5 +169,5 @@ class ChangeSettings:
         )
 
     def applied(self, bounds: ChangeBounds) -> ChangeBounds:
-        """Bounds as they are meant in the session."""
+        """Return bounds with the session's time zone and limits."""
         return replace(bounds, time_zone=self.time_zone, allow_out_of_range=self.allow_out_of_range)

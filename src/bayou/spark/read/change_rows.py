@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows that are written again, and beside them the rows that tell a change data feed what became of them.
+"""Expand rows that are rewritten into their images in the table and in the change data feed.
 
-A row becomes as many rows as there are images of it. One job writes the table's and the feed's, each marked as data or as a
-change, where finding them again would take long or could give something else; their files are apart by a leading partition
-column, for which Spark's writer makes every row twice. Else the feed's have a job of their own, which reads the rows that change
-and no others. Source: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
+If finding the rows twice would take long or could have different results, one job writes the images of the table and of the
+feed, each marked as data or as a change. A leading partition column separates their files, and Spark's writer then makes every
+row twice. Otherwise a separate job writes the feed's images, and reads only the rows that change.
+Source: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
 
 FATE: Final = "__bayou_fate"
-"""The column that says what becomes of a row, by the numbers of `Fate`."""
+"""The column with what happens to a row, a number of `Fate`."""
 IS_CHANGE: Final = "__bayou_is_change"
-"""The column that says whether a row is for the change data feed, and not for the table."""
+"""The column that marks rows of the change data feed, as opposed to rows of the table."""
 _IMAGE: Final = "__bayou_image"
 _IMAGE_NAME: Final = "__bayou_image_name"
 
 
 class Fate(IntEnum):
-    """What becomes of a row."""
+    """What happens to a row."""
 
     KEPT = 0
-    """It is written again as it was; the feed does not know of it."""
+    """It is rewritten unchanged, and is not in the feed."""
     UPDATED = 1
     DELETED = 2
     INSERTED = 3
 
 
 class _Image(IntEnum):
-    """What a row that is written shows."""
+    """What a written row shows."""
 
     DATA = 0
     PREIMAGE = 1
@@ -53,15 +53,15 @@ class _Image(IntEnum):
     INSERT = 4
 
 
-_TOLD: Final[Mapping[_Image, str]] = {
+_CHANGE_TYPES: Final[Mapping[_Image, str]] = {
     _Image.PREIMAGE: "update_preimage",
     _Image.DELETE: "delete",
     _Image.POSTIMAGE: "update_postimage",
     _Image.INSERT: "insert",
 }
-"""What the feed says of its images."""
+"""The `_change_type` of each image in the feed."""
 _HAS_OLD_VALUES: Final = (_Image.PREIMAGE, _Image.DELETE)
-# A row has one image of each of these at most: the table's, the feed's of what it was, and the feed's of what it is.
+# A row has at most one image of each of these: in the table, in the feed before the change, in the feed after it.
 _IMAGES: Final[tuple[Mapping[Fate, _Image], ...]] = (
     {Fate.KEPT: _Image.DATA, Fate.UPDATED: _Image.DATA, Fate.INSERTED: _Image.DATA},
     {Fate.UPDATED: _Image.PREIMAGE, Fate.DELETED: _Image.DELETE},
@@ -71,12 +71,12 @@ _IMAGES: Final[tuple[Mapping[Fate, _Image], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class BesideColumns:
-    """The columns of rows to write that are none of the table's.
+    """The auxiliary columns of rows to write.
 
     Attributes:
         hidden: those that data files hold under these names.
-        feeds: whether there is `FATE`, and rows for the change data feed are written beside those of the table.
-        before: where it feeds, for the columns that have new values those with the old ones.
+        feeds: whether rows have `FATE`, and rows of the change data feed are written too.
+        before: if it feeds, the columns with the old values, by the columns that have new values.
         is_for_feed: whether it feeds, and the rows of the table are written elsewhere. Nothing is hidden in these rows.
     """
 
@@ -87,26 +87,26 @@ class BesideColumns:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What the rows come with."""
+        """Return the auxiliary columns before `with_changes`."""
         return (*self.hidden, FATE, *self.before.values()) if self.feeds else self.hidden
 
     @property
     def written(self) -> tuple[str, ...]:
-        """What they have when they are written, as `with_changes` gives them."""
+        """Return the auxiliary columns after `with_changes`."""
         if not self.feeds:
             return self.hidden
         return (CHANGE_TYPE,) if self.is_for_feed else (*self.hidden, CHANGE_TYPE, IS_CHANGE)
 
 
 def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: BesideColumns) -> DataFrame:
-    """The images of some rows: as the table has them from now on, unless they are for the feed, and as the feed tells of them.
+    """Return the images of some rows: those of the table, unless only the feed is written, and those of the feed.
 
     Args:
         rows: the rows with their new values.
 
     Returns:
-        Rows with `columns`, those that are hidden, which the feed's rows do not have, `CHANGE_TYPE`, which is NULL for rows
-        of the table, and `IS_CHANGE`; rows for the feed with `columns` and `CHANGE_TYPE`.
+        Rows with `columns`, the hidden columns (NULL in rows of the feed), `CHANGE_TYPE` (NULL in rows of the table) and
+        `IS_CHANGE`. If only the feed is written, rows with `columns` and `CHANGE_TYPE`.
     """
     images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
     marked = select(jvm, rows, ["*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items())])
@@ -115,13 +115,13 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
     made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
     made += [f"case when {of_table} then {quoted_name(name)} end as {quoted_name(name)}" for name in beside.hidden]
-    made += [f"{_chosen(_IMAGE, _TOLD)} as {CHANGE_TYPE}"]
+    made += [f"{_chosen(_IMAGE, _CHANGE_TYPES)} as {CHANGE_TYPE}"]
     made += [] if beside.is_for_feed else [f"not ({of_table}) as {IS_CHANGE}"]
     return select(jvm, found, made)
 
 
 def _chosen(of: str, values: Mapping[Any, str | int]) -> str:
-    """SQL for the value of what a column is; NULL where there is none."""
+    """Return SQL that maps the values of a column to others, or to NULL."""
     texts = ((int(each), f"'{value}'" if isinstance(value, str) else int(value)) for each, value in values.items())
     return f"case {of} {' '.join(f'when {each} then {value}' for each, value in texts)} end"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The change data feed as a plan: the union of at most three scans by Spark's own reader.
 
-Change files hold their rows' `_change_type`; of all other files it is a constant, as version and time of the commit are. Where
-only a file's deletion vector was replaced, the rows that differ are read, and no others.
+Change files hold their rows' `_change_type`; for all other files it is a constant, as are the version and the time of the commit.
+If only a file's deletion vector was replaced, only the rows that differ are read.
 """
 
 from __future__ import annotations
@@ -44,20 +44,19 @@ if TYPE_CHECKING:
 FEED_NAMES: Final = tuple(column.name for column in FEED_COLUMNS)
 """The names of the columns that the feed adds to the table's."""
 KEPT_FEEDS: Final = 4
-"""How many change feeds an application keeps, so that a query after the first one reads no commit again."""
+"""How many change feeds an application caches, so that later queries read no commit again."""
 _TYPE = FEED_COLUMNS[0]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFiles:
-    """Files of a change feed that are read in one way, as a source of files.
+    """Files of a change feed that are read in the same way, as a source of files.
 
     Attributes:
-        feed: the feed.
         table: the files, in the columns of `ChangeFeed.files`.
         rows: for each file the rows that were deleted before, or those that differ; None for none.
-        are_differences: whether the rows that differ are read, and no others.
-        name: what tells the feed from others of the same versions.
+        are_differences: whether only the rows that differ are read.
+        name: distinguishes the feed from others of the same versions.
     """
 
     feed: ChangeFeed
@@ -97,7 +96,7 @@ class ChangedFiles:
         return vector_columns.row_is_live(vectors, row)
 
     def constants(self) -> dict[str, pa.Array]:
-        """The feed's columns that are constant for each file."""
+        """Return the feed's columns that are constant for each file."""
         types = {} if self.has_types else {CHANGE_TYPE: self.table["kind"].combine_chunks()}
         times = self.table["commit_timestamp"].combine_chunks()
         return {
@@ -108,11 +107,7 @@ class ChangedFiles:
 
 
 class Changes:
-    """A change feed that queries are planned with; its deletion vectors are read once, when a query first needs them.
-
-    Attributes:
-        feed: the feed.
-    """
+    """A change feed that queries are planned with. The first query that needs its deletion vectors reads them once."""
 
     def __init__(self, feed: ChangeFeed, options: Mapping[str, str], name: str = "") -> None:
         self.feed = feed
@@ -128,10 +123,9 @@ class Changes:
         *,
         streaming: bool = False,
     ) -> PlannedScan:
-        """The rows as a logical plan: the columns wanted, then the feed's, then `_metadata`.
+        """Return the rows as a logical plan: the wanted columns, then the feed's, then `_metadata`.
 
         Args:
-            session: the JVM session that the plan belongs to.
             wanted: the table's columns to read; nested fields may be pruned.
             metadata: the fields of `_metadata` to read; None for no such column.
             streaming: whether the rows are a batch of a stream.
@@ -162,7 +156,7 @@ class Changes:
 
     @cached_property
     def _groups(self) -> list[ChangedFiles]:
-        """The files by the way in which they are read; one group at least, that the plan has its columns."""
+        """Return the files grouped by how they are read; at least one group, so that the plan has its columns."""
         found = self.feed.changed_rows(self._options)
         is_change = pc.equal(found.files["kind"], CDC)
         is_difference = found.files["is_difference"]
@@ -182,7 +176,7 @@ class Changes:
 
 
 class FeedCache:
-    """The change feeds that an application used last."""
+    """The most recently used change feeds of an application."""
 
     _instances: WeakKeyDictionary[Application, FeedCache] = WeakKeyDictionary()
 
@@ -192,11 +186,11 @@ class FeedCache:
 
     @classmethod
     def of(cls, application: Application) -> FeedCache:
-        """The cache of an application; made at its first use."""
+        """Return the cache of an application, created at its first use."""
         return cls._instances.setdefault(application, cls())
 
     def get(self, key: tuple[object, ...]) -> Changes | None:
-        """The feed with this key, or None."""
+        """Return the feed with this key, or None."""
         with self._lock:
             found = self._found.get(key)
             if found is not None:
@@ -204,7 +198,7 @@ class FeedCache:
             return found
 
     def put(self, key: tuple[object, ...], changes: Changes) -> None:
-        """Keeps a feed, and lets go of the one that was not used for the longest time."""
+        """Cache a feed, and drop the least recently used one if the cache is full."""
         with self._lock:
             self._found[key] = changes
             self._found.move_to_end(key)
@@ -215,30 +209,19 @@ class FeedCache:
 def pin(
     application: Application, session: JavaObject, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
 ) -> tuple[PinnedChanges, Changes]:
-    """The changes that a reader asks for, settled: timestamps become the versions that they stand for.
-
-    Raises:
-        DeltaError: as `DeltaLog.change_feed`.
-    """
+    """Resolve the range that a reader asks for: timestamps become versions. Raise DeltaError as `DeltaLog.change_feed`."""
     settings = ChangeSettings.of(session)
     log = application.logs.get(latest.table_uri, options)
     feed = log.change_feed(settings.applied(bounds), schema_mode=settings.schema_mode, check_schemas=settings.check_schemas)
     check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
     pinned, changes = PinnedChanges.of(bounds, feed, settings), Changes(feed, options)
-    if feed.end <= latest.version:  # else there was a commit in between, and the key would name less than the feed has
+    if feed.end <= latest.version:  # otherwise there was a later commit, and the key would name fewer versions than the feed has
         FeedCache.of(application).put(_key(pinned, latest, options), changes)
     return pinned, changes
 
 
 def changes_at(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> Changes:
-    """The changes that a relation stands for, as the table is now.
-
-    Args:
-        latest: the version that stands for the latest one.
-
-    Raises:
-        DeltaError: as `DeltaLog.change_feed`.
-    """
+    """Return the change feed that a relation reads, up to the version `latest`. Raise DeltaError as `DeltaLog.change_feed`."""
     key = _key(pinned, latest, options)
     cache = FeedCache.of(application)
     found = cache.get(key)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One change for each row: what a table's rows became over a range of versions, whatever happened to them on the way.
+"""Net changes: one change for each row over a range of versions, whatever happened to it in between.
 
-The rows of the version before the range and of its last one are put side by side by their ids. Of data, only files that are in
-one of the two and not in the other are read; of the commits in between, only what they say of ids and of the table's metadata.
+The rows before the range and those at its end are joined by their row ids. Only data files that are in exactly one of the two
+versions are read; of the commits in between, only row ids and the table's metadata.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _LATER: Final = "begin after the version that changed the column"
 
 
 def net_changes(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
-    """The rows that a range of versions inserted, deleted or updated in the end, with `_change_type` and `_commit_version`.
+    """Return the rows that a range of versions inserted, deleted or updated, with `_change_type` and `_commit_version`.
 
-    The columns are those of the last version. `_commit_version` is the version that changed the row last, and NULL for a row
-    that is gone; of an update both images have it. A row that came and went within the range is not there.
+    The columns are those of the last version. `_commit_version` is the version that last changed the row, for both images of an
+    update; it is NULL for a deleted row. Rows inserted and deleted within the range do not appear.
 
     Raises:
-        InvalidOptionError: there is no range, or it ends before it starts.
+        InvalidOptionError: the range is missing, or it ends before it starts.
         TimeTravelError: the range is not in the log.
-        InvalidSchemaError: the table has columns that are called like those that are added.
-        UnsupportedFeatureError: the table's rows had no stable ids over the whole range, or a column has another type since.
+        InvalidSchemaError: the table has columns with the names of the added ones.
+        UnsupportedFeatureError: the table's rows had no stable ids over the whole range, or a column changed its type.
     """
     if request.changes is None:
         raise InvalidOptionError(
@@ -61,7 +61,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     before = after if versions.is_empty else (None if versions.start == 0 else log.snapshot(versions.start - 1))
     for each in (after, *([] if before is None else [before])):
         check_readable(each.protocol, each.table_uri, each.version)
-    feed_schema(after)  # refuses columns that are called like those that are added
+    feed_schema(after)  # refuses columns with the names of the added ones
     _check_ids(after, before)
     broken = first_without_ids(log, range(versions.start, versions.end + 1))
     if broken is not None:
@@ -73,7 +73,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
 
 
 class _Reader:
-    """Reads rows as the last version has its columns."""
+    """Reads rows with the columns of the last version."""
 
     def __init__(self, application: Application, spark: SparkSession, after: Snapshot, request: TableRequest) -> None:
         self._application = application
@@ -82,7 +82,7 @@ class _Reader:
         self._options = request.storage_options
 
     def rows(self, snapshot: Snapshot, positions: pa.Array, image: str, version: str) -> DataFrame:
-        """The rows of some files: each as a struct, with its id and the version that changed it last."""
+        """Return the rows of some files: each as a struct, with its id and the version that last changed it."""
         ids = RowIdColumns.of(snapshot)
         assert ids is not None  # noqa: S101  (checked before)
         rows = stored_rows(self._application, self._spark, snapshot, positions, options=self._options)
@@ -95,30 +95,30 @@ class _Reader:
         known = {field.physical_name: field for field in snapshot.schema.fields}
         found = []
         for field, readable in zip(self._after.schema.fields, readable_schema(self._after.schema).fields, strict=True):
-            there = known.get(field.physical_name)
-            if there is None and snapshot.schema.field(field.name) is not None:
+            stored = known.get(field.physical_name)
+            if stored is None and snapshot.schema.field(field.name) is not None:
                 why = f"column {field.name!r} is another one, or has another name in the files, in version {snapshot.version}"
                 raise _unsupported(self._after, why, _LATER)
-            if there is not None and readable_schema(snapshot.schema).field(there.name).type != readable.type:  # type: ignore[union-attr]
+            if stored is not None and readable_schema(snapshot.schema).field(stored.name).type != readable.type:  # type: ignore[union-attr]
                 raise _unsupported(
                     self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}", _LATER
                 )
-            value = F.lit(None) if there is None else F.col(quoted_name(there.name))
+            value = F.lit(None) if stored is None else F.col(quoted_name(stored.name))
             found.append(value.cast(spark_data_type(readable)).alias(field.name))
         return found
 
 
 def _images(joined: DataFrame, names: list[str]) -> DataFrame:
-    """What became of each pair of rows, as the rows of a change feed."""
-    is_gone, is_new = F.col(_NEW_VERSION).isNull(), F.col(_OLD_VERSION).isNull()
-    changed = joined.where(is_gone | is_new | (F.col(_OLD_VERSION) != F.col(_NEW_VERSION)))
+    """Convert pairs of rows to the rows of a change feed."""
+    is_deleted, is_new = F.col(_NEW_VERSION).isNull(), F.col(_OLD_VERSION).isNull()
+    changed = joined.where(is_deleted | is_new | (F.col(_OLD_VERSION) != F.col(_NEW_VERSION)))
 
     def image(side: str, kind: str) -> Column:
         return F.struct(F.col(side).alias("row"), F.lit(kind).alias(CHANGE_TYPE), F.col(_NEW_VERSION).alias(COMMIT_VERSION))
 
     images = (
         F.when(is_new, F.array(image(_NEW, "insert")))
-        .when(is_gone, F.array(image(_OLD, "delete")))
+        .when(is_deleted, F.array(image(_OLD, "delete")))
         .otherwise(F.array(image(_OLD, "update_preimage"), image(_NEW, "update_postimage")))
     )
     rows = changed.select(F.explode(images).alias("change"))
@@ -127,7 +127,7 @@ def _images(joined: DataFrame, names: list[str]) -> DataFrame:
 
 
 def _changed_files(before: Snapshot | None, after: Snapshot) -> tuple[pa.Array, pa.Array]:
-    """The files of the one version that are not in the other, by their positions, and the other way round."""
+    """Return the positions of the files that are only in the first version, and of those only in the second."""
     if before is None:
         return pa.array([], pa.int64()), pa.array(range(len(_keys(after))), pa.int64())
     old, new = _keys(before), _keys(after)

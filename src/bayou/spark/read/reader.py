@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as relations and DataFrames: what `bayou.read`, `format("delta")` and SQL by path come to."""
+"""Build relations and DataFrames of tables, for `bayou.read`, `format("delta")` and SQL by path."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -13,15 +11,14 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidSchemaError
 from bayou.log.checkpoint.sharding import jobs_for
-from bayou.log.commit.active_transactions import active_transaction
 from bayou.protocol.columns.column_defaults import defaults
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation
-from bayou.spark.read.change_scan import FEED_NAMES, pin
-from bayou.spark.read.request import TableRequest, resolve
+from bayou.spark.read.change_scan import pin
+from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import tells_row_ids
 from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.types.catalog_columns import catalog_schema
@@ -39,11 +36,7 @@ if TYPE_CHECKING:
 
 
 def check_has_columns(snapshot: Snapshot) -> None:
-    """Refuses to read rows of a table that has no columns yet.
-
-    Raises:
-        InvalidSchemaError: it has none.
-    """
+    """Raise InvalidSchemaError if a table has no columns yet."""
     if not snapshot.schema.fields:
         raise InvalidSchemaError(
             f"You are trying to read a Delta table {snapshot.table_uri} that does not have any columns.",
@@ -54,12 +47,10 @@ def check_has_columns(snapshot: Snapshot) -> None:
 
 
 def relation(application: Application, session: JavaObject, request: TableRequest, options: JavaObject | None = None) -> JavaObject:
-    """A table as a relation that the optimizer rule completes when a query runs.
+    """Return a table as a relation that the optimizer rule completes when a query runs.
 
-    Without a version in the request each execution reads the version that is the latest then.
-
-    Args:
-        options: the Scala map of options that Spark gave, where it did.
+    If the request has no version, each execution reads the version that is the latest then. `options` is the Scala map of Spark's
+    options, if Spark passed one.
     """
     request, snapshot = resolve(application, session, request)
     if request.changes is not None:
@@ -68,11 +59,7 @@ def relation(application: Application, session: JavaObject, request: TableReques
 
 
 def written_relation(application: Application, session: JavaObject, path: str, storage_options: dict[str, str]) -> JavaObject:
-    """The relation of a table that was just written, which Spark wants for its caches; the log is not listed for it.
-
-    Args:
-        storage_options: options for the file system, by their Hadoop names.
-    """
+    """Return the relation of a table that was just written, which Spark needs for its caches, without listing the log."""
     request = TableRequest.from_options({"path": path, **storage_options})
     known = application.logs.get(request.path, request.storage_options).known
     if known is None:
@@ -88,11 +75,9 @@ def _relation_of(
     if any(defaults(snapshot.schema)):
         filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
-    part = {"partition": request.partition} if request.partition else {}
-    every = {"every_file": True} if request.reads_every_file else {}
     bare = BareTable(
         key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),
-        table=json.dumps({"path": request.path, "version": request.version, "options": request.storage_options, **part, **every}),
+        table=RelationRequest.of(request).to_json(),
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
@@ -106,8 +91,8 @@ def _relation_of(
 def _change_relation(
     application: Application, session: JavaObject, request: TableRequest, latest: Snapshot, options: JavaObject | None
 ) -> JavaObject:
-    """The changes as a relation. Without an end each execution reads those up to the version that is the latest then."""
-    assert request.changes is not None  # noqa: S101  (asked by the caller)
+    """Return changes as a relation. Without an end, each execution reads up to the version that is the latest then."""
+    assert request.changes is not None  # noqa: S101  (checked by the caller)
     pinned, changes = pin(application, session, latest, request.changes, request.storage_options)
     feed = changes.feed
     check_types(application, feed.snapshot)
@@ -116,7 +101,7 @@ def _change_relation(
     partitions = [schema.field(name) for name in feed.snapshot.partition_columns]
     bare = BareTable(
         key=_key(latest, request, str(pinned), follows=pinned.end is None),
-        table=json.dumps({"path": request.path, "version": None, "options": request.storage_options, "changes": asdict(pinned)}),
+        table=RelationRequest.of(request, pinned).to_json(),
         root=latest.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
@@ -127,12 +112,9 @@ def _change_relation(
 
 
 def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool) -> str:
-    """What caches know a relation by, as `bayou.TableKey` takes it.
+    """Return the key of a relation in caches, as `bayou.TableKey` takes it.
 
-    A DataFrame made after another program wrote must not hit an older one's cache.
-
-    Args:
-        follows: whether they are always the latest ones.
+    A DataFrame created after another program wrote must not hit the cache of an older one.
     """
     parts = (snapshot.table_uri, str(snapshot.version), snapshot.metadata.id, rows, _mark(request), str(follows).lower())
     return "\0".join(parts)
@@ -143,7 +125,7 @@ _UNKNOWN_SIZE = 1 << 60
 
 
 def _size(snapshot: Snapshot) -> int:
-    """The size that a plan may count with until its files are known."""
+    """Return the size that a plan uses until its files are known."""
     known = snapshot.source.checksum
     if known is None and jobs_for(snapshot.source) is not None:
         return _UNKNOWN_SIZE  # adding up the sizes would take what the jobs are there to avoid
@@ -151,7 +133,7 @@ def _size(snapshot: Snapshot) -> int:
 
 
 def _mark(request: TableRequest) -> str:
-    """What tells apart parts of a table, and two requests with other storage options. EXPLAIN shows it, and none of these."""
+    """Return a mark for the request's part of a table and its storage options. EXPLAIN shows it, so it has no secrets."""
     part = f" {request.partition}" if request.partition else ""
     part += " (every file)" if request.reads_every_file else ""
     if not request.storage_options:
@@ -160,27 +142,15 @@ def _mark(request: TableRequest) -> str:
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
-    """A table as a DataFrame."""
+    """Return a table as a DataFrame."""
     session = java_session(spark)
-    if application.native:
-        return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
-    _, snapshot = resolve(application, session, request)
-    if request.changes is not None:
-        _, changes = pin(application, session, snapshot, request.changes, request.storage_options)
-        wanted = readable_schema(changes.feed.snapshot.schema).fields
-        return named_frame(application, spark, changes.planned(application, session, wanted), wanted, FEED_NAMES)
-    check_has_columns(snapshot)
-    transaction = active_transaction(snapshot.table_uri)
-    if transaction is not None and request.version is None:
-        transaction.read_whole_table()
-    fields = readable_schema(snapshot.schema).fields
-    return scan_frame(Scan(application, session, snapshot, fields, rewrites=request.reads_every_file), spark)
+    return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
-    """The rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants.
+    """Return the rows of a scan as a DataFrame: the table's columns under their logical names, then the hidden constants.
 
-    What the scan tells of a row's file comes last, under the name that the scan gives it.
+    The metadata of a row's file comes last, under the scan's name for it.
     """
     planned = scan.planned()
     metadata = planned.columns[-1:] if scan.metadata is not None else []
@@ -190,7 +160,7 @@ def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
 def named_frame(
     application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str] = ()
 ) -> DataFrame:
-    """A planned scan as a DataFrame: the table's columns under their logical names and types, then others by their names."""
+    """Return a planned scan as a DataFrame: the table's columns under their logical names and types, then others."""
     frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
     return frame.select(
         *(

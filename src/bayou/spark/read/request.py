@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader asked for, and the state of a table that it names."""
+"""The requests of readers, and the snapshot of a table that a request names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidOptionError, TableNotFoundError
@@ -11,7 +12,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
-from bayou.spark.read.change_request import bounds_of
+from bayou.spark.read.change_request import PinnedChanges, bounds_of
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
 from bayou.storage import qualify
@@ -25,21 +26,56 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 PINNED_VERSION = "__bayou_version"
-"""The option by which an entry of the catalog stands for one version of a table, whatever else a query says."""
+"""The option by which a catalog entry fixes the version of a table, whatever else a query says."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRequest:
+    """What a relation in a plan of Spark reads. The relation holds it as JSON.
+
+    Attributes:
+        version: the version that the relation is fixed to; None for the latest version at each execution.
+        changes: the part of the change data feed that it reads; None if it reads the table.
+        path, storage_options, partition, reads_every_file: see `TableRequest`.
+    """
+
+    path: str
+    version: int | None
+    storage_options: dict[str, str] = field(repr=False)
+    changes: PinnedChanges | None = None
+    partition: str = ""
+    reads_every_file: bool = False
+
+    @classmethod
+    def of(cls, request: TableRequest, changes: PinnedChanges | None = None) -> RelationRequest:
+        """Return the request of a relation for a reader's request. `version` is ignored if it reads changes."""
+        version = request.version if changes is None else None
+        return cls(request.path, version, request.storage_options, changes, request.partition, request.reads_every_file)
+
+    @classmethod
+    def of_json(cls, text: str) -> RelationRequest:
+        """Parse the JSON of `to_json`."""
+        facts = json.loads(text)
+        changes = facts.pop("changes")
+        return cls(**facts, changes=None if changes is None else PinnedChanges(**changes))
+
+    def to_json(self) -> str:
+        """Return the request as JSON. Equal requests have equal JSON, by which Spark compares relations."""
+        return json.dumps(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """What a reader asked for.
+    """A reader's request.
 
     Attributes:
         path: the table's path, qualified, without a time travel suffix.
-        version: the version asked for, or None.
-        timestamp: the timestamp asked for, as text or datetime, or None.
+        version: the requested version, or None.
+        timestamp: the requested timestamp, as a string or datetime, or None.
         storage_options: options for the file system, by their Hadoop names.
-        changes: the range of the change data feed that is asked for; None where the table itself is.
-        partition: the folders below the table whose rows alone are read, as a path; empty for all rows.
-        reads_every_file: whether a file that cannot be read is an error, whatever the session says.
+        changes: the requested range of the change data feed; None for the table itself.
+        partition: the path of the folders below the table that are read; empty for the whole table.
+        reads_every_file: whether a file that cannot be read is an error, whatever the session's settings are.
     """
 
     path: str
@@ -52,11 +88,11 @@ class TableRequest:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> TableRequest:
-        """A request from a reader's options, whose names are not case-sensitive.
+        """Return a request from a reader's options, whose names are not case-sensitive.
 
         Raises:
-            InvalidOptionError: there is no path, or two ways of time travel at once, or a version that is no number.
-            TimeTravelError: the change data feed is asked for, and a version of the table as well.
+            InvalidOptionError: the path is missing, time travel is requested in two ways, or a version is not a number.
+            TimeTravelError: the change data feed is requested together with a version of the table.
         """
         given = {name.lower(): value for name, value in options.items() if value is not None}
         if not str(given.get("path", "")).strip():
@@ -84,7 +120,7 @@ class TableRequest:
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:
-    """A path without its time travel suffix, and what the suffix says; a table of that very name comes first."""
+    """Return a path without its time travel suffix, and the suffix's meaning. A table of the full name takes precedence."""
     found = split_path(path)
     if found is None or is_table(path):
         return path, None, None
@@ -92,7 +128,7 @@ def _split(path: str) -> tuple[str, int | None, Any]:
 
 
 def is_table(path: str) -> bool:
-    """Whether there is a Delta table at exactly this path."""
+    """Whether a Delta table exists at exactly this path."""
     try:
         open_log(path).version()
     except TableNotFoundError:
@@ -101,7 +137,7 @@ def is_table(path: str) -> bool:
 
 
 def _version(text: Any, path: str) -> int:
-    """The number that an option is; no table has a version below 0, which the table's log says with those that it has."""
+    """Return an option's number. The table's log refuses negative versions, and names the versions that exist."""
     try:
         return int(str(text))
     except ValueError:
@@ -111,11 +147,11 @@ def _version(text: Any, path: str) -> int:
 
 
 def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
-    """The state that a request names; a timestamp becomes the version that it stands for, a folder of a table part of that table.
+    """Return the snapshot that a request names, with its timestamp resolved to a version, and a partition's folder to its table.
 
     Raises:
         TableNotFoundError, TimeTravelError, UnsupportedFeatureError: the table, or its version, cannot be read.
-        InvalidOptionError: the path is that of a folder of a table, and names no partition of it.
+        InvalidOptionError: the path is a folder of a table, but not of one of its partitions.
     """
     try:
         return _resolve(application, session, request)
@@ -130,7 +166,7 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
 
 
 def files_of(folder: PartitionFolder, snapshot: Snapshot, session: JavaObject) -> Snapshot:
-    """A table's state with the files of a partition alone; timestamps in the path are of the session's zone."""
+    """Return a snapshot with only the files of a partition. Timestamps in the path are in the session's zone."""
     return folder.files_of(snapshot, session.conf().get("spark.sql.session.timeZone"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on a session: its state, transactions on top of it, and its rows as one version has them."""
+"""A table on a session: its snapshots, transactions on them, and its rows."""
 
 from __future__ import annotations
 
@@ -30,12 +30,9 @@ class SessionTable:
     """A table that a session reads and changes.
 
     Attributes:
-        application: the application.
-        spark: the session.
-        uri: the table's URI.
         options: settings of the file system.
         settings: the session's settings.
-        name: its name in the catalog; None if it was asked for by its path.
+        name: its name in the catalog; None if it was opened by its path.
     """
 
     application: Application
@@ -49,25 +46,25 @@ class SessionTable:
     def of(
         cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str], name: str | None = None
     ) -> SessionTable:
-        """The table, with the settings that the session has now."""
+        """Return the table, with the current settings of the session."""
         return cls(application, spark, uri, dict(options), settings_of(spark), name)
 
     @property
     def shown(self) -> str:
-        """Its name, or its path without secrets."""
+        """Return its name, or its path without secrets."""
         return self.name or redact_uri(self.uri)
 
     @property
     def log(self) -> DeltaLog:
-        """The table's log."""
+        """Return the table's log."""
         return self.application.logs.get(self.uri, self.options)
 
     def snapshot(self) -> Snapshot:
-        """The table's latest state.
+        """Return the table's latest snapshot.
 
         Raises:
-            TableNotFoundError: there is no table.
-            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+            TableNotFoundError: the table does not exist.
+            UnsupportedFeatureError: the table needs a writer feature that bayou does not support.
         """
         found = self.log.update()
         check_writable(found.protocol, found.metadata, found.table_uri, found.version)
@@ -82,11 +79,9 @@ class SessionTable:
         max_attempts: int = MAX_ATTEMPTS,
         dropped_features: Collection[str] = (),
     ) -> Transaction:
-        """A transaction on top of a state; inside of its block, `rows` are those of that state.
+        """Begin a transaction on a snapshot. Within its block, `rows` reads that snapshot.
 
-        Args:
-            max_attempts: how many versions to try before giving up.
-            dropped_features: the features that the commit takes from the protocol.
+        `dropped_features` are the features that the commit removes from the protocol.
         """
         return session_transaction(
             self.application,
@@ -109,13 +104,13 @@ class SessionTable:
         *,
         reads_table: bool = False,
     ) -> None:
-        """Commits actions on top of a state; where there are none, nothing is committed.
+        """Commit actions on a snapshot. A no-op without actions.
 
         Args:
-            reads_table: whether they depend on which files the table has.
+            reads_table: whether the actions depend on which files the table has.
 
         Raises:
-            ConcurrentModificationError: another writer committed something that excludes this; the error names it.
+            ConcurrentModificationError: a winning commit conflicts; the error names it.
         """
         if not actions:
             return
@@ -126,13 +121,13 @@ class SessionTable:
         self.refresh_caches()
 
     def refresh_caches(self) -> None:
-        """Lets cached DataFrames of the table be those of its new version."""
+        """Refresh cached DataFrames of the table to its new version."""
         refresh_caches(self.spark, self.log, self.application.jvm, self.options)
 
     def rows(self) -> DataFrame:
-        """The table's rows; inside of a transaction those that it reads.
+        """Return the table's rows; inside a transaction those that it reads.
 
-        What an alteration does depends on all of them: a file that cannot be read is an error, whatever the session says.
+        An alteration depends on all of them, so a file that cannot be read is an error, whatever the session's settings are.
         """
         request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
         return read_request(self.application, self.spark, request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of chosen files as they are stored, to be written again or compared: with the columns that keep their ids."""
+"""Read the rows of some files as they are stored, with their row ids, to rewrite or compare them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GROUP: Final = "__bayou_group"
 FILE: Final = "__bayou_file"
 """The column with the number of a row's file among those that are read."""
 ROW: Final = "__bayou_row"
-"""The column with a row's place in its file."""
+"""The column with a row's position in its file."""
 
 
 def stored_rows(
@@ -46,14 +46,14 @@ def stored_rows(
     options: Mapping[str, str] | None = None,
     tasks: pa.Array | None = None,
 ) -> DataFrame:
-    """The rows of some files, with the columns that keep their ids where the table keeps them.
+    """Return the rows of some files, with the columns that keep their row ids if the table tracks rows.
 
     Args:
-        tasks: the number of each file's task, where the job has one task for several files (see `file_tasks`). Each file is then
-            one partition of the scan.
+        tasks: the number of each file's task, if one task reads several files (see `file_tasks`). Each file is then a partition of
+            the scan.
 
     Raises:
-        UnsupportedFeatureError: the table keeps ids, and has columns that are called like those in which they are read.
+        UnsupportedFeatureError: the table tracks rows, and has columns with the names of those for the ids.
     """
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
     if ids is not None:
@@ -90,14 +90,14 @@ def rows_by_group(
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The rows of some files with the number of their file's group, and their place in the files: `GROUP`, `FILE`, `ROW`.
+    """Return the rows of some files with the number of their file's group, and their position: `GROUP`, `FILE`, `ROW`.
 
     Args:
         groups: the number of each file's group, int32.
-        columns: the columns of the table that are read; None for all, with the columns that keep the rows' ids.
+        columns: the columns of the table that are read; None for all, with the columns that keep the row ids.
 
     Raises:
-        UnsupportedFeatureError: the table has columns that are called like those in which these are read.
+        UnsupportedFeatureError: the table has columns with the names of the added ones.
     """
     check_no_own_names(snapshot.schema, "put in order", snapshot.table_uri, snapshot.version)
     ids = RowIdColumns.of(snapshot) if columns is None else None
@@ -124,18 +124,14 @@ def rows_by_group(
 
 
 def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:
-    """The tasks of a job that reads `stored_rows` with `tasks`.
-
-    Args:
-        tasks: the number of each file's task, from 0 on.
-    """
+    """Return the tasks of a job that reads `stored_rows` with `tasks`, the number of each file's task from 0 on."""
     return FileTasks(
         pc.max(tasks).as_py() + 1, len(snapshot.partition_columns)
-    )  # the numbers come right after the partition values
+    )  # the column of task numbers follows the partition columns
 
 
 def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:
-    """What rows of a table have beside its columns when they are written again."""
+    """Return the auxiliary columns of a table's rows when they are rewritten."""
     ids = RowIdColumns.of(snapshot)
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
     return BesideColumns(() if ids is None else ids.names, bool(feeds))

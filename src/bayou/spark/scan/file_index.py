@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a scan as Spark's `FileIndex` lists them: grouped by the constants that they share.
+"""List the files of a scan for Spark's `FileIndex`, grouped by the constants that they share.
 
-Spark removes the partition filters from the plan once the index has them, so they are applied here, exactly, by Spark's own
-evaluation in the JVM on the distinct partition values. Data filters stay in the plan; files are skipped for them elsewhere.
+Once the index has the partition filters, Spark removes them from the plan. They are applied here, exactly, by Spark's own
+evaluation of the distinct partition values in the JVM. Data filters stay in the plan; data skipping uses them elsewhere.
 """
 
 from __future__ import annotations
@@ -28,13 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartitionColumn:
-    """A partition column of a scan.
-
-    Attributes:
-        name: the physical name.
-        type: Spark's SQL name of its type.
-        texts: the value of each file as the log has it: a string, NULL for NULL.
-    """
+    """A partition column of a scan: its physical name, Spark's SQL name of its type, and each file's value as the log has it."""
 
     name: str
     type: str
@@ -43,31 +37,24 @@ class PartitionColumn:
 
 @dataclass(frozen=True, slots=True)
 class FileGroups:
-    """Files by the constants that they share.
+    """Files grouped by the constants that they share.
 
     Attributes:
-        ids: for each file the number of its group, from 0 on.
-        rows: the constants of each group, typed, as an array of Spark's rows in the JVM; None where there are no constants.
+        ids: the number of each file's group, from 0 on.
+        rows: the typed constants of each group, as an array of Spark's rows in the JVM; None without constants.
     """
 
     ids: pa.Array
     rows: JavaObject | None
 
     def take(self, positions: pa.Array) -> FileGroups:
-        """The groups of some of the files."""
+        """Return the groups of some of the files."""
         return FileGroups(self.ids.take(positions), self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanFiles:
-    """The files of a scan; all arrays are aligned.
-
-    Attributes:
-        uris: absolute, not percent-encoded.
-        sizes: bytes.
-        modification_times: milliseconds since the epoch.
-        groups: which constants they share.
-    """
+    """The files of a scan: URIs without percent-encoding, sizes in bytes, times in ms since the epoch. All arrays are aligned."""
 
     uris: pa.Array
     sizes: pa.Array
@@ -75,7 +62,7 @@ class ScanFiles:
     groups: FileGroups
 
     def take(self, positions: pa.Array) -> ScanFiles:
-        """Some of the files, in the order of `positions`."""
+        """Return some of the files, in the order of `positions`."""
         return ScanFiles(
             self.uris.take(positions),
             self.sizes.take(positions),
@@ -85,7 +72,7 @@ class ScanFiles:
 
 
 def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
-    """Where files are, by their paths in the log. Only paths that need it are looked at one by one."""
+    """Return the URIs of files by their paths in the log. Only paths that need it are decoded one at a time."""
     plain = pc.binary_join_element_wise(table_uri.rstrip("/"), encoded, "/")
     odd = pc.match_substring_regex(encoded, "^/|%|:")
     if not pc.any(odd).as_py():
@@ -98,11 +85,11 @@ def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
 def group_files(
     jvm: Jvm, session: JavaObject, partitions: Sequence[PartitionColumn], hidden: Mapping[str, pa.Array], count: int
 ) -> FileGroups:
-    """Files by their partition values and hidden constants. Costs no job.
+    """Group files by their partition values and hidden constants. Runs no job.
 
     Args:
-        session: the JVM session under whose settings partition values are cast.
-        hidden: further constants of each file by the name of their column, in the type that Spark shall see.
+        session: the JVM session whose settings apply to casts of partition values.
+        hidden: further constants of each file by the name of their column, in the type that Spark sees.
     """
     if not partitions and not hidden:
         return FileGroups(pa.array(np.zeros(count, np.int64)), None)
@@ -111,7 +98,7 @@ def group_files(
     projection = []
     for number, column in enumerate(partitions):
         texts = column.texts.take(firsts)
-        # The empty text is NULL too (PROTOCOL.md, "Partition Value Serialization").
+        # The empty string is NULL too (PROTOCOL.md, "Partition Value Serialization").
         columns[f"p{number}"] = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
         projection.append(f"cast(p{number} as {column.type})")
     for number, values in enumerate(hidden.values()):
@@ -124,17 +111,15 @@ def group_files(
 
 
 _groups: Final[WeakKeyDictionary[Jvm, WeakKeyDictionary[Snapshot, dict[int, FileGroups]]]] = WeakKeyDictionary()
-"""The groups of a snapshot's files in a JVM, by the session under whose settings their partition values were cast."""
+"""The groups of a snapshot's files in a JVM, by the id of the session that cast their partition values."""
 
 
 def partition_groups(
     jvm: Jvm, snapshot: Snapshot, session: JavaObject, partitions: Callable[[], list[PartitionColumn]]
 ) -> FileGroups:
-    """A snapshot's files by their partition values, kept while the snapshot is.
+    """Group a snapshot's files by their partition values, and cache the groups with the snapshot.
 
-    Args:
-        session: the JVM session under whose settings partition values are cast, one of `Application.workbench`.
-        partitions: gives the partition columns of all its files.
+    `session` is one of `Application.workbench`: its settings apply to casts of partition values.
     """
     kept = _groups.setdefault(jvm, WeakKeyDictionary()).setdefault(snapshot, {})
     if id(session) not in kept:
@@ -143,11 +128,9 @@ def partition_groups(
 
 
 def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partition_filters: Sequence[JavaObject]) -> JavaObject:
-    """The files that pass the partition filters, as a Scala `Seq` of `PartitionDirectory`.
+    """Return the files that pass Catalyst's partition filters, as a Scala `Seq` of `PartitionDirectory`.
 
-    Args:
-        partition_schema: JSON of the partition columns, then the hidden ones.
-        partition_filters: Catalyst conditions over partition columns.
+    `partition_schema` is JSON of the partition columns, then the hidden ones.
     """
     rows = files.groups.rows
     if partition_filters and rows is not None:
@@ -163,9 +146,9 @@ def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partitio
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[pa.Array, pa.Array]:
-    """For each row the number of its combination of values, and for each combination a row that has it."""
+    """Return the number of each row's combination of values, and the first row of each combination."""
     ids = _codes(columns[0])
-    for column in columns[1:]:
+    for column in columns[1:]:  # dense codes after each column, so that the products do not overflow
         codes = _codes(column)
         width = (pc.max(codes).as_py() or 0) + 1
         ids = _codes(pc.add(pc.multiply(ids, width), codes))
@@ -179,7 +162,7 @@ def _codes(values: pa.Array) -> pa.Array:
 
 
 def _as_key(values: pa.Array) -> pa.Array:
-    """What distinguishes the values of a hidden column: a large constant is told by its row, for it is its file's own."""
+    """Return a key for the values of a hidden column. A large constant belongs to one file, so its row is the key."""
     if pa.types.is_binary(values.type):
         rows = pa.array(np.arange(len(values)))
         return pc.if_else(pc.is_valid(values), rows, pa.scalar(None, pa.int64()))

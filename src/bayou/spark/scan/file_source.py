@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a scan has its files from: a snapshot, or anything else that lists files of a table."""
+"""The source of a scan's files: a snapshot, or anything else that lists files of a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from bayou.spark.scan import vector_columns
-from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.vector_loading import load_vectors
 
 if TYPE_CHECKING:
@@ -20,45 +19,37 @@ if TYPE_CHECKING:
 
 
 class FileSource(Protocol):
-    """Files of a table, in an order; a file may be there more than once."""
+    """An ordered list of a table's files. A file may occur more than once."""
 
     @property
     def key(self) -> str:
-        """What tells it from the other sources of files of the same version of the table."""
+        """Distinguish it from other sources of files of the same table version."""
         ...
 
     def files(self, columns: Sequence[str]) -> pa.Table:
-        """Facts about the files: `path` as in the log, `size` in bytes, `modification_time` in ms."""
+        """Return facts about the files: `path` as in the log, `size` in bytes, `modification_time` in ms."""
         ...
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name."""
+        """Return the partition values as in the log, by physical name."""
         ...
 
     def choose(self, predicate: Predicate) -> pa.Array | None:
-        """The positions of the files that may have a row for which a predicate is true; None for all of them."""
+        """Return the positions of the files that may have a row for which a predicate is true; None for all of them."""
         ...
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:
-        """The sets of rows of some files as constants of theirs; empty where no file has one.
-
-        Args:
-            positions: which files; None for all.
-        """
+        """Return the sets of rows of some files, or of all, as constants of the files; empty if no file has one."""
         ...
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:
-        """Which rows of a file count, as SQL over these constants.
-
-        Args:
-            row: SQL for the number of a row in its file.
-        """
+        """Return the condition on a file's rows, as SQL over these constants and `row`, the SQL for a row's number in its file."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFiles:
-    """The files of a snapshot; rows in their deletion vectors are not read."""
+    """The files of a snapshot. Rows in their deletion vectors are not read."""
 
     snapshot: Snapshot
 
@@ -73,7 +64,8 @@ class SnapshotFiles:
         return self.snapshot.partition_texts()
 
     def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
-        return choose(self.snapshot, predicate)
+        del predicate  # the files of a table are chosen before its scan is made
+        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         found = self.snapshot.files(columns=["deletion_vector"])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types that files really hold, for tables whose columns were widened and Sparks that do not widen while they read.
+"""Find the types that files hold, if a table's columns were widened and Spark does not widen on reads.
 
-Spark 4.0 and later read a narrower Parquet type as the table's, but for integers that became decimals of few digits; 3.5 reads
-hardly any. Where it matters the files are grouped by what their footers say, each group is read as it is, and cast.
+Spark 4.0 and later reads a narrower Parquet type as the table's, except for integers that became decimals of few digits. Spark 3.5
+reads hardly any. If it matters, the files are grouped by their footers, and each group is read with its own types and cast.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from bayou.protocol.actions import paths
 from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.protocol.types.traverse import all_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 _FIRST_SPARK_THAT_WIDENS = (4, 0)
 _DIGITS = {"byte": 10, "short": 10, "integer": 10, "long": 20}
-"""The digits before the point that Spark wants a decimal to have to read an integer as one: those of Parquet's type for it."""
+"""The digits before the point that a decimal needs so that Spark reads the Parquet type of an integer as one."""
 _PRIMITIVES = {
     pa.int8(): "byte",
     pa.int16(): "short",
@@ -41,7 +42,7 @@ _PRIMITIVES = {
 
 
 def must_be_grouped(fields: Sequence[StructField], spark_version: tuple[int, int]) -> bool:
-    """Whether some column may be stored in a type that this Spark cannot read as the table's."""
+    """Whether a column may be stored in a type that this Spark cannot read as the table's."""
     changes = list(_changes(fields))
     if spark_version < _FIRST_SPARK_THAT_WIDENS:
         return bool(changes)
@@ -56,35 +57,22 @@ def _integer_digits(kind: str) -> int:
 
 
 def _changes(fields: Sequence[StructField]) -> Iterator[tuple[str, str]]:
-    for field in fields:
+    for _, _, field in all_fields(StructType(tuple(fields))):
         for change in field.metadata.get("delta.typeChanges") or ():
             yield str(change.get("fromType")), str(change.get("toType"))
-        yield from _changes_within(field.type)
-
-
-def _changes_within(kind: DataType) -> Iterator[tuple[str, str]]:
-    if isinstance(kind, StructType):
-        yield from _changes(kind.fields)
-    elif isinstance(kind, ArrayType):
-        yield from _changes_within(kind.element_type)
-    elif isinstance(kind, MapType):
-        yield from _changes_within(kind.key_type)
-        yield from _changes_within(kind.value_type)
 
 
 def group_by_types(
     files: pa.Table, table_uri: str, positions: pa.Array, fields: Sequence[StructField], read_footers: FooterReader
 ) -> list[tuple[pa.Array, tuple[StructField, ...]]]:
-    """Files by the types that they hold: the positions of each group, and the columns as its files have them.
-
-    Reads the footer of each file.
+    """Group files by the types that their footers state: the positions of each group, and the columns as its files have them.
 
     Args:
         files: the `path`, as in the log, and the `size` of files.
-        read_footers: gives the footers of files, or the errors, by URI and size.
+        read_footers: returns the footers of files, or the errors, by URI and size.
 
     Raises:
-        StorageError: a footer that is there cannot be read.
+        StorageError: an existing footer cannot be read.
     """
     chosen = files.take(positions)
     places = [paths.to_uri(path, table_uri) for path in chosen["path"].to_pylist()]
@@ -96,7 +84,7 @@ def group_by_types(
 
 
 def _stored(fields: Sequence[StructField], footer: pq.FileMetaData | OSError) -> tuple[StructField, ...]:
-    if isinstance(footer, FileNotFoundError):  # the scan itself says that the file is missing
+    if isinstance(footer, FileNotFoundError):  # the scan itself reports the missing file
         return tuple(fields)
     if isinstance(footer, OSError):
         raise footer
@@ -105,7 +93,7 @@ def _stored(fields: Sequence[StructField], footer: pq.FileMetaData | OSError) ->
 
 
 def _narrowed(wanted: DataType, stored: pa.DataType) -> DataType:
-    """The type that a column is stored as, where it is a narrower one than the table's."""
+    """Return the type that a column is stored as, if it is narrower than the table's; otherwise the table's."""
     if isinstance(wanted, StructType) and pa.types.is_struct(stored):
         kinds = {stored.field(i).name: stored.field(i).type for i in range(stored.num_fields)}
         return StructType(tuple(replace(f, type=_narrowed(f.type, kinds[f.name])) if f.name in kinds else f for f in wanted.fields))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The footers of data files, wherever they are: on the local disk read by Arrow, elsewhere by the session's JVM, many at a time."""
+"""Read the footers of data files: from the local disk by Arrow, otherwise through the session's JVM, many in one call."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData | OSError]:
-    """The footers of Parquet files.
+    """Read the footers of Parquet files.
 
-    Costs one call into the JVM for each host that is not this one, and for each 64 MB of footers.
+    Costs one call into the JVM for each remote host, and for each 64 MB of footers.
 
     Args:
         files: the URI of each file, not percent-encoded, and its size in bytes.
 
     Returns:
-        The footer of each, or the error: FileNotFoundError, StorageError, or another OSError where the file is no Parquet.
+        The footer of each, or the error: FileNotFoundError, StorageError, or another OSError if the file is not Parquet.
     """
     found: dict[int, pq.FileMetaData | OSError] = {}
     elsewhere: defaultdict[str, list[int]] = defaultdict(list)
@@ -50,11 +50,7 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
 def footers_in_turn(
     jvm: Jvm, files: pa.Table, table_uri: str, storage_options: Mapping[str, str]
 ) -> Iterator[pq.FileMetaData | OSError]:
-    """The footers of a table's files in their order, as `read_footers` gives them. `FOOTERS_AT_ONCE` of them are held at a time.
-
-    Args:
-        files: their `path` and `size`, as `Snapshot.files` gives them.
-    """
+    """Yield the footers of files with `path` and `size` in order, as `read_footers` does, at most `FOOTERS_AT_ONCE` in memory."""
     for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
         some = files.slice(first, FOOTERS_AT_ONCE)
         paths = uris(some["path"].combine_chunks(), table_uri).to_pylist()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries that the log answers without a job: `count(*)`, `min`, `max`; and how many files a LIMIT needs."""
+"""Answer queries from the log without a job: `count(*)`, `min`, `max`, and how many files a LIMIT needs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ _PLAIN_AGGREGATE = 4
 def answer(
     application: Application, session: JavaObject, snapshot: Snapshot, nodes: list[JavaObject], kinds: list[str]
 ) -> tuple[int, JavaObject] | None:
-    """The aggregate over the table that the log can compute, as its position in the chain and the rows in its place.
+    """Return an aggregate's position in the chain and its rows, if the log can compute it; otherwise None.
 
-    Args:
-        nodes: the plan's nodes from the top of the chain down to the table.
-        kinds: their names, without the table's.
+    The chain of `nodes`, with their `kinds`, goes from the top down to the table, which has no kind.
     """
     if "Aggregate" not in kinds:
         return None
@@ -46,7 +44,7 @@ def answer(
         if value is None:
             return None
         values.append(value)
-    if not values:  # Spark has left out what nothing above it uses: there is still one row
+    if not values:  # Spark has removed the aggregates that nothing above uses, but one row remains
         return None
     columns = {f"c{i}": pa.array([value], kind) for i, (value, kind) in enumerate(values)}
     types = json.loads(nodes[position].schema().json())["fields"]
@@ -56,7 +54,7 @@ def answer(
 
 
 def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:
-    """How many rows the query wants of the table, where a limit stands directly above it."""
+    """Return how many rows the query needs from the table, if a limit is directly above it; otherwise None."""
     for node, kind in zip(reversed(nodes[:-1]), reversed(kinds), strict=True):
         if kind == "LocalLimit":
             text = node.limitExpr().toString()
@@ -67,7 +65,7 @@ def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:
 
 
 def take_until(snapshot: Snapshot, rows: int) -> pa.Array | None:
-    """The positions of as many files as hold that many rows; None where all are needed, or the log does not tell."""
+    """Return the positions of enough files for so many rows; None if all files are needed, or row counts are missing."""
     statistics = snapshot.statistics({})
     return skipping.take_until(statistics.num_records, _deleted(snapshot), rows)
 
@@ -78,7 +76,7 @@ def _deleted(snapshot: Snapshot) -> pa.Array:
 
 
 def _is_plain(plans: JavaObject, project: JavaObject) -> bool:
-    """Whether a projection only picks columns."""
+    """Whether a projection only selects columns."""
     return all(
         json.loads(plans.describe(project.projectList().apply(i)))[0]["class"].endswith(".AttributeReference")
         for i in range(project.projectList().size())
@@ -86,7 +84,7 @@ def _is_plain(plans: JavaObject, project: JavaObject) -> bool:
 
 
 def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
-    """The value of one aggregate from the log with its Arrow type, or None where only the data tells."""
+    """Return the value of one aggregate from the log and its Arrow type; None if only the data has it."""
     kinds = [node["class"].rpartition(".")[2] for node in nodes]
     if kinds[:2] != ["Alias", "AggregateExpression"] or nodes[1].get("isDistinct") or len(nodes) != _PLAIN_AGGREGATE:
         return None
@@ -103,11 +101,11 @@ def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.
 def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
     found = snapshot.schema.field(name)
     if found is None or not isinstance(found.type, str) or found.type == "timestamp":
-        return None  # a partition value without a zone is read in the session's, which the log does not know
+        return None  # a partition value without a zone is in the session's zone, which the log does not know
     path = (found.physical_name,)
     partitions = snapshot.partitions()
     if path in partitions and found.type == "timestamp":
-        return None  # a value without a zone is of the session's
+        return None  # a value without a zone is in the session's
     statistics = snapshot.statistics({} if path in partitions else {path: found.type})
     value = skipping.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
     return None if value is None else (value.as_py(), value.type)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files of a snapshot a filter leaves: by statistics, partition values and generated partition columns."""
+"""Prune the files of a snapshot by a filter: with statistics, partition values and generated partition columns."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.predicates.predicate import And, Predicate, columns, is_never_true
-from bayou.protocol.columns.generated_columns import has_generated_columns
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.relation import bound_predicate
 from bayou.spark.scan.file_index import PartitionColumn, partition_groups
+from bayou.spark.scan.generated_partitions import partition_filter
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
@@ -24,34 +24,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
 
-def choose(snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
-    """The positions of the files that may hold a row for which the predicate is true; None for all of them."""
+def choose(application: Application, session: JavaObject, snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
+    """Return the positions of the files that may hold a row for which the predicate is true; None for all of them."""
     if is_never_true(predicate):
         return pa.array([], pa.int64())
     if not columns(predicate):
         return None
-    derived = _of_partitions(snapshot, predicate)
+    derived = partition_filter(application, session, snapshot, predicate)
     kept = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
     return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
 
 
-def _of_partitions(snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
-    """What a predicate says about partition columns that are generated from the columns in it."""
-    if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
-        return None
-    from bayou.plan.generated.filters import derived_filter, partition_rules  # noqa: PLC0415  (it loads a parser of SQL)
-
-    # Which zone the writer was in is not known.
-    return derived_filter(predicate, partition_rules(snapshot.schema, snapshot.partition_columns), time_zone=None)
-
-
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:
-    """The files whose partition values make all of some conditions true, by Spark's own evaluation; all files for none.
+    """Return the files whose partition values satisfy all conditions, by Spark's own evaluation; all files without conditions.
 
-    A condition is asked where those before it are true, as in a query: one may keep another from values that it cannot take.
+    A condition is evaluated only if those before it are true, as in a query: they may exclude values that it fails on.
     """
     if not conditions:
         return pa.array(np.arange(snapshot.files(["path"]).num_rows), pa.int64())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`_metadata` of a table that tracks its rows: their ids and versions beside Spark's own facts about their files.
+"""`_metadata` of a table with row tracking: row ids and versions in addition to Spark's own metadata of files.
 
 Sources: delta-spark's `RowId`, `RowCommitVersion` and `DefaultRowCommitVersion`; PROTOCOL.md, "Row Tracking".
 """
@@ -31,20 +31,16 @@ _NAMES: Final = frozenset({_ROW_ID, _BASE_ID, _VERSION, _DEFAULT_VERSION})
 
 
 def asks_for_row_ids(metadata: Sequence[str] | None) -> bool:
-    """Whether some of the fields of `_metadata` that a query wants are about rows, and not about files."""
+    """Whether a query wants fields of `_metadata` that are about rows, and not about files."""
     return not _NAMES.isdisjoint(metadata or ())
 
 
 def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
-    """A scan with `_metadata` that has ids and versions of rows.
-
-    Args:
-        scan: the scan, without `_metadata`.
-        metadata: the fields of `_metadata` to read, in order.
+    """Plan a scan whose `_metadata` has the ids and versions of rows.
 
     Raises:
-        CorruptLogError: the table does not say in which columns its files have them.
-        SchemaChangedError: the table does not track its rows any more.
+        CorruptLogError: the table does not name the columns in which its files have them.
+        SchemaChangedError: the table no longer tracks its rows.
     """
     ids = RowIdColumns.of(scan.snapshot)
     if ids is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row ids that survive: the columns in which files keep the ids and versions of rows that were written before.
+"""Materialised row ids: the columns in which files keep the ids and versions of rows from earlier files.
 
 Source: PROTOCOL.md, "Row Tracking".
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 BASE: Final = "__bayou_base_row_id"
 """The hidden column with the id of a file's first row."""
 BASE_VERSION: Final = "__bayou_base_row_version"
-"""The hidden column with the version of a file's rows that say nothing else."""
+"""The hidden column with the version of a file's rows that have no other version."""
 _ID: Final = "__bayou_row_id"
 _VERSION: Final = "__bayou_row_version"
 
 
 def tells_row_ids(snapshot: Snapshot) -> bool:
-    """Whether the ids of a table's rows can be read: it tracks them, and says in which columns its files have them."""
+    """Whether row ids can be read: the table tracks rows, and names the columns in which its files have the ids."""
     configuration = snapshot.metadata.configuration
     names = (properties.MATERIALIZED_ROW_ID.read(configuration), properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration))
     return bool(properties.ENABLE_ROW_TRACKING.read(configuration) and all(names))
@@ -40,11 +40,11 @@ def tells_row_ids(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowIdColumns:
-    """The columns of a table's files that hold row ids; they are no columns of the table.
+    """The columns of a table's files that hold row ids. They are not columns of the table.
 
     Attributes:
-        id: the name of the one with the rows' ids; NULL where the file's `baseRowId` and the row's place tell it.
-        version: the name of the one with the versions that changed the rows last; NULL for the file's own.
+        id: the name of the column of row ids; NULL if they follow from the file's `baseRowId` and the row's position.
+        version: the name of the column of versions that last changed the rows; NULL for the file's own version.
     """
 
     id: str
@@ -52,11 +52,7 @@ class RowIdColumns:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self | None:
-        """Those of a table; None where its rows need not keep their ids.
-
-        Raises:
-            CorruptLogError: they have no names.
-        """
+        """Return those of a table; None if it does not track rows. Raise CorruptLogError if it does not name them."""
         configuration = snapshot.metadata.configuration
         if not properties.ENABLE_ROW_TRACKING.read(configuration):
             return None
@@ -72,17 +68,17 @@ class RowIdColumns:
 
     @property
     def names(self) -> tuple[str, str]:
-        """Both names."""
+        """Return both names."""
         return (self.id, self.version)
 
     @property
     def fields(self) -> tuple[StructField, StructField]:
-        """The columns as files have them."""
+        """Return the columns as files have them."""
         return (StructField(self.id, "long"), StructField(self.version, "long"))
 
     @staticmethod
     def constants(snapshot: Snapshot, positions: pa.Array) -> dict[str, pa.Array]:
-        """What is constant for each of some files: hidden columns of a scan."""
+        """Return the constants of some files, as hidden columns of a scan."""
         files = snapshot.files(["base_row_id", "default_row_commit_version"]).take(positions)
         return {
             BASE: files["base_row_id"].combine_chunks(),
@@ -90,24 +86,19 @@ class RowIdColumns:
         }
 
     def known(self, rows: DataFrame, metadata: str) -> DataFrame:
-        """Rows with their ids and versions, for `columns`.
-
-        Args:
-            rows: rows with these columns and `constants`.
-        """
+        """Add ids and versions, for `columns`, to rows that have these columns and `constants`."""
         row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(BASE) + F.col(f"{metadata}.row_index"))
         version = F.coalesce(F.col(quoted_name(self.version)), F.col(BASE_VERSION))
         return rows.select("*", row_id.alias(_ID), version.alias(_VERSION)).drop(*self.names)
 
     def columns(self, changed: Column | None = None) -> tuple[Column, Column]:
-        """These columns as a new file has them, of rows that `known` gave.
+        """Return these columns for a new file, from rows of `known`.
 
-        Args:
-            changed: a condition that is never NULL: rows that it is true for are of the version that writes them.
+        Rows that satisfy `changed`, a condition that is never NULL, get the version that writes them.
         """
         version = F.col(_VERSION) if changed is None else F.when(~changed, F.col(_VERSION))
         return F.col(_ID).alias(self.id), version.alias(self.version)
 
     def of_new_rows(self) -> tuple[Column, Column]:
-        """These columns of rows that the table did not have."""
+        """Return these columns for rows that are new in the table."""
         return F.lit(None).cast("bigint").alias(self.id), F.lit(None).cast("bigint").alias(self.version)

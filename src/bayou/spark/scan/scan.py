@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a DataFrame is built from any chosen files of a table.
+"""Build a relation from any chosen files of a table.
 
-The files are read by Spark's own Parquet reader. Whatever is constant for a file travels as a hidden partition column: its
-partition values from the log, its deletion vector, and any constant that a caller asks for.
+Spark's own Parquet reader reads the files. Constants of a file travel as hidden partition columns: its partition values from the
+log, its deletion vector, and any constant that a caller adds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 METADATA = "_metadata"
-"""Spark's column of facts about a row's file."""
+"""Spark's column of metadata about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
 OUR_METADATA = "__bayou_metadata"
 _HIDDEN_TYPES = {
@@ -68,18 +68,18 @@ _HIDDEN_TYPES = {
 
 
 def is_file_metadata(column: StructField) -> bool:
-    """Whether a column of a plan is Spark's own `_metadata`, and not one of the table's that is called so."""
+    """Whether a column of a plan is Spark's own `_metadata`, and not a table's column of this name."""
     return _METADATA_MARK in column.metadata
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedScan:
-    """A plan over real files, ready to stand where a table stood.
+    """A plan over real files, ready to replace a table.
 
     Attributes:
         plan: the logical plan, in the JVM.
-        columns: the names in it of the columns that were asked for, in that order; `_metadata` comes last, renamed.
-        is_union: whether filters have to be pushed into it.
+        columns: the names of the wanted columns in the plan, in order; `_metadata` comes last, renamed.
+        is_union: whether filters must be pushed into it.
     """
 
     plan: JavaObject
@@ -89,22 +89,20 @@ class PlannedScan:
 
 @dataclass(frozen=True)
 class Scan:
-    """Chosen files of a table as a relation of Spark's.
+    """Chosen files of a table as a relation in Spark.
 
     Attributes:
-        application: the Spark application.
         session: the JVM session that the relation belongs to.
-        snapshot: the table's state.
         fields: the columns to read, logical, in order; nested fields may be pruned.
         metadata: the fields of `_metadata` to read; None for no such column.
         positions: which files of the source, by their positions in `files()`; None for all.
-        hidden: constants for each chosen file, by the name of the column that shall hold them.
+        hidden: constants for each chosen file, by the name of the column that holds them.
         options: options for Hadoop and the Parquet reader.
-        stored: the columns as the chosen files hold them, by physical name; None where they hold the table's types.
-        source: where the files are from; the snapshot's own where None.
+        stored: the columns as the chosen files hold them, by physical name; None if they hold the table's types.
+        source: the source of the files; None for the snapshot.
         streaming: whether the files are a batch of a stream.
-        rewrites: whether the rows are written again, or decide what is written. Then every file has to be read as it is, whatever
-            the session says, and no row may be left out by a filter that Parquet evaluates differently from Spark.
+        rewrites: whether the rows are rewritten, or decide what is written. Then every file must be read, whatever the session's
+            settings are, and no filter that Parquet evaluates differently from Spark may exclude a row.
         file_tasks: whether each file is one partition of the scan, whatever its size.
     """
 
@@ -123,11 +121,9 @@ class Scan:
     file_tasks: bool = False
 
     def planned(self) -> PlannedScan:
-        """The scan as a logical plan, deletion vectors applied.
+        """Return the scan as a logical plan, with deletion vectors applied.
 
-        Raises:
-            UnsupportedFeatureError: this Spark cannot read a type of the table, or a column is called like one that is read beside
-                the table's.
+        Raise UnsupportedFeatureError if Spark cannot read a type of the table, or a column has the name of an auxiliary column.
         """
         names = [self._physical(f) for f in self.fields]
         if self.stored is None and must_be_grouped(self._table_fields(), self.application.jvm.spark_version):
@@ -140,14 +136,14 @@ class Scan:
         return PlannedScan(self._frame().queryExecution().analyzed(), names)
 
     def is_plain(self, planned: PlannedScan) -> bool:
-        """Whether the plan of this scan is a relation with just the columns that were asked for, in that order."""
+        """Whether the plan of this scan is a relation with exactly the wanted columns, in order."""
         if planned.plan.getClass().getSimpleName() != "LogicalRelation" or self.hidden:
             return False
         given = parse_schema(planned.plan.schema().json())
         return [(f.name, f.type) for f in given.fields] == [(f.name, f.type) for f in self.fields]
 
     def _frame(self) -> JavaObject:
-        """The scan as a Dataset of exactly the columns wanted, for what a relation alone cannot do."""
+        """Return the scan as a Dataset of exactly the wanted columns, for what a relation alone cannot do."""
         jvm = self.application.jvm
         relation = self._relation()
         facts = self._name_of_facts(relation)
@@ -164,7 +160,7 @@ class Scan:
         return java_frame(projected(jvm, session_of(self.session), frame.queryExecution().analyzed(), projection))
 
     def _name_of_facts(self, relation: JavaObject) -> str:
-        """What Spark calls its facts about a row's file: it makes way for a column of this name."""
+        """Return Spark's name for its metadata of a row's file, which it changes if a column has the same name."""
         if not any(f.name.lower() == METADATA for f in (*self._physical_fields(), *self._partition_fields())):
             return METADATA
         (facts,) = self.application.jvm.list_of(relation.metadataOutput())
@@ -175,7 +171,7 @@ class Scan:
         if found is None:
             return "cast(null as void)"
         if found != wanted.type:
-            # Void fields beside others are in no file.
+            # Void fields are in no file.
             source = found if self.stored is None else self.stored[wanted.name].type
             return aligned(quoted_name(wanted.name), source, wanted.type)
         if self.stored is None or self.stored[wanted.name].type == wanted.type:
@@ -183,7 +179,7 @@ class Scan:
         return f"cast({quoted_name(wanted.name)} as {sql_type(wanted.type)})"
 
     def _by_stored_types(self) -> PlannedScan:
-        """One scan for the files of each kind, each cast to the table's types, as a union."""
+        """Return the union of one scan for each group of files with the same types, each cast to the table's types."""
         files = self._source.files(["path", "size"])
         every = pa.array(np.arange(files.num_rows))
         positions = every if self.positions is None else self.positions
@@ -227,14 +223,13 @@ class Scan:
 
     @cached_property
     def _vectors(self) -> dict[str, pa.Array]:
-        """The deletion vectors of the chosen files as constants; empty where no file has one."""
         return self._located[0]
 
     @cached_property
     def _located(self) -> tuple[dict[str, pa.Array], bytes | None]:
-        """These constants, and the bytes that the condition on rows has to carry; None where the constants are the bytes.
+        """Return these constants, and the bytes to put into the condition on rows; None if the constants are the bytes.
 
-        Spark may read fewer columns in the end than it is asked here about. Both ways give the same rows.
+        Spark may finally read fewer columns than are passed here. The rows are the same either way.
         """
         vectors = self._source.vectors(self.positions, self.options)
         if not vectors:
@@ -271,15 +266,15 @@ class Scan:
             streaming=self.streaming,
             exact=self.rewrites,
         )
-        return logical_relation(self.application.jvm, self.session, relation, native=self.application.native)
+        return logical_relation(self.application.jvm, self.session, relation)
 
     def _check_constants(self, *columns: StructField) -> None:
-        """Refuses a constant that is called like a column: Spark would give its values for those of the column.
+        """Raise UnsupportedFeatureError if a constant has the name of a column: Spark would mix up their values.
 
-        Which columns a query needs is not known yet: all of them are asked for.
+        The columns that a query needs are not known yet, so all are checked.
         """
-        beside = {name.lower() for name in (*self.hidden, *self._vectors, *([] if self.metadata is None else [OUR_METADATA]))}
-        taken = next((each for each in columns if each.name.lower() in beside), None)
+        auxiliary = {name.lower() for name in (*self.hidden, *self._vectors, *([] if self.metadata is None else [OUR_METADATA]))}
+        taken = next((each for each in columns if each.name.lower() in auxiliary), None)
         if taken is not None:
             shown = next((each.name for each in self.snapshot.schema.fields if each.physical_name == taken.name), taken.name)
             raise UnsupportedFeatureError(
@@ -316,7 +311,7 @@ class Scan:
 
 
 class _Listing:
-    """What the scan's `FileIndex` answers with; called by Spark while it plans."""
+    """The answer of the scan's `FileIndex`, which Spark calls while it plans."""
 
     def __init__(self, scan: Scan, partition_schema: str) -> None:
         self._scan = scan
@@ -335,7 +330,7 @@ class _Listing:
         return list_directories(jvm, files, self._partition_schema, filters)
 
     def _chosen(self, filters: Sequence[JavaObject]) -> pa.Array | None:
-        """The files that the filters leave. For a table this is done before its relation is made."""
+        """Return the files that the filters leave. For a table they were pruned before its relation was made."""
         if not filters:
             return None
         try:
@@ -343,7 +338,7 @@ class _Listing:
                 [described(self._scan.application.jvm, each) for each in filters], by_physical_name(self._scan.snapshot.schema)
             )
         except FAILED_CALL:
-            return None  # one that Spark cannot tell of
+            return None  # a filter that Spark cannot describe
         return self._scan._source.choose(predicate)  # noqa: SLF001
 
     def _scan_files(self) -> ScanFiles:
@@ -357,7 +352,7 @@ class _Listing:
         )
 
     def _groups(self, count: int) -> FileGroups:
-        """The files by their constants. The partition values alone of a snapshot's files are grouped once for it."""
+        """Group the files by their constants. The groups by a snapshot's partition values alone are cached."""
         scan = self._scan
         application = scan.application
         hidden = {**scan.hidden, **scan._vectors}  # noqa: SLF001
@@ -372,7 +367,6 @@ class _Listing:
         return group_files(application.jvm, session, partitions, hidden, count)
 
     def _partitions(self) -> list[PartitionColumn]:
-        """The partition columns of all files of the source."""
         texts = self._scan._source.partition_texts()  # noqa: SLF001
         fields = self._scan._partition_fields()  # noqa: SLF001
         return [PartitionColumn(f.name, sql_type(f.type), texts[f.name].combine_chunks()) for f in fields]

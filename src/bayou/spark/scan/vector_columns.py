@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion vectors as constants of a file that Spark's generated code reads one bit of, at a row's number in its file.
+"""Encode deletion vectors as constants of files. Spark's generated code reads one bit of them by a row's number in its file.
 
-A constant crosses into an expression as bytes, and the cheapest way to a byte of it is `ascii`, which sees seven bits. Two
-encodings, by density:
+A constant enters an expression as bytes, and the cheapest access to a byte is `ascii`, which returns seven bits. Two encodings, by
+density:
 
 - *flat*: bit `r % 7` of byte `r / 7` is set for a deleted row `r`. A seventh of a byte for each row of the file.
-- *sparse*: for each block of 4,096 rows a record that says in which of its 64 groups rows are deleted, and where these rows are:
-  behind one another, two bytes for each. That is a byte for 140 rows of the file and two for each deleted one. A row of a group
-  where none is deleted costs a look at one bit, as with a flat vector; in others its two bytes are searched for.
+- *sparse*: each block of 4,096 rows has a record that states which of its 64 groups have deleted rows, and where these rows are
+  listed, two bytes for each. That is a byte for 140 rows of the file and two for each deleted one. A row of a group without
+  deleted rows costs a look at one bit, as with a flat vector; in other groups its two bytes are searched.
 
-What a condition is made of counts for every row that is read, and it has to stay small: Java compiles no method of more than
-8,000 bytes of code, and the one that Spark makes of a query would be interpreted, at a small part of the speed.
+The condition is evaluated for every row that is read, and must stay small: Java compiles no method of more than 8,000 bytes of
+code, and would interpret the one that Spark generates for the query, many times slower.
 
-Both take as many bytes as the greatest deleted row asks for, so rows beyond the end of the file are left out before
+Both need as many bytes as the greatest deleted row requires, so rows beyond the end of the file are left out before
 (`bayou.spark.scan.vector_loading`).
 
 The driver holds the vectors of the files that a query reads, and a task carries those of its own files: below
 `spark.rpc.message.maxSize` (128 MB) that is 900 million rows of flat vectors in one task.
 
-Where Spark makes a row of each row that it reads, it copies all constants of the file into it, each time. There the vectors of all
-files are one array of bytes in the condition itself, and the constants of a file say where its own begin (`together`). A task
-carries all of them then, which is why this is not the way for every scan.
+If Spark materialises each row that it reads, it copies all constants of the file into every row. Then the vectors of all files are
+one array of bytes in the condition itself, and the constants of a file are the offsets of its own (`together`). Every task then
+carries all of them, which is why not every scan does this.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 VECTOR = "__bayou_dv"
 BLOCKS = "__bayou_dv_blocks"
-"""The constants of a file: the bytes, or where they begin in `BYTES`, from 1 on."""
+"""The constants of a file: the bytes, or their offsets in `BYTES`, from 1 on."""
 BYTES = "__bayou_dv_bytes"
-"""What stands in a condition for the bytes of all files: an array with one element."""
+"""The name in a condition of the bytes of all files: an array with one element."""
 _INDEX = "__bayou_dv_index"
-"""The number of that element. With a plain 0 Spark would look it up while it plans, and EXPLAIN print it in hexadecimal."""
+"""The index of that element. Spark would evaluate a literal 0 while it plans, and EXPLAIN would print the bytes."""
 _ROWS = "__bayou_dv_rows"
-"""How many rows of a file its vector says something of: behind its end are the bytes of other files."""
+"""The number of rows that a file's vector covers. The bytes of other files follow."""
 _MOST_TOGETHER_BYTES = 64 << 20
-"""What all tasks of a scan may carry of all its files: a task reads it anew, and several run in one executor."""
+"""The most bytes of all files that each task carries. Each task reads them again, and several run in one executor."""
 BLOCK_ROWS = 4096
 _FLAT_BITS = 7
 _GROUP_ROWS = 64
@@ -53,31 +53,26 @@ _GROUPS_IN_BYTE = 4
 _BITS_BYTES = BLOCK_ROWS // _GROUP_ROWS // _GROUPS_IN_BYTE
 _START_DIGITS, _LENGTH_DIGITS = 9, 4
 _RECORD_BYTES = _BITS_BYTES + _START_DIGITS + _LENGTH_DIGITS
-"""A block: a bit for each group with a deleted row; where its deleted rows begin and how many bytes they are, as digits."""
+"""A block: a bit for each group with a deleted row; the offset and the length of its deleted rows, as digits."""
 _SPARSE_FROM_ROWS = 1 << 20
-"""A file whose last deleted row lies below this is always flat: its vector takes at most 150 kB."""
+"""A file whose last deleted row is below this always gets a flat vector, of at most 150 kB."""
 _SPARSE_BELOW = 0.005
-"""The share of deleted rows under which a block's search is cheaper than the flat vector's size."""
+"""The share of deleted rows below which searching a block is cheaper than the flat vector's size."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Bytes:
-    """Some bytes of a file, as SQL.
-
-    Attributes:
-        within: the array that they are in.
-        start: where they begin there, from 1 on.
-    """
+    """Some bytes of a file, as SQL: the array that contains them, and their offset in it from 1 on."""
 
     within: str
     start: str
 
     def text(self, position: str, count: str) -> str:
-        """Some of them, as text; fewer behind the last one."""
+        """Return SQL for some of them as a string, shorter at the end."""
         return f"cast(substring({self.within}, {position} + {self.start}, {count}) as string)"
 
     def is_clear(self, position: str, bit: str) -> str:
-        """Whether a bit of one of them is 0, as all are behind the last one. Most bytes are 0, and comparing one costs half."""
+        """Return SQL for whether a bit of a byte is 0, as after the end. Most bytes are 0, and comparing one costs half."""
         place = f"cast({position} as int)"
         byte = f"substring({self.within}, {place} + {self.start}, 1)"
         return f"({byte} <= X'00' or shiftright(ascii({self.text(place, '1')}), cast({bit} as int)) & 1 = 0)"
@@ -91,7 +86,7 @@ def _flat_condition(row: str, vector: _Bytes) -> str:
 
 
 def _sparse_condition(row: str, vector: _Bytes, blocks: _Bytes) -> str:
-    # Shifts and masks are a tenth of the code of divisions, which look for zeros and overflows.
+    # Shifts and masks need a tenth of the code of divisions, which check for zeros and overflows.
     record = f"cast(shiftright({row}, {_log2(BLOCK_ROWS)}) as int) * {_RECORD_BYTES}"
     group = f"(shiftright({row}, {_log2(_GROUP_ROWS)}) & {BLOCK_ROWS // _GROUP_ROWS - 1})"
     byte = f"cast(shiftright({group}, {_log2(_GROUPS_IN_BYTE)}) as int)"
@@ -108,11 +103,9 @@ def _log2(power: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EncodedVector:
-    """One file's vector as constants.
+    """One file's vector as constants. Every byte of `vector` is below 128.
 
-    Attributes:
-        vector: the bits, or the deleted rows by block; every byte is below 128.
-        blocks: a record for each block of rows; None for a flat vector.
+    `blocks` has a record for each block of rows; None for a flat vector.
     """
 
     vector: bytes
@@ -120,7 +113,7 @@ class EncodedVector:
 
 
 def encode(bitmap: Bitmap) -> EncodedVector | None:
-    """A deletion vector as constants of its file; None where no row is deleted."""
+    """Return a deletion vector as constants of its file; None if no row is deleted."""
     last = bitmap.maximum
     if last is None:
         return None
@@ -131,7 +124,7 @@ def encode(bitmap: Bitmap) -> EncodedVector | None:
 
 
 def positions(bitmap: Bitmap) -> np.ndarray:
-    """The deleted rows, ascending, as 64-bit integers."""
+    """Return the deleted rows, ascending, as 64-bit integers."""
     parts = []
     for container in bitmap.containers:
         if container.kind == "bitmap":
@@ -164,12 +157,11 @@ def _sparse(rows: np.ndarray, last: int) -> EncodedVector:
 
 
 def _digits(numbers: np.ndarray, count: int) -> np.ndarray:
-    """Each number as so many decimal digits of ASCII."""
     return np.stack([numbers // 10**i % 10 + ord("0") for i in reversed(range(count))], axis=1).astype(np.uint8)
 
 
 def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
-    """The constant columns of some files, as the scan names them; the second only where some vector is sparse."""
+    """Return the constant columns of some files, by the scan's names; the second only if a vector is sparse."""
     columns = {VECTOR: pa.array([v.vector if v else None for v in vectors], pa.binary())}
     if any(v is not None and v.blocks is not None for v in vectors):
         columns[BLOCKS] = pa.array([v.blocks if v else None for v in vectors], pa.binary())
@@ -177,10 +169,9 @@ def to_arrow(vectors: list[EncodedVector | None]) -> dict[str, pa.Array]:
 
 
 def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] | None:
-    """The constant columns of some files without the bytes in them, and the bytes of all files; None where these are too many.
+    """Move the bytes of the constant columns of some files into one array; None if they are too many.
 
-    Returns:
-        Numbers in the place of the bytes, for the same conditions, and what `BYTES` stands for in these.
+    Return columns of offsets for the same conditions, and the bytes for `BYTES`.
     """
     if sum(int(pc.sum(pc.binary_length(values)).as_py() or 0) for values in columns.values()) > _MOST_TOGETHER_BYTES:
         return None
@@ -199,7 +190,7 @@ def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] 
 
 
 def row_is_live(columns: dict[str, pa.Array], row: str) -> str:
-    """The condition under which a row is not deleted, as SQL over the constant columns and the row's number in its file."""
+    """Return the condition that a row is not deleted, as SQL over the constant columns and the row's number in its file."""
     if _INDEX in columns:
         within, is_behind = f"{BYTES}[{_INDEX}]", f"{row} >= {_ROWS}"
         vector, blocks = _Bytes(within, VECTOR), _Bytes(within, BLOCKS)
@@ -213,5 +204,5 @@ def row_is_live(columns: dict[str, pa.Array], row: str) -> str:
 
 
 def row_is_marked(columns: dict[str, pa.Array], row: str) -> str:
-    """The condition under which a row is in its file's vector, over the same columns."""
+    """Return the condition that a row is in its file's vector, over the same columns."""
     return f"not ({row_is_live(columns, row)})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The deletion vectors of a scan's files as constants that Spark's generated code reads."""
+"""Load the deletion vectors of a scan's files as constants for Spark's generated code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from bayou.protocol.deletion_vectors.roaring import Bitmap
 
 _FAR: Final = 1 << 28
-"""From this row on it is looked up whether a file has so many: its constants would take two megabytes."""
+"""If a row this far is deleted, check whether the file has so many rows: its constants would take two megabytes."""
 _MOST_ROWS: Final = 1 << 32
-"""The constants of a file whose row before this is deleted take 30 megabytes, and making them ten times that."""
+"""The constants for a deleted row before this one take 30 megabytes, and creating them ten times as much."""
 
 
 def load_vectors(
@@ -29,15 +29,15 @@ def load_vectors(
     num_records: Callable[[], pa.Array],
     storage_options: Mapping[str, str] | None = None,
 ) -> list[EncodedVector | None]:
-    """The vectors of some files as constants, aligned with the descriptors.
+    """Return the vectors of some files as constants, aligned with the descriptors.
 
     Args:
         descriptors: the `deletion_vector` column of the files; NULL for a file without one.
-        num_records: gives how many rows each file has, deleted ones included; null where the log does not say.
+        num_records: returns how many rows each file has, deleted ones included; null if the log does not state it.
 
     Raises:
-        DeletionVectorError: a vector's file is missing, or is not what its descriptor says; or it deletes a row of so great a
-            number that its constants would take too much memory, and the log does not say that the file ends before.
+        DeletionVectorError: a vector's file is missing or does not fit its descriptor. Or the greatest row that it deletes needs
+            too much memory, and the log does not state that the file ends before it.
     """
     return encoded(read_vectors(snapshot, descriptors, storage_options), snapshot.table_uri, num_records)
 
@@ -45,16 +45,12 @@ def load_vectors(
 def encoded(
     rows: Sequence[Bitmap | None], table_uri: str, num_records: Callable[[], pa.Array] | None = None
 ) -> list[EncodedVector | None]:
-    """Sets of rows of some files as constants of theirs; None where a set is empty or there is none.
+    """Return sets of rows of some files as constants of the files; None for an empty or missing set.
 
-    A set may name rows beyond the end of its file: these are none of it.
+    Rows beyond the end of a file are left out. Raise DeletionVectorError as for `load_vectors`.
 
     Args:
-        num_records: gives how many rows each file has, null where that is not known; None where nobody knows. Asked only where
-            it matters.
-
-    Raises:
-        DeletionVectorError: as for `load_vectors`.
+        num_records: returns how many rows each file has, null if unknown; None if no count is known. Called only if it matters.
     """
     found = list(rows)
     far = [place for place, each in enumerate(found) if each is not None and (each.maximum or 0) >= _FAR]
@@ -72,9 +68,9 @@ def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | 
     last = within.maximum
     if last is None or last < _MOST_ROWS:
         return within
-    told = "does not say how many rows the file has" if count is None else f"says that the file has {count} rows"
+    says = "does not say how many rows the file has" if count is None else f"says that the file has {count} rows"
     raise DeletionVectorError(
-        f"A deletion vector deletes row {last} of its file. The log {told}, and bayou reads vectors of files of up to {_MOST_ROWS}"
+        f"A deletion vector deletes row {last} of its file. The log {says}, and bayou reads vectors of files of up to {_MOST_ROWS}"
         " rows: the memory that a vector takes to read follows the greatest row that it deletes.",
         table=table_uri,
         error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",

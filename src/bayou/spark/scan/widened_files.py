@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a table that hold narrower types than the table has: those that were written before a column was widened."""
+"""Find the files of a table with narrower types than the table's, which were written before a column was widened."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ if TYPE_CHECKING:
 
 
 def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_options: Mapping[str, str]) -> pa.Array:
-    """Those of some files that hold a column in another type than the table's, by their positions. Reads their footers.
+    """Return the positions of those files that hold a column in another type than the table's. Reads their footers.
 
-    Columns of which the schema does not say that they were widened are not looked at. A file that is not there holds nothing.
-
-    Raises:
-        StorageError: a footer that is there cannot be read.
+    Only columns that the schema records as widened are checked. A missing file is ignored. Raise StorageError if an existing footer
+    cannot be read.
     """
     widened = [f for f in snapshot.schema.fields if has_type_changes(StructType((f,)))]  # files may hold partition columns
     fields = tuple(stored_fields(physical_field(f, f, by_id=False) for f in widened))

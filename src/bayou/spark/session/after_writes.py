@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows a write that is committed. Writers cannot import what compacts their table, so that it is registered here."""
+"""Call functions after a committed write. Writers cannot import auto compaction, so it is registered here."""
 
 from __future__ import annotations
 
@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A version that a session has written.
-
-    Attributes:
-        application: the application.
-        spark: the session.
-        log: the table's log.
-        version: the version.
-        storage_options: options for the file system.
-        settings: the session's settings.
-    """
+    """A version that a session has written. `storage_options` are options for the file system."""
 
     application: Application
     spark: SparkSession
@@ -40,16 +31,15 @@ _followers: Final[list[Callable[[NewVersion], object]]] = []
 
 
 def follow_writes(act: Callable[[NewVersion], object]) -> None:
-    """Calls a function after each write, outside of its transaction. The function must not raise.
+    """Register a function to call after each write, outside its transaction. The function must not raise.
 
-    Args:
-        act: the function. It is registered once, however often this is called.
+    Registering the same function again changes nothing.
     """
     if act not in _followers:
         _followers.append(act)
 
 
 def tell_written(version: NewVersion) -> None:
-    """Tells all followers of a write."""
+    """Call all registered functions."""
     for act in _followers:
         act(version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bayou keeps for one Spark application: its JVM, the logs that were opened, and a session of its own to plan in."""
+"""What bayou keeps for one Spark application: its JVM, its open logs, and separate sessions for planning."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from bayou.errors import DataFileNotFoundError, DeltaError, SessionError, UnreadableDataFileError
+from bayou.errors import DataFileNotFoundError, DeltaError, UnreadableDataFileError
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
@@ -34,19 +34,20 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.generated.rules import PartitionRule
     from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
-"""How many older versions are kept at hand, over all tables."""
+"""How many older snapshots are cached, over all tables."""
 LOG_CACHE_BYTES = 512 << 20
-"""How much memory the logs that an application keeps open may pin; the least recently used are let go first."""
+"""How much memory the open logs of an application may use. The least recently used logs are dropped first."""
 _LOG_BYTES = 4096
-"""What a log is taken to pin on its own, also one of a path where no table is."""
+"""The assumed size of a log without its snapshot, also for a path without a table."""
 _DATA_FILE: Final = re.compile(r"[a-zA-Z][\w+.-]*:/.*?\.parquet")
 
 
 class LogCache:
-    """The logs that were opened, the most recently used last. A log that is used again costs one listing."""
+    """A cache of open logs, the most recently used last. Using a cached log costs one listing."""
 
     def __init__(self, limit_bytes: int = LOG_CACHE_BYTES, check: Callable[[str], None] = lambda _: None) -> None:
         self._limit = limit_bytes
@@ -57,7 +58,7 @@ class LogCache:
         self._lock = threading.Lock()
 
     def pinned(self, path: str, storage_options: Mapping[str, str], version: int, latest: Snapshot) -> Snapshot:
-        """An older version of a table; `latest` tells whether it is still the same table."""
+        """Return an older version of a table. `latest` identifies the table, in case it was replaced."""
         key = (path, version, latest.metadata.id)
         with self._lock:
             found = self._pinned.get(key)
@@ -71,40 +72,40 @@ class LogCache:
         return found
 
     def get(self, path: str, storage_options: Mapping[str, str]) -> DeltaLog:
-        """The log of the table at a path, opened if it is not."""
+        """Return the log of the table at a path; open it if necessary."""
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
             log = self._logs.get(key)
-        if log is None:  # opening may ask the JVM, which asks servers: nobody waits for that
+        if log is None:  # opening may ask the JVM, which asks servers: do not hold the lock
             self._check(path.partition(":")[0])
             log = open_log(path, storage_options or None)
         with self._lock:
-            log = self._logs.setdefault(key, log)
+            log = self._logs.setdefault(key, log)  # another thread may have opened it meanwhile
             self._sizes.setdefault(key, _LOG_BYTES)
             self._logs.move_to_end(key)
-            self._let_go()
+            self._evict()
         return log
 
     def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
-        """Notes how much memory a log's newest snapshot pins, and lets go of logs above the limit."""
+        """Note the size of a log's newest snapshot, and drop logs if the cache is above its limit."""
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
             if key in self._logs:
                 self._sizes[key] = _LOG_BYTES + snapshot.nbytes
-            self._let_go()
+            self._evict()
 
-    def _let_go(self) -> None:
+    def _evict(self) -> None:
         while sum(self._sizes.values()) > self._limit and len(self._logs) > 1:
             oldest, _ = self._logs.popitem(last=False)
             del self._sizes[oldest]
 
     def tables(self) -> list[str]:
-        """The URIs of the tables whose logs are open."""
+        """Return the URIs of the tables whose logs are open."""
         with self._lock:
             return [log.table_uri for log in self._logs.values()]
 
     def clear(self) -> None:
-        """Lets go of every log."""
+        """Drop every log."""
         with self._lock:
             self._logs.clear()
             self._pinned.clear()
@@ -117,9 +118,8 @@ class Application:
     Attributes:
         jvm: the bridge into its JVM.
         logs: the logs that were opened.
-        native: whether the Java adapters are there; without them the source `delta` and SQL by path do not work.
-        why_not_native: what is missing, where `native` is False.
         authenticated: whether the callback port asks for a token.
+        partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
     _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
@@ -130,14 +130,9 @@ class Application:
         self.logs = LogCache(check=self._check_scheme)
         register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
-        self.native = True
-        self.why_not_native = ""
-        try:
-            Adapters.of(jvm)
-        except SessionError as error:
-            self.native = False
-            self.why_not_native = str(error)
+        Adapters.of(jvm)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
+        self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
 
@@ -147,12 +142,12 @@ class Application:
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
-        """The application of a session; made at its first use."""
+        """Return the application of a session, created at its first use."""
         return cls.of_jvm(Jvm.of(spark))
 
     @classmethod
     def of_jvm(cls, jvm: Jvm) -> Application:
-        """The application that runs in a JVM; made at its first use, once, whichever threads ask."""
+        """Return the application of a JVM, created at its first use, once for all threads."""
         with cls._making:
             if jvm not in cls._instances:
                 cls._instances[jvm] = cls(jvm)
@@ -161,13 +156,13 @@ class Application:
     def snapshot(
         self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""
     ) -> Snapshot:
-        """A table's state: the latest, or the one asked for. Costs one listing where the version was read before.
+        """Return a table's snapshot. Costs one listing if the version was read before.
 
-        Inside of a transaction on the table, the latest is what the transaction reads.
+        Inside a transaction on the table, the latest snapshot is the one that the transaction reads.
 
         Args:
-            version: the version asked for; the latest where None.
-            transactions: the ids of the transactions that the query runs inside of, where Spark told them.
+            version: the version; None for the latest.
+            transactions: the ids of the transactions that the query runs inside, if Spark passed them.
         """
         transaction = active_transaction(path, transactions)
         if transaction is not None and transaction.snapshot is not None and version in (None, transaction.read_version):
@@ -180,14 +175,15 @@ class Application:
 
     @property
     def engine_info(self) -> str:
-        """Who writes, for the history."""
+        """Return the writer's name for the history."""
         return f"Apache-Spark/{self.jvm.spark_version_text} bayou/{__version__}"
 
     def workbench(self, session: JavaObject) -> JavaObject:
-        """A session of bayou's own, in the time zone of `session`, whose casts give NULL for what they cannot cast.
+        """Return a session for planning in the time zone of `session`, whose casts give NULL for what they cannot cast.
 
-        Partition values are cast in it. It has none of the other SQL settings of `session`: it is kept for the application, and a
-        session's settings must not decide what another session reads. Made once for each time zone.
+        Partition values are cast in it, and generation expressions are resolved. It has none of the other SQL settings of
+        `session`: it is kept for the application, and a session's settings must not decide what another session reads. Made once
+        for each time zone.
         """
         zone = session.conf().get("spark.sql.session.timeZone")
         with self._lock:
@@ -221,10 +217,10 @@ class Application:
         )
 
     def _data_file_in(self, text: str) -> tuple[str, str] | None:
-        """The table that is open, and the path in it, that a message of Spark's names first."""
+        """Return the open table, and the path in it, that a message of Spark names first."""
         plain = text.replace("file:///", "file:/")
         roots = {uri: hadoop_text(uri) + "/" for uri in self.logs.tables()}
-        # A folder above the table may have been looked at, too.
+        # A folder above the table may be an open log, too.
         found = max((uri for uri, root in roots.items() if root in plain), key=len, default=None)
         if found is None:
             return None
@@ -232,7 +228,7 @@ class Application:
 
 
 def _file_of_a_source(text: str) -> tuple[str, str] | None:
-    """The table, and the path in it, of a file that a message of Spark's names and that no open table has below its root.
+    """Return the table and the path in it of a file that a message of Spark names, if the file is in no open table.
 
     A shallow clone refers to such files.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions and DataFrames as users pass them: what bayou can use is returned, and the error for anything else says what to pass."""
+"""Check user-supplied sessions and DataFrames. The error for anything else says what to pass."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ _SPARK_FRAMES: Final = {
 
 
 def session_of(given: Any) -> SparkSession:
-    """The session that a user passed, classic or Spark Connect; that of the builder, if the user passed a builder.
+    """Return the session that a user passed, classic or Spark Connect; that of the builder, if the user passed a builder.
 
-    Raises:
-        ArgumentTypeError: it is neither a session nor a builder.
+    Raise ArgumentTypeError if it is neither a session nor a builder.
     """
     if isinstance(given, SparkSession) or (_is_of_connect(given) and not _is_builder(given)):
         session: SparkSession = given
@@ -38,11 +37,7 @@ def session_of(given: Any) -> SparkSession:
 
 
 def frame_of(given: Any) -> DataFrame:
-    """The DataFrame that a user passed, classic or Spark Connect.
-
-    Raises:
-        ArgumentTypeError: it is not a Spark DataFrame.
-    """
+    """Return the DataFrame that a user passed, classic or Spark Connect. Raise ArgumentTypeError if it is not a Spark DataFrame."""
     if isinstance(given, DataFrame) or _is_of_connect(given):
         frame: DataFrame = given
         return frame
@@ -57,7 +52,7 @@ def _is_builder(given: Any) -> bool:
 
 
 def _is_of_connect(given: Any) -> bool:
-    """Whether this is an object of Spark Connect; its classes are not imported, because they need grpc."""
+    """Whether this is an object of Spark Connect. Its classes are not imported, because they need grpc."""
     return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)
 
 
@@ -78,7 +73,7 @@ def _how_to_make_a_frame(given: Any) -> str:
 
 
 def _in_words(given: Any) -> str:
-    """What it is, without its value: a value may be a secret."""
+    """Describe an object without its value, which may be a secret."""
     if given is None:
         return "None"
     if isinstance(given, type):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a reader or a writer: those for the storage, and unknown ones.
+"""Options of a reader or a writer: select those for the storage, and report unknown ones.
 
-bayou ignores an unknown option, and warns of it once in a process.
-
+bayou ignores an unknown option, and warns once in a process.
 Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
 """
 
@@ -23,50 +22,50 @@ _NAMES: Final = (
     "useNullIntolerantEqualityWithDPO",
     *("dataChange", "optimizeWrite", "userMetadata", "txnAppId", "txnVersion", "clusterBy", "compression", "maxRecordsPerFile"),
 )
-"""What writers have."""
+"""The options of writers."""
 _OF_READS: Final = (
     *("path", "versionAsOf", "timestampAsOf", "readChangeFeed", "readChangeData"),
     *("startingVersion", "startingTimestamp", "endingVersion", "endingTimestamp"),
 )
-"""What readers have that are no streams."""
+"""The options of readers that are not streams."""
 _OF_STREAMS: Final = ("path", *option_names())
-"""What streams that read a table have."""
+"""The options of streams that read a table."""
 _OF_OTHERS: Final = frozenset(
     name.lower()
     for name in (
         *_OF_READS,
         *_OF_STREAMS,
         *("checkpointLocation", "queryName", "targetAlias"),
-        "serialization.format",  # Hive's catalog puts it beside the path of every table
+        "serialization.format",  # Hive's catalog adds it to the path of every table
     )
 )
-"""What readers and streams have: a program may give the same options to all of them."""
+"""The options of readers and streams: a program may pass the same options to all of them."""
 _OF_STORAGE: Final = ("fs.", "dfs.", SINGLE_WRITER)
-"""What the names of options for the file system, and for the log's store, begin with."""
+"""Prefixes of the options for the file system and for the log store."""
 _PREFIXES: Final = ("delta.", "parquet.", "__", *_OF_STORAGE)
 
 _logger = logging.getLogger("bayou")
-_told: set[str] = set()
+_warned: set[str] = set()
 _lock = threading.Lock()
 
 
 def storage_options_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Those of the options that are for the file system, or for the log's store."""
+    """Return the options that are for the file system or for the log store."""
     return {name: str(value) for name, value in options.items() if value is not None and name.lower().startswith(_OF_STORAGE)}
 
 
 def report_unknown(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no writer has, the first time that the process meets it."""
+    """Warn of each option that no writer has, once in a process."""
     _report(names, table, "write", _NAMES, _OF_OTHERS)
 
 
 def report_unknown_of_read(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no reader has, the first time that the process meets it."""
+    """Warn of each option that no reader has, once in a process."""
     _report(names, table, "read", _OF_READS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 
 def report_unknown_of_stream(names: Iterable[str], table: str) -> None:
-    """Warns of each option that no stream has which reads a table, the first time that the process meets it."""
+    """Warn of each option that no stream has that reads a table, once in a process."""
     _report(names, table, "stream", _OF_STREAMS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 
@@ -77,8 +76,8 @@ def _report(names: Iterable[str], table: str, what: str, own: Iterable[str], oth
         if lower in known or lower.startswith(_PREFIXES):
             continue
         with _lock:
-            is_new = lower not in _told
-            _told.add(lower)
+            is_new = lower not in _warned
+            _warned.add(lower)
         if is_new:
             near = difflib.get_close_matches(lower, [each.lower() for each in own], n=1)
             hint = f"; did you mean {next(each for each in own if each.lower() == near[0])}?" if near else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log store on Hadoop's file systems whose rename is atomic and replaces nothing, through a running session's JVM."""
+"""The log store on Hadoop's file systems whose atomic rename never replaces a file, through a running session's JVM."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from bayou.storage import QualifiedPath
 
-# By scheme, the classes that may serve it: what reads and writes, and what renames. A subclass may do anything, so the
-# names are compared as they are.
+# By scheme, the allowed classes: the one that reads and writes, and the one that renames. A subclass may do anything, so the
+# names are compared exactly.
 _HADOOP: Final = "org.apache.hadoop"
 _ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
     "abfs": (f"{_HADOOP}.fs.azurebfs.AzureBlobFileSystem", f"{_HADOOP}.fs.azurebfs.Abfs"),
@@ -29,7 +29,7 @@ _ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
     "hdfs": (f"{_HADOOP}.hdfs.DistributedFileSystem", f"{_HADOOP}.fs.Hdfs"),
     "viewfs": (f"{_HADOOP}.fs.viewfs.ViewFileSystem", f"{_HADOOP}.fs.viewfs.ViewFs"),
 }
-# An account with a hierarchical namespace has access lists; one without copies and deletes where it should rename.
+# An account with a hierarchical namespace has access lists. One without copies and deletes instead of renaming.
 _HAS_NAMESPACE: Final = "fs.capability.paths.acls"
 
 _NOT_EMPTY: Final = "PathIsNotEmptyDirectoryException"
@@ -49,18 +49,18 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
 class HadoopStore:
     """A folder on HDFS, on a view of HDFS, or on Azure Data Lake Storage Gen2 with a hierarchical namespace.
 
-    `put_if_absent` writes a hidden temporary file beside the target, has the servers bring it to their disks (`hsync`), and
-    renames it without leave to replace. The rename is one step of the name node or the storage service, so any number of
-    programs on any number of machines are kept apart, delta-spark's with HDFSLogStore or AzureLogStore among them. Where the
-    rename fails otherwise, deleting the temporary file tells whether it can still take place: if the file was there, it
-    never will. `put` renames with leave to replace; on Azure the target is missing for a moment.
+    `put_if_absent` writes a hidden temporary file into the target's folder, has the servers flush it to their disks (`hsync`),
+    and renames it without permission to replace. The rename is one step of the name node or the storage service, so it
+    excludes all other writers on any number of machines, also those of delta-spark with HDFSLogStore or AzureLogStore. If the
+    rename fails otherwise, deleting the temporary file decides: if it was still there, the rename can no longer happen.
+    `put` renames with permission to replace; on Azure the target is missing for a moment.
 
-    Listings are the whole folder's and are consistent. A file is durable once a put has returned, on as many servers as
-    the file system's settings ask for. Data files are as durable as their writer left them when it closed them: HDFS has them
-    on the servers of its pipeline then, in memory at first unless `dfs.datanode.synconclose` is set, so `sync` does nothing.
+    Listings read the whole folder and are consistent. A file is durable once a put has returned, on as many servers as the
+    file system's settings require. `sync` does nothing: HDFS has closed data files on the servers of its pipeline, at first in
+    memory unless `dfs.datanode.synconclose` is set.
 
-    Each operation is one call into the JVM, a put two or three, with one more for each 8 MB. The session's Hadoop configuration
-    holds, and the storage options on top of it.
+    Each operation is one call into the JVM, a put two or three, with one more for each 8 MB. The session's Hadoop
+    configuration applies; storage options take precedence.
     """
 
     def __init__(self, root: str, files: HadoopFiles) -> None:
@@ -80,7 +80,7 @@ class HadoopStore:
         return iter([FileStatus(prefix + file.name, file.size, file.modification_time) for file in found])
 
     def read(self, path: str) -> bytes:
-        """See LogStore. HDFS takes the blocks of a replaced file from under its readers; such a read is made again."""
+        """See LogStore. HDFS removes the blocks of a replaced file while it is being read; such a read is retried."""
         failed_on = None
         with self._failing(path):
             while True:
@@ -93,7 +93,7 @@ class HadoopStore:
                     failed_on = file
 
     def read_all(self, paths: Sequence[str]) -> list[bytes | Exception]:
-        """Whole files in one call; for one that cannot be read the exception that `read` would raise."""
+        """Read whole files in one call. For one that cannot be read, return the exception that `read` would raise."""
         with self._failing(""):
             found = self._files.read_all([self._at(path) for path in paths])
         named = zip(paths, found, strict=True)
@@ -112,7 +112,7 @@ class HadoopStore:
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """See LogStore."""
         with self._failing(path):
-            return not self._is_there(path) and self._publish(path, data, replace=False)
+            return not self._exists(path) and self._publish(path, data, replace=False)
 
     def put(self, path: str, data: bytes) -> None:
         """See LogStore."""
@@ -125,7 +125,7 @@ class HadoopStore:
             self._files.delete(self._at(path))
 
     def sync(self, paths: Iterable[str]) -> None:
-        """See LogStore. Does nothing."""
+        """See LogStore. Do nothing."""
 
     def local_path(self, path: str) -> None:
         """See LogStore."""
@@ -159,7 +159,7 @@ class HadoopStore:
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             self._files.size(self._at(path))
         except FileNotFoundError:
@@ -167,16 +167,16 @@ class HadoopStore:
         return True
 
     def _publish(self, path: str, data: bytes, *, replace: bool) -> bool:
-        """Writes a temporary file and gives it its name; tells whether it has it."""
+        """Write a temporary file and rename it; return whether it was renamed."""
         folder, slash, name = path.rpartition("/")
         temporary = self._at(f"{folder}{slash}.{name}.{uuid.uuid4().hex}.tmp")
         try:
             self._files.write(temporary, data)
             self._files.rename(temporary, self._at(path), replace=replace)
         except (HadoopError, OSError) as error:
-            # What was still there to be deleted has not been renamed, and will not be by a call that is on its way.
+            # If the temporary file could still be deleted, it was not renamed, and a call that is under way cannot rename it.
             is_lost = self._discard(temporary) and not replace
-            if is_lost and (isinstance(error, FileExistsError) or self._is_there(path)):
+            if is_lost and (isinstance(error, FileExistsError) or self._exists(path)):
                 return False
             if isinstance(error, HadoopError):
                 raise
@@ -184,7 +184,7 @@ class HadoopStore:
         return True
 
     def _discard(self, temporary: str) -> bool:
-        """Deletes a temporary file; tells whether it is certain that it was there. What remains is hidden and harmless."""
+        """Delete a temporary file; return whether it certainly existed. A leftover is hidden and harmless."""
         with contextlib.suppress(HadoopError):
             return self._files.delete(temporary)
         return False
@@ -201,7 +201,7 @@ class HadoopStore:
 
 
 def failed(error: HadoopError, table: str, file: str | None = None) -> StorageError:
-    """What Hadoop answered, as the error that a store raises."""
+    """Convert Hadoop's error to the one that a store raises."""
     return StorageError(
         f"Hadoop's file system failed: {error}",
         table=redact_uri(table),
@@ -211,11 +211,11 @@ def failed(error: HadoopError, table: str, file: str | None = None) -> StorageEr
 
 
 def open_hadoop_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> HadoopStore:
-    """The store of a table, through the session that runs in this process.
+    """Return the store of a table, through the session that runs in this process.
 
     Raises:
-        StorageError: no session runs, the file system is none of those that are allowed, or a setting of the session asks for
-            a log store that bayou does not honor.
+        StorageError: no session runs, the file system is not allowed, or a setting of the session requires a log store that
+            bayou does not honor.
     """
     jvm = Jvm.running()
     if jvm is None:
@@ -229,7 +229,7 @@ def open_hadoop_store(place: QualifiedPath, storage_options: Mapping[str, str]) 
 
 
 def connect(jvm: Jvm, place: QualifiedPath, storage_options: Mapping[str, str]) -> HadoopStore:
-    """The store of a table, through a JVM, after checking that the file system is one of those that are allowed."""
+    """Return the store of a table, through a JVM, after checking that its file system is allowed."""
     try:
         files = HadoopFiles.of(jvm, place.uri, storage_options)
         _check_allowed(jvm, files, place)
@@ -243,7 +243,7 @@ def connect(jvm: Jvm, place: QualifiedPath, storage_options: Mapping[str, str]) 
 
 
 def check_log_store_settings(jvm: Jvm, scheme: str) -> None:
-    """Refuses a session's `spark.delta.logStore.*` settings for a scheme, where bayou does not honor them.
+    """Raise StorageError if a session's `spark.delta.logStore.*` settings for a scheme are not honored by bayou.
 
     Source: delta-spark reads them from the application's configuration, not from a session's.
     """
@@ -256,7 +256,7 @@ def check_log_store_settings(jvm: Jvm, scheme: str) -> None:
 
 
 def register_hadoop_stores() -> None:
-    """Lets this store serve Hadoop's schemes, but for those that the program has registered another store for."""
+    """Register this store for Hadoop's schemes, except those for which the program registered another store."""
     for scheme in SCHEMES_OF_A_SESSION:
         if registered_name(scheme) in {None, _NAME}:
             register(scheme, _NAME, replace=True)
@@ -266,11 +266,7 @@ _NAME: Final = f"{__name__}:{open_hadoop_store.__name__}"
 
 
 def _check_allowed(jvm: Jvm, files: HadoopFiles, place: QualifiedPath) -> None:
-    """Refuses every file system but those that are known to rename atomically without replacing.
-
-    Raises:
-        StorageError: it is none of them.
-    """
+    """Raise StorageError unless the file system is known to rename atomically without replacing."""
     scheme = place.scheme
     allowed = _ALLOWED.get(scheme, ("", ""))
     for name, wanted in zip((files.file_system_class, files.file_context_class), allowed, strict=True):

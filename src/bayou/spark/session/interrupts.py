@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C while an operation runs: it stops the operation's jobs, and nothing is committed.
+"""Handle Ctrl-C while an operation runs: stop its jobs, and commit nothing.
 
 PySpark's handler cancels all jobs, and raises KeyboardInterrupt in the main thread. If that thread is in the middle of a call into
-the JVM, the answer of that call is later taken for the answer of another one. The operation itself may go on: what the main thread
-waits for often runs on another thread of Python, which the JVM calls. The handler here cancels the jobs as PySpark's does, but
-lets the operation end by itself: it commits nothing, deletes what it wrote, and raises KeyboardInterrupt.
+the JVM, the answer to that call is later taken for the answer to another one. The operation itself may go on, because it often
+runs on another thread of Python, which the JVM calls. The handler here cancels the jobs as PySpark's does, but lets the operation
+end in order: it commits nothing, deletes what it wrote, and raises KeyboardInterrupt.
 
 PySpark's handler acts if the main thread waits for no operation, and on a second Ctrl-C.
 """
@@ -30,7 +30,7 @@ _running: Final[set[_Operation]] = set()
 _CURRENT: Final[ContextVar[_Operation | None]] = ContextVar("bayou_operation", default=None)
 """The operation of the running thread, if the main thread waits for it."""
 _main_threads: Final[WeakKeyDictionary[Jvm, int]] = WeakKeyDictionary()
-"""The thread of each JVM that runs the calls of Python's main thread, by its id."""
+"""The id of the thread in each JVM that runs the calls of Python's main thread."""
 
 
 class _Operation:
@@ -41,16 +41,16 @@ class _Operation:
         self.is_interrupted = False
 
     def interrupt(self) -> None:
-        """Cancels the jobs. The thread that Ctrl-C reaches may be waiting for the JVM: another one asks for it."""
+        """Cancel the jobs, on another thread: the one that Ctrl-C interrupts may be waiting for the JVM."""
         self.is_interrupted = True
         threading.Thread(target=self._context.cancelAllJobs, name="bayou-interrupt", daemon=True).start()
 
 
 @contextlib.contextmanager
 def interruptible(spark: SparkSession) -> Iterator[None]:
-    """Within it, Ctrl-C stops the jobs, and the block ends with KeyboardInterrupt.
+    """Let Ctrl-C stop the jobs of the block and end it with KeyboardInterrupt.
 
-    An operation that the main thread does not wait for, as one in a batch of a stream, is left to PySpark's handler.
+    An operation that the main thread does not wait for, such as one in a batch of a stream, is left to PySpark's handler.
     """
     listen(spark)
     if _CURRENT.get() is not None or not _is_waited_for(spark):
@@ -73,30 +73,26 @@ def interruptible(spark: SparkSession) -> Iterator[None]:
 
 
 def check_interrupted() -> None:
-    """Ends the operation around this if it was interrupted; to be called before a commit.
-
-    Raises:
-        KeyboardInterrupt: it was.
-    """
+    """Raise KeyboardInterrupt if the operation around this call was interrupted. To be called before a commit."""
     running = _CURRENT.get()
     if running is not None and running.is_interrupted:
         raise KeyboardInterrupt
 
 
 def listen(spark: SparkSession) -> None:
-    """Puts the handler before the one that is there; nothing on another thread than the main one, which alone may do it."""
+    """Install the handler in front of the current one. A no-op on other threads than the main one, which alone may do it."""
     if threading.current_thread() is not threading.main_thread():
         return
     jvm = Jvm.of(spark)
     if jvm not in _main_threads:
         _main_threads[jvm] = jvm.thread_id()
-    there = signal.getsignal(signal.SIGINT)
-    if callable(there) and not isinstance(there, _Handler):
-        signal.signal(signal.SIGINT, _Handler(there))
+    current = signal.getsignal(signal.SIGINT)
+    if callable(current) and not isinstance(current, _Handler):
+        signal.signal(signal.SIGINT, _Handler(current))
 
 
 def _is_waited_for(spark: SparkSession) -> bool:
-    """Whether the main thread runs this, or has called the JVM, which runs it."""
+    """Whether the main thread runs this, or waits for the JVM, which runs it."""
     if threading.current_thread() is threading.main_thread():
         return True
     jvm = Jvm.of(spark)
@@ -104,7 +100,7 @@ def _is_waited_for(spark: SparkSession) -> bool:
 
 
 class _Handler:
-    """What Ctrl-C does."""
+    """The handler of Ctrl-C."""
 
     def __init__(self, before: Callable[[int, Any], Any]) -> None:
         self._before = before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that work on the checkpoints of very large logs: per-file facts go through Python workers here, rows never do."""
+"""Spark jobs on the checkpoints of very large logs. Python workers process facts of files here, never rows."""
 
 from __future__ import annotations
 
@@ -31,16 +31,12 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.source import SnapshotSource
 
 _FILE_ACTIONS = ("add", "remove")
-# A path of a log is one file, whatever characters of a pattern are in it. The name is Spark's own.
+# A path of a log is one file, even if it contains characters of a pattern. The name is Spark's own.
 _NO_PATTERNS = {"__globPaths__": "false"}
 
 
 class SparkLogJobs:
-    """The jobs of the running Spark application.
-
-    Attributes:
-        min_files: from how many files on a checkpoint is worked on by jobs.
-    """
+    """The jobs of the running Spark application, for checkpoints with `min_files` files or more."""
 
     def __init__(self, min_files: int = MIN_FILES) -> None:
         self.min_files = min_files
@@ -50,8 +46,7 @@ class SparkLogJobs:
     ) -> Iterable[pa.Table]:
         """See LogJobs. The function runs in Python workers, which need bayou and pyarrow.
 
-        Raises:
-            LogJobError: there is no session, or the job failed.
+        Raise LogJobError if no session is active, or the job failed.
         """
         active = SparkSession.getActiveSession()
         if active is None:
@@ -62,12 +57,12 @@ class SparkLogJobs:
             return _streamed(result, schema) if stream else [collected(result, schema)]
         except (PySparkException, Py4JError, ImportError, OSError) as error:
             if isinstance(error, ImportError) or "ModuleNotFoundError" in str(error):
-                self.min_files = sys.maxsize  # the workers have no bayou, or Spark 3.5 no pandas: it would fail each time
+                self.min_files = sys.maxsize  # the workers lack bayou, or Spark 3.5 lacks pandas: every job would fail
             raise LogJobError(str(error).split("\n", 1)[0]) from error
 
 
 def _function(work: Work) -> Any:
-    """The work as a function: PySpark takes no other kind of callable."""
+    """Return the work as a function, the only callable that PySpark accepts."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return work(batches)
@@ -76,7 +71,7 @@ def _function(work: Work) -> Any:
 
 
 def _columns(source: SnapshotSource, file: str) -> StructType:
-    """The columns with actions of files. Spark is told of them: by itself it would believe the names of classes in the file."""
+    """Return the columns with file actions. Without a schema Spark would trust the class names in the file."""
     with source.store.open(file) as opened:
         found = columns_of(pq.read_metadata(opened))
     try:
@@ -92,7 +87,7 @@ def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFr
 
 
 def collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
-    """The rows of a DataFrame, for facts of files; `schema` is that of a table without rows."""
+    """Return the rows of a DataFrame of file facts. `schema` is for a table without rows."""
     newer: Any = getattr(type(frame), "toArrow", None)
     if newer is not None:
         table: pa.Table = newer(frame)
@@ -102,7 +97,7 @@ def collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
 
 
 def _streamed(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of a frame one by one: made in parallel, kept on the executors' disks, and fetched one task's at a time."""
+    """Yield the rows of a frame one at a time. They are computed in parallel, kept on executor disks, and fetched by task."""
     kept = frame.persist(StorageLevel.DISK_ONLY)
     kept.count()
     return _fetched(kept, schema)

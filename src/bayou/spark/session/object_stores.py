@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in object stores on a session: the log is reached with the settings that Spark reaches the data files with."""
+"""Tables in object stores on a session: the log uses the settings that Spark uses for the data files."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 
 def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) -> ObjectStore:
-    """The store of a table. The session's Hadoop settings hold, then `fs.*` options, then storage options.
+    """Return the store of a table. Storage options take precedence over `fs.*` options, and those over the session's settings.
 
     Args:
         given: storage options, and settings of Hadoop's file systems.
 
     Raises:
-        StorageError: a setting of the session asks for a log store that bayou does not honour, or its credentials cannot be read.
+        StorageError: a setting of the session requires a log store that bayou does not honor, or credentials cannot be read.
         InvalidOptionError: an option is unknown, or a setting has no counterpart.
     """
     jvm = Jvm.running()
@@ -75,15 +75,9 @@ def _read_options(jvm: Jvm, place: QualifiedPath, found: ObjectPlace, given: Map
 
 
 def check_file_system(jvm: Jvm, scheme: str) -> None:
-    """Sees to it that Spark can read and write the data files of a table in an object store.
+    """Ensure that Spark can read and write the data files of tables with a URI scheme. Ignore schemes of no object store.
 
-    Where Spark knows S3A and nothing for `s3://`, S3A serves that spelling too.
-
-    Args:
-        scheme: the scheme of the table's URI; those of other stores pass.
-
-    Raises:
-        StorageError: the session has no file system for it.
+    If Spark knows S3A but not `s3://`, S3A serves that spelling too. Raise StorageError if the session has no file system for it.
     """
     kind = KINDS.get(scheme)
     if kind is None:
@@ -110,7 +104,7 @@ _SPARKS: Final[Mapping[str, tuple[str, str]]] = {
     "gcs": ("com.google.cloud.bigdataoss:gcs-connector", "gs://BUCKET/PATH"),
     "azure": ("org.apache.hadoop:hadoop-azure", "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"),
 }
-"""By kind of store: the package with Hadoop's file system, and the URI that Spark takes."""
+"""By kind of store: the package with Hadoop's file system, and the URI that Spark accepts."""
 _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
     "s3": frozenset({"s3", "s3a", "s3n", "r2"}),
     "gcs": frozenset({"gs", "gcs"}),
@@ -119,7 +113,7 @@ _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def register_object_stores() -> None:
-    """Has a session's settings hold for object stores, but for schemes that the program has registered another store for."""
+    """Apply a session's settings to object stores, except for schemes for which the program registered another store."""
     for scheme in KINDS.keys() - SCHEMES_OF_A_SESSION:
         if registered_name(scheme) in {None, _NAME}:
             register(scheme, _NAME, replace=True)

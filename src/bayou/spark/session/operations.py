@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operation on a table: how it is shown and stopped, and what Spark's user interface says of its jobs.
+"""Run an operation on a table: its progress, its interruption, and the description of its jobs in Spark's user interface.
 
 The jobs run in the caller's job group and pool, and keep the caller's tags.
 """
@@ -22,9 +22,9 @@ _DESCRIPTION: Final = "spark.job.description"
 
 @contextlib.contextmanager
 def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Within it, Ctrl-C ends the operation before its commit; if it takes long and somebody looks, a line shows what it does.
+    """Let Ctrl-C end the operation before its commit, and show its progress on a terminal if it takes long.
 
-    An operation inside of another is part of that one.
+    An operation inside another is part of that one.
     """
     with interruptible(spark), displayed(name, spark, settings):
         yield
@@ -32,23 +32,17 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
 
 @contextlib.contextmanager
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
-    """Within it, the jobs of this thread have a description.
-
-    A description that the caller set stays before this one.
-
-    Args:
-        text: the description, without secrets.
-    """
+    """Describe the jobs of this thread within the block, after the caller's own description. The text must not contain secrets."""
     context = spark.sparkContext
     before = context.getLocalProperty(_DESCRIPTION)
     context.setLocalProperty(_DESCRIPTION, f"{before}: {text}" if before else text)
     try:
         yield
     finally:
-        # None takes it away.
+        # None removes it.
         context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]
 
 
 def bins_text(first: int, last: int, count: int) -> str:
-    """Which bins of how many are written; the first one has the number 0, and the last one is the one before `last`."""
+    """Describe which of `count` bins are written. `first` counts from 0, and `last` is exclusive."""
     return f"bin {last} of {count}" if last == first + 1 else f"bins {first + 1} to {last} of {count}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a long operation is doing, on a terminal: `displayed` around it, `phase` wherever it goes on to something else.
+"""Show on a terminal what a long operation does: `displayed` wraps it, and `phase` names its current step.
 
-Where nothing is shown, nothing is asked of the JVM, no thread is started and rich is not imported. What goes wrong with the
-display is logged, and never an error of the operation.
+If nothing is shown, the JVM is not called, no thread starts and rich is not imported. Errors of the display are logged; they
+never fail the operation.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 SETTING: Final = "spark.bayou.progress"
 """The session's setting: `on`, `off` or `auto`, which is the default."""
 VARIABLE: Final = "BAYOU_PROGRESS"
-"""The same as a variable of the environment, for sessions that do not say it."""
+"""An environment variable with the same meaning, for sessions without the setting."""
 DELAY_SECONDS: Final = 0.5
-"""Operations that are done by then are not shown."""
+"""Shorter operations are not shown."""
 INTERVAL_SECONDS: Final = 0.25
-"""How often the line is drawn, and Spark's bar is cleared: see ConsoleBar for how long that lasts."""
+"""How often the line is drawn and Spark's bar is cleared; see ConsoleBar for how long that lasts."""
 _PATIENCE_SECONDS: Final = 2.0
 _DUMB_TERMINALS: Final = {"dumb", "unknown"}
 
 _logger = logging.getLogger("bayou")
 _CURRENT: Final[ContextVar[Display | None]] = ContextVar("bayou_progress", default=None)
 _TERMINAL: Final = threading.Lock()
-"""Held by the thread that draws: there is one line, that of the operation which was the first to take long."""
+"""Held by the thread that draws. Only the first operation that takes long has a line."""
 
 
 class TaskCounter(Protocol):
@@ -53,15 +53,15 @@ class TaskCounter(Protocol):
         ...
 
     def begin(self) -> None:
-        """Counts from here on."""
+        """Start counting from zero."""
         ...
 
     def count(self) -> Tasks:
-        """The tasks by now."""
+        """Return the current numbers."""
         ...
 
     def end(self) -> None:
-        """Ends the counting."""
+        """Stop counting."""
         ...
 
 
@@ -69,7 +69,7 @@ class SparkBar(Protocol):
     """Spark's own bar on the same line of the terminal; see ConsoleBar."""
 
     def clear(self) -> None:
-        """Keeps it away for a while."""
+        """Keep it hidden for a while."""
         ...
 
 
@@ -77,17 +77,17 @@ class DrawnLine(Protocol):
     """The line on the terminal; see Line."""
 
     def show(self, phase: str, tasks: Tasks | None, seconds: float) -> None:
-        """Draws it."""
+        """Draw the line."""
         ...
 
     def hide(self) -> None:
-        """Takes it away."""
+        """Remove the line."""
         ...
 
 
 @contextlib.contextmanager
 def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Shows what the block does, where it takes long and somebody looks; an operation inside of another is part of that one."""
+    """Show the progress of the block, if it takes long and a terminal is watched. Ignore operations inside another."""
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
@@ -102,25 +102,25 @@ def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
 
 
 def phase(name: str) -> None:
-    """Says what the operation around this is doing from here on; nothing where none is shown."""
+    """Name the current step of the operation around this call. A no-op if it is not shown."""
     display = _CURRENT.get()
     if display is not None:
         display.phase(name)
 
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
-    """Whether operations are to be shown: because the session says so, or the environment, or stderr is a terminal."""
+    """Whether operations are shown: the session or the environment says so, or stderr is a terminal."""
     mode = (settings.get(SETTING) or os.environ.get(VARIABLE) or "auto").strip().lower()
     return (mode in {"on", "true"} or (mode == "auto" and _is_watched())) and _has_rich()
 
 
 def _is_watched() -> bool:
-    """Whether stderr is a terminal that lines can be drawn on, and no notebook."""
+    """Whether stderr is a terminal that can draw lines, and not a notebook."""
     if "ipykernel" in sys.modules or os.environ.get("TERM", "").lower() in _DUMB_TERMINALS:
         return False
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # it does not exist, or is closed
         return False
 
 
@@ -136,7 +136,7 @@ def _line(name: str) -> DrawnLine:
 
 
 class Display:
-    """One operation's line, drawn by a thread of its own while the operation runs."""
+    """The line of one operation, drawn by a separate thread while the operation runs."""
 
     def __init__(
         self,
@@ -148,12 +148,9 @@ class Display:
         delay_seconds: float | None = None,
         interval_seconds: float | None = None,
     ) -> None:
-        """Show nothing yet.
+        """Initialise without showing anything.
 
-        Args:
-            bar: Spark's own bar, if Spark draws one.
-            delay_seconds: how long the operation may take without it; `DELAY_SECONDS` where None.
-            interval_seconds: how often it is drawn; `INTERVAL_SECONDS` where None.
+        The line appears after a delay (`DELAY_SECONDS` if None), and is drawn in an interval (`INTERVAL_SECONDS` if None).
         """
         self._name = name
         self._tasks = tasks
@@ -167,21 +164,21 @@ class Display:
         self._thread = threading.Thread(target=self._run, name="bayou-progress", daemon=True)
 
     def start(self) -> None:
-        """The operation begins."""
+        """Begin the operation."""
         with _logged():
             self._tasks.begin()
         with _logged():
             self._thread.start()
 
     def phase(self, name: str) -> None:
-        """The operation goes on to something else; the tasks are counted from here on."""
+        """Begin the next step, and count its tasks from zero."""
         if name != self._phase:
             self._phase = name
             with _logged():
                 self._tasks.begin()
 
     def close(self) -> None:
-        """The operation has ended, in whatever way: the line goes, and the thread."""
+        """End the operation, whether or not it failed: remove the line and stop the thread."""
         self._done.set()
         with _logged():
             self._tasks.end()
@@ -211,22 +208,22 @@ class Display:
         line.show(self._phase, self._counted(), time.monotonic() - self._start)
 
     def _counted(self) -> Tasks | None:
-        """The tasks, if they can be told; Spark's bar is cleared before the line is drawn over it."""
+        """Return the tasks; None if they cannot be counted. Clear Spark's bar before the line is drawn over it."""
         try:
             if self._tasks.are_drawn_by_spark:
                 self._bar.clear()
             return self._tasks.count()
-        except Exception as error:  # noqa: BLE001  (whatever the JVM has: the phases are shown all the same)
+        except Exception as error:  # noqa: BLE001  (whatever the JVM raises: the phases are still shown)
             _log(error)
             return None
 
 
 @contextlib.contextmanager
 def _logged() -> Iterator[None]:
-    """The display is nobody's reason to fail."""
+    """Log errors of the display instead of raising them."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001  (whatever the JVM, rich or the terminal has)
+    except Exception as error:  # noqa: BLE001  (whatever the JVM, rich or the terminal raises)
         _log(error)
 
 

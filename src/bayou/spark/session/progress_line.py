@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One line on a terminal for an operation that takes long. Importing this loads rich: nothing else of the library needs it."""
+"""The progress line of a long operation on a terminal. Importing this module loads rich, which nothing else needs."""
 
 from __future__ import annotations
 
@@ -18,28 +18,20 @@ _BAR_WIDTH = 24
 
 
 class Line:
-    """A line with an operation, its phase, its tasks and its seconds; nothing is left of it once it is hidden.
+    """A line with an operation, its phase, its tasks and its seconds. Hiding it leaves no trace.
 
-    It is drawn when it is asked to be: no thread of rich's, and neither stdout nor stderr is put behind something else.
+    It is drawn only on request: rich starts no thread, and neither stdout nor stderr is redirected.
     """
 
     def __init__(self, operation: str, console: Console | None = None) -> None:
-        """Draw nothing yet.
-
-        Args:
-            console: the terminal; stderr by default, which is taken for one.
-        """
-        # In a notebook that asks for the line, a carriage return does what a widget would.
+        """Initialise without drawing. The console is stderr by default, and assumed to be a terminal."""
+        # In a notebook, a carriage return replaces the widget.
         self._console = console or Console(file=sys.stderr, force_terminal=True, force_jupyter=False)
         self._operation = operation
         self._shown: tuple[Progress, TaskID] | None = None
 
     def show(self, phase: str, tasks: Tasks | None, seconds: float) -> None:
-        """Draws the line, over what it was.
-
-        Args:
-            tasks: the tasks of its jobs; None where they are not to be shown.
-        """
+        """Draw the line over the previous one. Show no tasks if they are None."""
         if self._shown is None:
             self._shown = self._begun(phase)
         progress, line = self._shown
@@ -50,7 +42,7 @@ class Line:
         progress.refresh()
 
     def hide(self) -> None:
-        """Takes the line away."""
+        """Remove the line."""
         if self._shown is not None:
             progress, _ = self._shown
             self._shown = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions of a Spark session: what its settings add to a commit, and what a commit leaves in its settings."""
+"""Transactions of a Spark session: what its settings add to a commit, and what a commit records in its settings."""
 
 from __future__ import annotations
 
@@ -38,11 +38,9 @@ def session_transaction(
     user_metadata: str | None = None,
     **options: Any,
 ) -> Transaction:
-    """A transaction that is begun by a session.
+    """Begin a transaction for a session, based on a snapshot; None if it creates the table.
 
-    Args:
-        snapshot: the state that the commit is made from; None where it creates the table.
-        user_metadata: the user's own note; where there is none, the session's.
+    The session's note for the history is used if `user_metadata` is None.
     """
     return Transaction(
         log,
@@ -52,12 +50,12 @@ def session_transaction(
         engine_info=application.engine_info,
         user_metadata=user_metadata_of(settings) if user_metadata is None else user_metadata,
         before_commit=check_interrupted,
-        on_commit=lambda version: _tell(spark, version),
+        on_commit=lambda version: _record_version(spark, version),
         **options,
     )
 
 
-def _tell(spark: SparkSession, version: int) -> None:
-    # The commit is in the log: that a session which is being stopped cannot be told is no error of it.
+def _record_version(spark: SparkSession, version: int) -> None:
+    # The commit is final: a session that is being stopped, and so cannot record it, is not an error.
     with contextlib.suppress(Py4JError, PySparkException):
         spark.conf.set(LAST_VERSION, str(version))

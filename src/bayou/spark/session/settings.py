@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the session's settings say of writes, under delta-spark's names for them."""
+"""Read the session's settings for writes, under delta-spark's names."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ _AUTO_COMPACT: Final = "spark.databricks.delta.autoCompact.enabled"
 _STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
 
 REPLAYED: Final = "replayed"
-"""Why an operation whose batch was committed before commits nothing."""
+"""Why an operation commits nothing if its batch was committed before."""
 
 
 class Finished(Protocol):
-    """What an operation did, as far as its batch is concerned."""
+    """The result of an operation, as far as its batch is concerned."""
 
     @property
     def committed(self) -> bool:
-        """Whether there is a new version."""
+        """Whether a new version was committed."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why there is none."""
+        """Why not."""
         ...
 
 
 def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
-    """The error of an option with a value that is not one of its values."""
+    """Return the error for an invalid value of an option."""
     return InvalidOptionError(
         f"Invalid value '{text}' for option '{name}', {needs}.",
         table=table,
@@ -60,10 +60,9 @@ def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptio
 
 
 def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
-    """An application's id and version from the texts of options or settings; None where neither is given.
+    """Parse an application's id and version from options or settings; None if neither is set.
 
-    Raises:
-        InvalidOptionError: one of them is missing, or the version is no number from 0 on.
+    Raise InvalidOptionError if one of them is missing, or the version is not a non-negative integer.
     """
     if app_id is None and version is None:
         return None
@@ -81,28 +80,22 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
 
 
 def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
-    """The application's id and version for which the session writes once; None where it names none.
-
-    Raises:
-        InvalidOptionError: there is one without the other, or the version is no number from 0 on.
-    """
+    """Return the application's id and version that the session's writes use, as `txn_of`; None if it has none."""
     return txn_of(settings.get(_TXN_APP_ID), settings.get(_TXN_VERSION), table)
 
 
 def spend_batch(spark: SparkSession, settings: Mapping[str, str], given: tuple[str, int] | None, done: Finished) -> None:
-    """The session's version is spent, where its settings say so: without that a further write would be taken for a replay.
+    """Unset the session's txnVersion after an operation if autoReset is enabled; the next write would be skipped as a replay.
 
-    So it is by a replay too: what comes next is something else. Source: delta-spark's `hasBeenExecuted`.
-
-    Args:
-        given: the batch that the operation was given for itself; then it did not ask the session for one.
+    A replay unsets it too, since another write follows. A batch that was `given` to the operation itself leaves it set.
+    Source: delta-spark's `hasBeenExecuted`.
     """
     if given is None and (done.committed or done.reason == REPLAYED) and is_on(settings, _TXN_AUTO_RESET):
         spark.conf.unset(_TXN_VERSION)
 
 
 def user_metadata_of(settings: Mapping[str, str]) -> str | None:
-    """The user's own note for the history."""
+    """Return the user's own note for the history."""
     return settings.get(_USER_METADATA)
 
 
@@ -112,21 +105,17 @@ def merges_schemas(settings: Mapping[str, str]) -> bool:
 
 
 def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
-    """Whether rows are gathered into files of a good size; None where the session does not say."""
+    """Whether writes coalesce rows into files of a good size; None if the session has no setting."""
     return is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
 
 
 def allows_downgrade(settings: Mapping[str, str]) -> bool:
-    """Whether RESTORE and CLONE may take features from the protocol of a table that is there."""
+    """Whether RESTORE and CLONE may remove features from the protocol of an existing table."""
     return is_on(settings, _DOWNGRADE)
 
 
 def compacts_by_itself(settings: Mapping[str, str], configuration: Mapping[str, str]) -> bool:
-    """Whether auto compaction follows a write.
-
-    Args:
-        settings: the session's settings, which come first.
-    """
+    """Whether auto compaction follows a write. The session's settings take precedence over the table's."""
     if _AUTO_COMPACT in settings:
         return is_on(settings, _AUTO_COMPACT)
     wanted = (each.read(configuration) for each in (properties.AUTO_OPTIMIZE, properties.AUTO_COMPACT))
@@ -134,16 +123,10 @@ def compacts_by_itself(settings: Mapping[str, str], configuration: Mapping[str, 
 
 
 def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | None]:
-    """How rows are gathered: the size in bytes of a file's shuffled rows, or into how many partitions they are shuffled first.
+    """Return the size in bytes of an optimized write's files, and the number of its partitions; None for what Spark decides.
 
-    Spark puts small partitions together and splits large ones, to a size. It takes a size or a number, so the number comes into
-    it only where it is less than the one that Spark would take.
-
-    Returns:
-        Both; None for one that Spark decides.
-
-    Raises:
-        InvalidOptionError: a setting is not a number of bytes, or of partitions.
+    Spark merges small partitions and splits large ones up to a size. It accepts a size or a number, so the number is returned only
+    if it is less than Spark's default. Raise InvalidOptionError if a setting is not a number of bytes, or of partitions.
     """
     size = bytes_of(settings, _BIN_SIZE, table, least=1)
     text = settings.get(_MOST_PARTITIONS)
@@ -156,10 +139,9 @@ def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | 
 
 
 def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
-    """How many characters of a text statistics keep, where the table does not say; None where the session does not either.
+    """Return how many characters of a string the statistics keep by default; None if the session has no setting.
 
-    Raises:
-        InvalidOptionError: it is no number from 0 on.
+    Raise InvalidOptionError if it is not a non-negative integer.
     """
     text = settings.get(_STRING_PREFIX)
     if text is None:
@@ -170,10 +152,9 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
 
 
 def bytes_of(settings: Mapping[str, str], name: str, table: str, *, least: int = 0) -> int | None:
-    """The number of bytes in a setting; None if the setting is not set.
+    """Return the number of bytes in a setting; None if it is not set.
 
-    Raises:
-        InvalidOptionError: the setting is not a number of bytes, or less than `least`.
+    Raise InvalidOptionError if it is not a number of bytes, or less than `least`.
     """
     text = settings.get(name)
     if text is None:
@@ -185,11 +166,7 @@ def bytes_of(settings: Mapping[str, str], name: str, table: str, *, least: int =
 
 
 def count_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
-    """The whole number in a setting; None if the setting is not set.
-
-    Raises:
-        InvalidOptionError: the setting is no whole number from 0 on.
-    """
+    """Return the whole number in a setting; None if it is not set. Raise InvalidOptionError if it is negative or not whole."""
     text = settings.get(name)
     if text is None:
         return None
@@ -199,11 +176,7 @@ def count_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
 
 
 def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None:
-    """The share from 0 to 1 that a setting says; None where it is not set.
-
-    Raises:
-        InvalidOptionError: it says no such share.
-    """
+    """Return the share in a setting; None if it is not set. Raise InvalidOptionError if it is not a number from 0 to 1."""
     text = settings.get(name)
     if text is None:
         return None

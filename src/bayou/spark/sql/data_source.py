@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteRequest
-from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.read import reader
@@ -96,7 +96,7 @@ class Provider:
     def insert(self, table: str, arguments: Any) -> None:
         """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
         data, overwrite = arguments
-        target = ChangedTable.of_insert(table)
+        target = changed_table(table, "INSERT")
         spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest.from_options({**target.storage_options, "path": target.path}, mode)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +22,7 @@ from bayou.spark.jvm.relations.create_like import NAME as LIKE
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
-from bayou.spark.read.request import files_of, is_table
+from bayou.spark.read.request import RelationRequest, files_of, is_table
 from bayou.spark.scan import metadata_query
 from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
@@ -113,14 +112,14 @@ class RuleBody:
         return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
 
     def _scan(self, found: _Found, objects: Any) -> JavaObject:
-        table = json.loads(found.table)
+        request = RelationRequest.of_json(found.table)
         session = objects[1]
-        if "changes" in table:
-            return self._changes(found, table, session)
-        version = int(found.version) if found.version else table["version"]
-        snapshot = self._application.snapshot(table["path"], table["options"], version, found.transactions)
-        if "partition" in table:
-            snapshot = files_of(PartitionFolder(table["path"], table["partition"]), snapshot, session)
+        if request.changes is not None:
+            return self._changes(found, request, request.changes, session)
+        version = int(found.version) if found.version else request.version
+        snapshot = self._application.snapshot(request.path, request.storage_options, version, found.transactions)
+        if request.partition:
+            snapshot = files_of(PartitionFolder(request.path, request.partition), snapshot, session)
         kinds = found.kinds.split(" ")
         fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if not is_file_metadata(f)]
@@ -128,8 +127,8 @@ class RuleBody:
         check_has_columns(snapshot)
         _check_schema(wanted, snapshot)
         predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
-        if table["version"] is None:
-            _note_read(snapshot, predicate, found.transactions)
+        if request.version is None:
+            self._note_read(session, snapshot, predicate, found.transactions)
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
@@ -145,19 +144,19 @@ class RuleBody:
             snapshot,
             wanted,
             positions=positions,
-            options=table["options"],
-            rewrites="every_file" in table,
+            options=request.storage_options,
+            rewrites=request.reads_every_file,
         )
         planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
         given = iter(planned.columns)
         names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
-    def _changes(self, found: _Found, table: dict[str, Any], session: JavaObject) -> JavaObject:
+    def _changes(self, found: _Found, request: RelationRequest, pinned: PinnedChanges, session: JavaObject) -> JavaObject:
         """The change data feed: rows of the versions up to the one that is the latest for the query."""
         version = int(found.version) if found.version else None
-        latest = self._application.snapshot(table["path"], table["options"], version, found.transactions)
-        changes = changes_at(self._application, PinnedChanges(**table["changes"]), latest, table["options"])
+        latest = self._application.snapshot(request.path, request.storage_options, version, found.transactions)
+        changes = changes_at(self._application, pinned, latest, request.storage_options)
         fields = parse_schema(found.schema).fields
         wanted = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
         _check_schema(wanted, changes.feed.snapshot)
@@ -169,10 +168,19 @@ class RuleBody:
         plans = Adapters.of(self._application.jvm).static("bayou.Rule")
         return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
 
+    def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
+        """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
+        transaction = active_transaction(snapshot.table_uri, transactions)
+        if transaction is None or transaction.read_version != snapshot.version:
+            return
+        paths = snapshot.files(["path"])["path"]
+        chosen = None if predicate is None else choose(self._application, session, snapshot, predicate)
+        transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
+
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
         """The files that the filter on the table and a limit above it leave, or None for all."""
         if predicate is not None:
-            return choose(snapshot, predicate)
+            return choose(self._application, objects[1], snapshot, predicate)
         if "LocalLimit" in kinds:
             limit = metadata_query.limit(list(objects[0]), kinds[:-1])
             return metadata_query.take_until(snapshot, limit) if limit is not None else None
@@ -223,16 +231,6 @@ def _refuse_lost_partitions(command: JavaObject) -> None:
             next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
             "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
         )
-
-
-def _note_read(snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
-    """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
-    transaction = active_transaction(snapshot.table_uri, transactions)
-    if transaction is None or transaction.read_version != snapshot.version:
-        return
-    paths = snapshot.files(["path"])["path"]
-    chosen = None if predicate is None else choose(snapshot, predicate)
-    transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
 
 def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:

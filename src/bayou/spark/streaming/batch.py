@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a micro-batch as rows: one scan by Spark's own reader, or those of a change feed."""
+"""Read the files of a micro-batch as rows, by Spark's own reader."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchFiles:
-    """The files of a batch as a source of files; rows in their deletion vectors are not read.
+    """The files of a batch as a file source. Rows in their deletion vectors are not read.
 
     Attributes:
         batch: the files.
-        name: what tells the batch from the others of its stream.
+        name: the batch's unique name.
     """
 
     batch: StreamFiles
@@ -80,11 +80,11 @@ class BatchFiles:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """How a batch is read.
+    """How to read a batch.
 
     Attributes:
-        name: what tells the batch from all others.
-        metadata: Spark's column of facts about a row's file, where the query uses it; None where it does not.
+        name: the batch's unique name.
+        metadata: Spark's `_metadata` column, if the query uses it; otherwise None.
         options: options for the file system.
     """
 
@@ -94,7 +94,7 @@ class BatchRequest:
 
 
 def rows_of(application: Application, session: JavaObject, files: StreamFiles | ChangeFeed, request: BatchRequest) -> JavaObject:
-    """The rows of a batch as a Dataset that Spark takes for a part of a stream.
+    """Return the rows of a batch as a streaming Dataset.
 
     Args:
         session: the JVM session that the stream belongs to.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as the sink of a stream: each micro-batch is one commit, which says which batch of which query it is.
+"""The streaming sink. Each micro-batch is one commit, which records the query and the number of the batch.
 
-The batches go the way of every other write. A batch whose number the table has already for this query is passed over, so that
-a query that was stopped between its commit and its own note of it writes no row twice. Source: delta-spark's `DeltaSink`.
+Batches are written like any other write. A batch that the log already has for this query is skipped: a query that stopped after
+the commit, but before its own checkpoint recorded it, writes no row twice. Source: delta-spark's `DeltaSink`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _MODES: Final = {"Append": "append", "Complete": "overwrite"}
 
 
 def sink_of(application: Application, options: Mapping[str, str], partitions: list[str], output_mode: str) -> JavaObject:
-    """The sink of a query that begins.
+    """Return the sink of a query that starts.
 
     Raises:
         UnsupportedFeatureError: the output mode is update.
-        InvalidOptionError: the path is missing, or an option's value is none of its.
+        InvalidOptionError: the path is missing, or the value of an option is not valid.
     """
     table = redact_uri(options.get("path", ""))
     if output_mode not in _MODES:
@@ -101,7 +101,7 @@ class _Sink:
             _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-        """The rows as every write by name has them: see `with_types_of`."""
+        """Cast the rows to the table's types, as every write by name does; see `with_types_of`."""
         given = readable_schema(columns_of(rows))
         void = [each.name for each in given.fields if contains_void(each.type)]
         if void:

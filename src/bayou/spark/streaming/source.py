@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table as the source of a stream: Spark's calls on it arrive here.
+"""The streaming source: the entry points that Spark calls.
 
-Which files a batch has, `bayou.log.streaming` decides; here they become rows by Spark's own reader. Offsets are the texts that
-delta-spark writes, so that a query goes on under either engine.
+`bayou.log.streaming` decides which files a batch has; Spark's own reader turns them into rows. Offsets have delta-spark's format,
+so a query can continue with either engine.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _TIME_ZONE: Final = "spark.sql.session.timeZone"
 
 
 def schema_of(application: Application, options: Mapping[str, str], session: JavaObject, given: str | None) -> str:
-    """The columns of a stream, as JSON.
+    """Return the columns of a stream, as JSON.
 
     Args:
-        given: JSON of a schema that the reader was given, or that the table's catalog entry has; None for none.
+        given: the schema of the reader or of the catalog entry, as JSON; None if neither has one.
 
     Raises:
-        DeltaError: the table is not there or cannot be read, or an option is none of a stream's.
+        DeltaError: the table does not exist or cannot be read, or an option is not a stream's.
     """
     source, _, _ = _opened(application, options, session)
     schema = readable_schema(source.schema)
@@ -58,7 +58,7 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
 
 
 def source_of(application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str) -> JavaObject:
-    """The source of a query that begins, or goes on.
+    """Return the source of a query that starts or continues.
 
     Args:
         checkpoint: the folder of this source in the query's checkpoint.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What answers Spark's calls on one source of one query."""
+"""The object that answers Spark's calls on one source of one query."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("bayou")
 _running: WeakValueDictionary[int, StreamingSource] = WeakValueDictionary()
-"""The sources of all queries by their numbers."""
+"""The sources of all queries by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Reading:
         application: the Spark application.
         session: the JVM session of the reader.
         source: the table as it is read.
-        number: tells it from the other sources of the application.
+        number: the source's unique number in the application.
         checkpoint: the folder of the source in the query's checkpoint.
         by_event_time: whether the first snapshot is read in the order of the watermark's column.
         storage_options: options for the file system.
@@ -60,7 +60,7 @@ class Reading:
 
 
 class StreamReader:
-    """Answers Spark's calls. A query's thread makes them one after the other; `metrics` may come from another one."""
+    """Answers Spark's calls. The query's thread makes them one at a time; `metrics` may come from another thread."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -90,7 +90,7 @@ class StreamReader:
             return answers[message.word](first, second)
 
     def _check(self, reached: SourceOffset | None) -> None:
-        """What is to be known of the query before its first batch: Spark has its plan ready by then."""
+        """Check the query before its first batch. Spark has analysed its plan by then."""
         reading = self._reading
         leaf = stream_leaf(reading.application.jvm, reading.session, reading.number)
         if leaf is not None:
@@ -106,7 +106,7 @@ class StreamReader:
         self._is_checked = True
 
     def _check_columns(self, leaf: StreamLeaf) -> None:
-        """The plan knows its columns by their places, so they must be those of the table."""
+        """Check that the plan has the table's columns in the same order, because Spark binds them by position."""
         planned = parse_schema(leaf.columns).fields
         self._metadata = next((each for each in planned if is_file_metadata(each)), None)
         given = [(each.name, each.type) for each in planned if not is_file_metadata(each)]
@@ -118,7 +118,7 @@ class StreamReader:
             )
 
     def _check_schema_log(self) -> None:
-        """No two sources of a query follow the schema by one log. To be known before one of them writes the first entry."""
+        """Refuse two sources of one query with the same schema log, before either writes its first entry."""
         location, reading = self._source.schema_log, self._reading
         if location is None:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of `DeltaTable` that change a table's metadata, each in one commit."""
+"""The methods of `DeltaTable` that alter a table's metadata. Each makes one commit."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class TableAlterations(TableHandle):
     """ALTER TABLE as methods: columns, constraints, properties, features."""
 
     @raised_as_pyspark
-    def setProperties(self, properties: Mapping[str, Any]) -> None:  # noqa: N802  (named as the methods beside it)
-        """Sets table properties, with the features and the protocol that they need (SET TBLPROPERTIES).
+    def setProperties(self, properties: Mapping[str, Any]) -> None:  # noqa: N802  (named like the other methods)
+        """Set table properties, and add the features and protocol versions that they require (SET TBLPROPERTIES).
 
         Args:
-            properties: `comment` sets the table's comment, `delta.feature.<name>` = `supported` adds a feature.
+            properties: `comment` is the table's comment; `delta.feature.<name>` = `supported` adds a feature.
 
         Raises:
-            InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-            UnsupportedFeatureError: the table would ask for what bayou does not do.
+            InvalidOptionError: a key is unknown or not for users to set, a value is not valid, or values exclude each other.
+            UnsupportedFeatureError: the table would need a feature that bayou does not support.
         """
         if properties is None:
             raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
@@ -40,14 +40,14 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def unsetProperties(self, *keys: str, ifExists: bool = False) -> None:  # noqa: N802, N803
-        """Takes table properties away (UNSET TBLPROPERTIES).
+        """Remove table properties (UNSET TBLPROPERTIES).
 
         Args:
             keys: the properties' keys.
-            ifExists: whether keys that are not set are passed over.
+            ifExists: whether to ignore keys that are not set.
 
         Raises:
-            InvalidOptionError: a key is not set, or no user's to change.
+            InvalidOptionError: a key is not set, or users cannot change it.
         """
         arguments.texts(keys, "keys", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
@@ -55,22 +55,22 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def setComment(self, text: str | None) -> None:  # noqa: N802
-        """Sets the table's comment, or takes it away where it is None (COMMENT ON TABLE)."""
+        """Set the table's comment, or remove it if `text` is None (COMMENT ON TABLE)."""
         arguments.optional_text(text, "text", table=self._path)
         alter_properties.set_comment(self._altered(), text)
 
     @raised_as_pyspark
     def addConstraint(self, name: str, condition: str) -> None:  # noqa: N802
-        """Adds a CHECK constraint, after a query that checks every row of the table (ADD CONSTRAINT).
+        """Add a CHECK constraint (ADD CONSTRAINT). A query checks all rows of the table first.
 
         Args:
-            name: its name; case makes no difference.
-            condition: a SQL condition over the table's columns. NULL breaks it as false does.
+            name: the constraint's name, in any case.
+            condition: a SQL condition over the table's columns. A row for which it is NULL violates it, as for FALSE.
 
         Raises:
-            ConstraintViolationError: rows break it; `num_violations` counts them, `rows` shows up to five.
-            InvalidSchemaError: the name is taken, or the expression is no condition that a table may keep.
-            ConcurrentModificationError: another writer added rows in the meantime.
+            ConstraintViolationError: rows violate it; `num_violations` counts them, `rows` holds up to five.
+            InvalidSchemaError: the name is taken, or the expression is not a valid constraint.
+            ConcurrentModificationError: another writer added rows during the check.
         """
         arguments.text(name, "name", table=self._path)
         arguments.text(condition, "condition", table=self._path, wanted="a SQL condition as a string")
@@ -78,14 +78,14 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def dropConstraint(self, name: str, ifExists: bool = False) -> None:  # noqa: FBT001, FBT002, N802, N803
-        """Drops a CHECK constraint (DROP CONSTRAINT).
+        """Drop a CHECK constraint (DROP CONSTRAINT).
 
         Args:
-            name: its name; case makes no difference.
-            ifExists: whether it is no error that there is none.
+            name: the constraint's name, in any case.
+            ifExists: whether to ignore a constraint that does not exist.
 
         Raises:
-            InvalidSchemaError: there is no such constraint.
+            InvalidSchemaError: the constraint does not exist.
         """
         arguments.text(name, "name", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
@@ -95,17 +95,17 @@ class TableAlterations(TableHandle):
     def addColumns(  # noqa: N802
         self, columns: Any, *, parent: str | Sequence[str] = (), after: str | None = None, first: bool = False
     ) -> None:
-        """Adds columns, which are NULL in the rows that are there (ADD COLUMNS).
+        """Add columns, which are NULL in existing rows (ADD COLUMNS).
 
         Args:
             columns: PySpark's `StructType`, a list of its `StructField`, or SQL such as `a int, b string`.
-            parent: the struct that they go into, such as `s`, `list.element` or `map.value`; the table by default.
-            after: the column of the table, or of that struct, behind which they go; behind all by default.
-            first: whether they go before all.
+            parent: the struct to add them to, such as `s`, `list.element` or `map.value`; by default the table.
+            after: the column of the table or struct to put them after; by default the last one.
+            first: whether to put them before all others.
 
         Raises:
-            InvalidSchemaError: a column is NOT NULL or has a default, a name that is taken, or a type that no table has.
-            UnsupportedFeatureError: a type needs a feature that has to be added first.
+            InvalidSchemaError: a column is NOT NULL or has a default, its name is taken, or tables cannot have its type.
+            UnsupportedFeatureError: a type needs a table feature that must be added first.
         """
         arguments.column_path(parent, "parent", table=self._path)
         self._check_place(after, first=first)
@@ -113,15 +113,15 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def renameColumn(self, path: str | Sequence[str], newName: str) -> None:  # noqa: N802, N803
-        """Gives a column another name (RENAME COLUMN). The table needs column mapping.
+        """Rename a column or a nested field (RENAME COLUMN). The table needs column mapping.
 
         Args:
-            path: the column or the nested field, such as `s.x`, or the names as a list.
-            newName: its new name, without those of the structs around it.
+            path: the column or nested field, such as `s.x`, or a list of names.
+            newName: the new name, without the names of enclosing structs.
 
         Raises:
             UnsupportedFeatureError: the table has no column mapping.
-            InvalidSchemaError: there is no such column, the name is taken, or an expression of the table uses the column.
+            InvalidSchemaError: the column does not exist, the name is taken, or an expression of the table uses the column.
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.text(newName, "newName", table=self._path)
@@ -129,14 +129,14 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def dropColumns(self, *paths: str | Sequence[str]) -> None:  # noqa: N802
-        """Drops columns; the files keep their values (DROP COLUMNS). The table needs column mapping.
+        """Drop columns (DROP COLUMNS). Data files are not rewritten. The table needs column mapping.
 
         Args:
             paths: the columns or nested fields.
 
         Raises:
             UnsupportedFeatureError: the table has no column mapping.
-            InvalidSchemaError: there is no such column, or the table needs it.
+            InvalidSchemaError: a column does not exist, or the table needs it.
         """
         for each in paths:
             arguments.column_path(each, "a path", table=self._path)
@@ -153,18 +153,18 @@ class TableAlterations(TableHandle):
         after: str | None = None,
         first: bool = False,
     ) -> None:
-        """Changes a column; what is not given stays (ALTER COLUMN). No file is rewritten.
+        """Change a column (ALTER COLUMN). Arguments that are left out keep their values. No file is rewritten.
 
         Args:
-            path: the column or the nested field; what an array or a map holds is its `element`, `key` or `value`.
-            dataType: its new type, of PySpark or as SQL; a wider one where the table enables type widening.
-            comment: its comment.
-            nullable: True where it may hold NULL from now on.
-            after: the column behind which it goes.
-            first: whether it goes before all others.
+            path: the column or nested field. Arrays have an `element`; maps have a `key` and a `value`.
+            dataType: the new type, as a PySpark type or SQL; a wider type if the table enables type widening.
+            comment: the new comment.
+            nullable: True to allow NULL.
+            after: the column to move it after.
+            first: whether to move it before all others.
 
         Raises:
-            InvalidSchemaError: there is no such column, or the change is not possible.
+            InvalidSchemaError: the column does not exist, or the change is not possible.
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(comment, "comment", table=self._path)
@@ -177,9 +177,9 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def setDefault(self, path: str | Sequence[str], expression: str | None) -> None:  # noqa: N802
-        """Sets what a column is in later rows that bring no value for it, or takes the default away where it is None.
+        """Set a column's default, or drop it if `expression` is None (ALTER COLUMN SET DEFAULT, DROP DEFAULT).
 
-        That is ALTER COLUMN SET DEFAULT and DROP DEFAULT. The rows that are there stay as they are.
+        The default applies to rows that are written later without a value for the column. Existing rows do not change.
 
         Args:
             path: the column.
@@ -187,7 +187,7 @@ class TableAlterations(TableHandle):
 
         Raises:
             UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
-            InvalidSchemaError: there is no such column, it can have no default, or the expression is none that it can have.
+            InvalidSchemaError: the column does not exist or cannot have a default, or the expression is not valid for it.
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(expression, "expression", table=self._path, wanted="a SQL expression as a string, or None")
@@ -195,7 +195,7 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def replaceColumns(self, columns: Any) -> None:  # noqa: N802
-        """Makes the table's columns these, in their order (REPLACE COLUMNS).
+        """Replace the table's columns by these, in this order (REPLACE COLUMNS).
 
         Args:
             columns: PySpark's `StructType`, a list of its `StructField`, or SQL.
@@ -207,10 +207,10 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def clusterBy(self, *columns: str | Sequence[str]) -> None:  # noqa: N802
-        """Sets the columns that OPTIMIZE clusters rows by (ALTER TABLE ... CLUSTER BY); without columns, none (CLUSTER BY NONE).
+        """Set the clustering columns (ALTER TABLE ... CLUSTER BY). Without columns, remove them (CLUSTER BY NONE).
 
         Args:
-            columns: the columns: `s.x`, or the names as a list.
+            columns: the columns, such as `s.x`, or lists of names.
 
         Raises:
             InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
@@ -221,39 +221,39 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def syncIdentity(self, column: str) -> None:  # noqa: N802
-        """Lets an identity column go on behind the greatest number that the table holds (SYNC IDENTITY).
+        """Set an identity column's high-water mark to the last value in the table (SYNC IDENTITY).
 
         Args:
             column: the identity column.
 
         Raises:
-            InvalidSchemaError: there is no such identity column.
+            InvalidSchemaError: the column does not exist, or is not an identity column.
         """
         arguments.text(column, "column", table=self._path)
         alter_identity.sync_identity(self._altered(), column)
 
     @raised_as_pyspark
     def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802, N803  (delta-spark's)
-        """Adds the features that two protocol versions imply; lower versions than the table's change nothing.
+        """Add the features that two protocol versions imply. Versions lower than the table's change nothing.
 
         Args:
             readerVersion: the reader version, from 1 to 3.
             writerVersion: the writer version, from 1 to 7.
 
         Raises:
-            InvalidOptionError: there is no such version.
+            InvalidOptionError: a version does not exist.
         """
         alter_properties.upgrade_protocol(self._altered(), readerVersion, writerVersion)
 
     @raised_as_pyspark
     def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803  (delta-spark's names)
-        """Adds a table feature, with those that it requires.
+        """Add a table feature and the features that it requires.
 
         Args:
-            featureName: the feature, in any case.
+            featureName: the name of the feature, in any case.
 
         Raises:
-            UnsupportedFeatureError: the feature is not known, or bayou does not do what it asks of writers.
+            UnsupportedFeatureError: the feature is unknown, or bayou does not support it for writers.
         """
         alter_properties.add_feature(self._altered(), featureName)
 
@@ -263,15 +263,15 @@ class TableAlterations(TableHandle):
         featureName: str,  # noqa: N803
         truncateHistory: bool | None = None,  # noqa: FBT001, N803
     ) -> None:
-        """Takes a table feature away (DROP FEATURE). Data files that have traces of it are written again.
+        """Drop a table feature (DROP FEATURE). Data files that use it are rewritten.
 
         Args:
-            featureName: the feature, in any case.
-            truncateHistory: whether the history that knows the feature may go.
+            featureName: the name of the feature, in any case.
+            truncateHistory: whether to delete the history that uses the feature.
 
         Raises:
-            UnsupportedFeatureError: the feature cannot be dropped, or something needs it.
-            InvalidOptionError: the table does not have it.
+            UnsupportedFeatureError: the feature cannot be dropped, or another feature or property needs it.
+            InvalidOptionError: the table does not have the feature.
         """
         drop_feature.drop_feature(self._altered(), featureName, truncate_history=truncateHistory)
 

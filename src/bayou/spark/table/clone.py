@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of `DeltaTable` that make a table of its own from this one (CLONE)."""
+"""The methods of `DeltaTable` for CLONE."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ class TableClones(TableHandle):
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
     ) -> Handle:
-        """Makes a table of its own from this one's latest version (CLONE). Runs no job.
+        """Clone the latest version to a new table (CLONE). Runs no job.
 
-        A clone has its own id and history, new row ids, and no batches of applications.
+        A clone has its own id, history and row ids. It does not have the source's `txn` versions.
 
         Args:
             target: an absolute path, or a name in the catalog.
-            isShallow: whether the clone refers to this table's files. It then costs no copy, and breaks when VACUUM deletes the
-                files here. Otherwise the data files and deletion vectors are copied.
-            replace: whether a table that is there is replaced. A deep clone onto an earlier one copies only the files that are
-                new, and removes those that are gone, in one commit.
-            properties: properties that the clone gets in addition to this table's.
+            isShallow: whether the clone references this table's files. It then breaks if VACUUM deletes them here. By default
+                data files and deletion vectors are copied.
+            replace: whether to replace an existing table. A deep clone onto an earlier one copies only new files, and removes
+                files that the source no longer has, in one commit.
+            properties: properties to set in addition to this table's.
 
         Returns:
             The clone.
 
         Raises:
-            ValueError: an argument is not of its type.
-            TableExistsError: there is a table, or other files, and `replace` is not set.
+            ValueError: an argument has the wrong type.
+            TableExistsError: the target exists or has other files, and `replace` is not set.
             InvalidOptionError: the path is not absolute, or a property cannot be set.
-            DataFileNotFoundError: a file to copy is gone.
-            UnsupportedFeatureError: a shallow clone would replace a table with files, the column mapping mode would change, or
-                bayou may not write the clone.
+            DataFileNotFoundError: a file to copy does not exist.
+            UnsupportedFeatureError: a shallow clone would replace a table that has files, the column mapping mode would change,
+                or bayou cannot write to the clone.
         """
         return _cloned(self, target, isShallow, replace, properties)
 
@@ -57,7 +57,7 @@ class TableClones(TableHandle):
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
     ) -> Handle:
-        """Makes a table of its own from a version of this one; see `clone`.
+        """Clone a version to a new table; see `clone`.
 
         Raises:
             VersionNotFoundError: the version cannot be read.
@@ -74,17 +74,17 @@ class TableClones(TableHandle):
         replace: bool = False,  # noqa: FBT001, FBT002
         properties: Mapping[str, str] | None = None,
     ) -> Handle:
-        """Makes a table of its own from this one as it was at a time; see `clone`.
+        """Clone the state at a time to a new table; see `clone`.
 
         Args:
-            timestamp: the time, as text, in the session's time zone unless it names one.
+            timestamp: the time as a string, in the session's time zone unless it names one.
             target: see `clone`.
             isShallow: see `clone`.
             replace: see `clone`.
             properties: see `clone`.
 
         Raises:
-            TimestampOutOfRangeError: no version of that time can be read.
+            TimestampOutOfRangeError: the version of that time cannot be read.
         """
         check_kind(timestamp, str, "timestamp")
         return _cloned(self, target, isShallow, replace, properties, timestamp=timestamp)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""History and detail of a table with delta-spark's columns, as Arrow tables and DataFrames, made from the log without a job."""
+"""History and detail of a table, with delta-spark's columns. Built from the log without a Spark job."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ DETAIL_SCHEMA = pa.schema(
 
 
 def history_frame(application: Application, spark: SparkSession, entries: Sequence[HistoryEntry]) -> DataFrame:
-    """Commits as rows, in the order given; the columns are those of DESCRIBE HISTORY."""
+    """Return commits as rows with the columns of DESCRIBE HISTORY, in the order of `entries`."""
     return rows_frame(application, spark, history_rows(entries))
 
 
 def history_rows(entries: Sequence[HistoryEntry]) -> pa.Table:
-    """The same as an Arrow table."""
+    """Return the same as an Arrow table."""
     rows = [
         {
             "version": entry.version,
@@ -99,7 +99,7 @@ def history_rows(entries: Sequence[HistoryEntry]) -> pa.Table:
 
 
 def detail_frame(application: Application, spark: SparkSession, snapshot: Snapshot, name: str | None = None) -> DataFrame:
-    """A table's facts as one row; the columns are those of DESCRIBE DETAIL.
+    """Return one row about a table, with the columns of DESCRIBE DETAIL.
 
     Args:
         application: the application.
@@ -111,7 +111,7 @@ def detail_frame(application: Application, spark: SparkSession, snapshot: Snapsh
 
 
 def detail_rows(snapshot: Snapshot, name: str | None = None) -> pa.Table:
-    """The same as an Arrow table."""
+    """Return the same as an Arrow table."""
     metadata, protocol = snapshot.metadata, snapshot.protocol
     row = {
         "format": "delta",
@@ -134,7 +134,7 @@ def detail_rows(snapshot: Snapshot, name: str | None = None) -> pa.Table:
 
 
 def detail_of_other(entry: CatalogEntry) -> pa.Table:
-    """The facts of a table that is not Delta, as delta-spark tells them: programs look at the format.
+    """Return one row about a table of another format, as delta-spark does.
 
     Args:
         entry: what the catalog knows of it.
@@ -152,7 +152,7 @@ def detail_of_other(entry: CatalogEntry) -> pa.Table:
 
 
 def detail_of_folder(path: str) -> pa.Table:
-    """The same for a folder that is not a table: where it lies.
+    """Return one row with the location of a folder that is not a table.
 
     Args:
         path: the folder.
@@ -161,7 +161,7 @@ def detail_of_folder(path: str) -> pa.Table:
 
 
 def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
-    """A few rows as a DataFrame, made without a job; numbers, texts, times, booleans, structs of these, lists of texts and maps."""
+    """Return a small Arrow table as a DataFrame that needs no job. Supports scalars, structs, lists of strings and maps."""
     schema = spark_schema(table.schema)
     session = java_session(spark)
     dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
@@ -169,7 +169,7 @@ def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -
 
 
 def spark_schema(columns: pa.Schema) -> str:
-    """The JSON of the Spark schema that rows with these columns have."""
+    """Return the Spark schema for Arrow columns, as JSON."""
     fields = [{"name": f.name, "type": _spark(f.type), "nullable": True, "metadata": {}} for f in columns]
     return json.dumps({"type": "struct", "fields": fields})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods of `DeltaTable` that change rows."""
+"""The methods of `DeltaTable` for row changes: DELETE, UPDATE and MERGE."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TableRows(TableHandle):
 
     @raised_as_pyspark
     def alias(self: Rows, aliasName: str) -> Rows:  # noqa: N803, PYI019  (delta-spark's name; Self needs Python 3.11)
-        """The same table under a name that conditions and values may put before its columns.
+        """Return the table under an alias, which conditions and values can use as a prefix of columns.
 
         Raises:
             InvalidOptionError: the name is not a string.
@@ -35,26 +35,26 @@ class TableRows(TableHandle):
 
     @raised_as_pyspark
     def delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> RowChangeResult:
-        """Deletes the rows for which a condition is true; rows for which it is NULL stay (DELETE FROM).
+        """Delete the rows for which a condition is true (DELETE FROM). Rows for which it is NULL stay.
 
-        Where the condition is about partition columns alone, or the log proves it true for whole files, no data is read.
-        Other rows go by deletion vectors where the table has them enabled, else by writing the rest of their files again.
+        If the condition uses only partition columns, or statistics prove it for whole files, no data is read. Otherwise rows are
+        deleted by deletion vectors if the table enables them, or by rewriting their files.
 
         Args:
-            condition: which rows, as SQL or as a column; all rows where None.
-            txn: an application's id and a version of its own: the rows are deleted once for them.
+            condition: which rows, as SQL or a column; None for all rows.
+            txn: an application id and a version. The delete is skipped if the log already has this version for the id.
 
         Raises:
-            TypeError: the condition is neither.
-            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
-            AppendOnlyError: the table only takes appends.
-            ConcurrentModificationError: another commit excludes this one.
+            TypeError: the condition is neither a string nor a column.
+            UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
+            AppendOnlyError: the table is append-only.
+            ConcurrentModificationError: a concurrent commit conflicts.
         """
         return self.plan_delete(condition, txn=txn).execute()
 
     @raised_as_pyspark
     def plan_delete(self, condition: str | Column | None = None, *, txn: tuple[str, int] | None = None) -> PlannedChange:
-        """A DELETE that is not run: `print` shows which files it reads and which not, and why; `execute` runs it.
+        """Plan a DELETE without running it. Print the plan to see which files it reads and why; `execute()` runs it.
 
         Args:
             condition: as for `delete`.
@@ -71,19 +71,19 @@ class TableRows(TableHandle):
         *,
         txn: tuple[str, int] | None = None,
     ) -> RowChangeResult:
-        """Sets columns of the rows for which a condition is true (UPDATE).
+        """Set columns of the rows for which a condition is true (UPDATE).
 
         Args:
-            condition: which rows, as SQL or as a column; all rows where None.
-            set: the new values by column, or by field such as `s.x`: SQL, or columns. They see the row as it was.
-            txn: an application's id and a version of its own: the rows are updated once for them.
+            condition: which rows, as SQL or a column; None for all rows.
+            set: the new values by column or by nested field such as `s.x`, as SQL or columns. They are computed from the old row.
+            txn: an application id and a version. The update is skipped if the log already has this version for the id.
 
         Raises:
-            TypeError, ValueError: an argument is not of its type.
-            SchemaMismatchError: a column is set twice, or to a value of another structure.
-            ConstraintViolationError: a new row breaks a rule of the table; nothing is left of the update.
-            UnsupportedFeatureError: there is a subquery in the condition, or the table asks for more than bayou does.
-            ConcurrentModificationError: another commit excludes this one.
+            TypeError, ValueError: an argument has the wrong type.
+            SchemaMismatchError: a column is set twice, or the type of a value does not fit.
+            ConstraintViolationError: a new row violates a constraint; the table is unchanged.
+            UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
+            ConcurrentModificationError: a concurrent commit conflicts.
         """
         return self.plan_update(condition, set, txn=txn).execute()
 
@@ -95,7 +95,7 @@ class TableRows(TableHandle):
         *,
         txn: tuple[str, int] | None = None,
     ) -> PlannedChange:
-        """An UPDATE that is not run; see `plan_delete`.
+        """Plan an UPDATE without running it; see `plan_delete`.
 
         Args:
             condition: as for `update`.
@@ -115,21 +115,22 @@ class TableRows(TableHandle):
         keep: Literal["latest"] | None = None,
         by: str | Column | None = None,
     ) -> DeltaMergeBuilder:
-        """Changes rows of the table that match rows of a source, and inserts those that match nothing (MERGE INTO).
+        """Start a MERGE of source rows into the table (MERGE INTO).
 
         Args:
-            source: the rows to compare the table with.
-            condition: when rows match, as SQL or as a column; `DeltaTable.alias` and `DataFrame.alias` name the two sides.
-            txn: an application's id and a version of its own: the MERGE is done once for them.
-            keep: `latest` takes, of source rows with the same key, the one that is greatest in `by`; the key is what the
-                condition equates with the table. Without it a row of the table that matches several is an error.
-            by: a column of the source.
+            source: the source rows.
+            condition: when a source row matches a row of the table, as SQL or a column. Use `DeltaTable.alias` and
+                `DataFrame.alias` to name the two sides.
+            txn: an application id and a version. The MERGE is skipped if the log already has this version for the id.
+            keep: `latest` to use, of source rows with the same key, the one with the greatest value in `by`. The key is what the
+                condition equates with columns of the table. By default several matches for one row are an error.
+            by: the column of the source that orders rows for `keep`.
 
         Returns:
-            A builder for the clauses; its `execute` runs the MERGE, and `plan` shows what it would read.
+            A builder for the clauses. `execute()` runs the MERGE; `plan()` shows what it would read.
 
         Raises:
-            TypeError, ValueError: an argument is not of its type.
+            TypeError, ValueError: an argument has the wrong type.
         """
         checked = checked_txn(txn, self._path)
         return merge_builder(self._target(), self._called, source, condition, checked, keep=keep, by=by)

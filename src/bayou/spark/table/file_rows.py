@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live data files of a table as rows, made from the log without a job."""
+"""The live data files of a table as rows. Built from the log without a Spark job."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PLAIN: Final = {
 
 
 def file_rows(snapshot: Snapshot, wanted: Collection[str] | None = None) -> pa.Table:
-    """The live files, one row each.
+    """Return the live files, one row per file.
 
     Paths are absolute, as `_metadata.file_path` has them. Columns are named by their logical names, fields of structs with dots.
 
@@ -73,19 +73,19 @@ def file_rows(snapshot: Snapshot, wanted: Collection[str] | None = None) -> pa.T
 
 
 def _is_count(names: list[str]) -> bool:
-    """Whether of the statistics nothing but the number of rows is wanted, which needs no parser of JSON."""
+    """Whether only the number of rows is needed of the statistics. A regular expression reads it, without parsing JSON."""
     return [name for name in names if name in _STATISTICS] == ["numRecords"]
 
 
 def _as(values: Any, kind: pa.DataType) -> pa.Array:
-    """Values in the type of their column, as one array."""
+    """Return values as one array of the column's type."""
     if isinstance(values, list):
         return pa.array(values, kind)
     return pa.concat_arrays([pa.array([], kind), *(chunk.cast(kind) for chunk in pa.chunked_array(values).chunks)])
 
 
 def _partition_values(snapshot: Snapshot) -> list[list[tuple[str, str | None]]]:
-    """The partition values of each file as the log has them, by the columns' logical names."""
+    """Return the partition values of each file as serialised in the log, by logical column name."""
     texts = snapshot.partition_texts()
     logical = {field.physical_name: field.name for field in snapshot.schema.fields}
     names = [logical[name] for name in texts]
@@ -96,7 +96,7 @@ def _partition_values(snapshot: Snapshot) -> list[list[tuple[str, str | None]]]:
 
 
 def _statistics(snapshot: Snapshot) -> dict[str, list[Any]]:
-    """The statistics that the log has of each file."""
+    """Return the statistics of each file."""
     parsed = [json.loads(text) if text else {} for text in snapshot.files(["stats"])["stats"].to_pylist()]
     made: dict[str, list[Any]] = {"numRecords": [each.get("numRecords") for each in parsed]}
     for name in ("minValues", "maxValues", "nullCount"):
@@ -108,7 +108,7 @@ def _statistics(snapshot: Snapshot) -> dict[str, list[Any]]:
 
 
 def _leaves(values: Mapping[str, Any], schema: StructType, before: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of the columns and of the fields of structs, by the names that users see."""
+    """Return values of columns and nested fields by their logical names."""
     by_name = {field.physical_name: field for field in schema.fields}
     for name, value in values.items():
         field = by_name.get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `DeltaTable` holds, and what its methods work on."""
+"""The base class of `DeltaTable`: the table's session, path and options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Handle = TypeVar("Handle", bound="TableHandle")
 
 
 class TableHandle:
-    """A table at a path, on a session; it may have been asked for by its name in the catalog."""
+    """A table on a session, by its path, and by its catalog name if it was opened by name."""
 
     def __init__(self, spark: SparkSession, path: str, options: Mapping[str, str]) -> None:
         self._spark = spark
@@ -31,7 +31,7 @@ class TableHandle:
 
     @classmethod
     def _at(cls: type[Handle], spark: SparkSession, path: str, options: Mapping[str, str]) -> Handle:  # noqa: PYI019  (Self needs Python 3.11)
-        """The table at a path, without the class's own `__init__`: that of `DeltaTable` refuses users who call it."""
+        """Return the table at a path. Bypasses `DeltaTable.__init__`, which refuses direct calls by users."""
         made = cls.__new__(cls)
         TableHandle.__init__(made, spark, path, options)
         return made

@@ -25,7 +25,7 @@ from bayou.spark.table.handle import TableHandle
 from bayou.spark.table.not_yet import check_kind
 
 _MANIFEST_MODE: Final = "symlink_format_manifest"
-"""The only kind of manifests that delta-spark generates."""
+"""The only manifest format of delta-spark."""
 _RETENTION_CHECK: Final = "spark.databricks.delta.retentionDurationCheck.enabled"
 _RETENTION_IGNORED: Final = "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled"
 _LITE: Final = "spark.databricks.delta.vacuum.lite.enabled"
@@ -50,27 +50,27 @@ class TableMaintenance(TableHandle):
         inventory: DataFrame | None = None,
         keep_versions: Sequence[int] = (),
     ) -> DataFrame:
-        """Deletes the files of the table's folder that neither the table nor its recent versions need (VACUUM). Runs no job.
+        """Delete files in the table's folder that neither the table nor its recent versions need (VACUUM). Runs no job.
 
         Args:
-            retentionHours: for how many hours a file is kept after it was removed from the table, or written and not used;
-                fractions count. The property `delta.deletedFileRetentionDuration` says it if this is None.
-            kind: "full" lists the table's folder; "lite" looks at the commits since the last VACUUM instead. The session's
-                setting `spark.databricks.delta.vacuum.lite.enabled` decides if this is None.
-            dry_run: delete nothing, and commit nothing.
-            inventory: a listing of the table's folder to use instead of one of its own, with the columns `path`, `length`,
-                `isDir` and `modificationTime`. It is collected.
-            keep_versions: versions whose files are kept, however old.
+            retentionHours: hours to keep a file after a commit removed it, or after it was written without a commit. Fractions
+                are allowed. By default the table property `delta.deletedFileRetentionDuration`.
+            kind: "full" lists the table's folder; "lite" reads the commits since the last VACUUM instead. By default the
+                session's setting `spark.databricks.delta.vacuum.lite.enabled` decides.
+            dry_run: whether to delete and commit nothing.
+            inventory: a listing of the table's folder to use instead of listing it, with the columns `path`, `length`, `isDir`
+                and `modificationTime`. It is collected.
+            keep_versions: versions whose files are kept, regardless of their age.
 
         Returns:
-            One row with the table's path; for a dry run, a row for each file that would be deleted.
+            One row with the table's path. For a dry run, one row per file that would be deleted.
 
         Raises:
             InvalidOptionError: the hours are negative or too few, the inventory lacks a column, or LITE needs commits that
-                are gone.
-            TimeTravelError: files are to be kept for longer than the log reaches back.
-            UnsupportedFeatureError: bayou may not write to the table.
-            StorageError: files could not be deleted; the others are.
+                were cleaned up.
+            TimeTravelError: the log does not reach back far enough to know which files are needed.
+            UnsupportedFeatureError: bayou cannot write to the table.
+            StorageError: some files could not be deleted; the others were.
         """
         if retentionHours is not None:
             retentionHours = float(retentionHours)  # noqa: N806
@@ -104,48 +104,48 @@ class TableMaintenance(TableHandle):
 
     @raised_as_pyspark
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Makes the table what it was at a version, by a commit on top of the latest one (RESTORE). Runs no job.
+        """Restore the table to a version, by a new commit (RESTORE). Runs no job.
 
         Args:
             version: the version.
 
         Returns:
-            One row of counts; none if the table is at that version already.
+            One row of counts. No row if the table is already at that version.
 
         Raises:
             ValueError: the version is not an int.
-            VersionNotFoundError: it cannot be read.
-            DataFileNotFoundError: files of that version are gone, and `spark.sql.files.ignoreMissingFiles` is not set.
-            UnsupportedFeatureError: the column mapping mode has changed since, or bayou may not write to the table.
-            ConcurrentModificationError: another writer's commit came first.
+            VersionNotFoundError: the version cannot be read.
+            DataFileNotFoundError: files of that version do not exist any more, and `spark.sql.files.ignoreMissingFiles` is off.
+            UnsupportedFeatureError: the column mapping mode has changed since, or bayou cannot write to the table.
+            ConcurrentModificationError: another writer committed first.
         """
         check_kind(version, int, "version")
         return self._restored(version=version)
 
     @raised_as_pyspark
     def restoreToTimestamp(self, timestamp: str) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Makes the table what it was at a time; see `restoreToVersion`.
+        """Restore the table to its state at a time; see `restoreToVersion`.
 
         Args:
-            timestamp: the time, as text, in the session's time zone unless it names one.
+            timestamp: the time as a string, in the session's time zone unless it names one.
 
         Raises:
             ValueError: the time is not a string.
-            TimestampOutOfRangeError: it is before the first version that can be read.
+            TimestampOutOfRangeError: the time is before the first version that can be read.
         """
         check_kind(timestamp, str, "timestamp")
         return self._restored(timestamp=timestamp)
 
     @raised_as_pyspark
     def generate(self, mode: str) -> None:
-        """Writes manifests of the latest version, for engines that read no log (GENERATE). Runs no job.
+        """Write manifests of the latest version, for engines that do not read the log (GENERATE). Runs no job.
 
         Args:
             mode: `symlink_format_manifest`, in any case.
 
         Raises:
-            InvalidOptionError: there is no such mode.
-            UnsupportedFeatureError: rows are deleted by deletion vectors, or columns are mapped.
+            InvalidOptionError: the mode is not supported.
+            UnsupportedFeatureError: the table has deletion vectors or column mapping.
         """
         self._check_mode(mode)
         generate_manifests(self._log())
@@ -157,23 +157,22 @@ class TableMaintenance(TableHandle):
 
     @raised_as_pyspark
     def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802
-        """Makes the statistics of files anew (COMPUTE STATS); queries skip files by them.
+        """Recompute the statistics by which queries skip files (COMPUTE STATS).
 
-        They come from Parquet footers. The rows of files whose footers do not tell everything, or that have deletion vectors, are
-        read in one job; the statistics of such a file are then those of its live rows. Where all statistics are right, nothing is
-        committed.
+        Parquet footers give most of them. One job reads the rows of files whose footers are not sufficient, or that have deletion
+        vectors; the statistics of such a file describe its live rows. If no statistics change, nothing is committed.
 
         Args:
-            where: a condition on partition columns, as SQL; None for all partitions.
-            missing_only: look at files alone whose statistics are incomplete, or not those of their live rows.
+            where: a SQL condition on partition columns; None for all partitions.
+            missing_only: whether to recompute only statistics that are incomplete, or do not describe the live rows.
 
         Returns:
-            One row with `path`, `num_files` that were looked at, `num_updated_files` and `num_scanned_files`.
+            One row with `path`, `num_files` (inspected), `num_updated_files` and `num_scanned_files`.
 
         Raises:
             ValueError: an argument is not of its type.
             InvalidOptionError: the condition names a column that is not a partition column.
-            UnsupportedFeatureError: bayou may not write to the table.
+            UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: a file cannot be read.
         """
         if where is not None:
@@ -195,7 +194,7 @@ class TableMaintenance(TableHandle):
         )
 
     def _planned_restore(self, **wanted: Any) -> RestoreResult:
-        """What a RESTORE would do, from the log alone."""
+        """Return what a RESTORE would do. Reads only the log."""
         table = self._altered()
         request = self._restore_request(table.settings, **wanted, dry_run=True, checks_files=False)
         return restore(table.log, request, table.begin, self._options)
@@ -224,7 +223,7 @@ def _paths(result: VacuumResult) -> list[str]:
 
 
 def _listing(inventory: DataFrame) -> pa.Table:
-    """The columns of an inventory that VACUUM needs, as far as it has them: facts of files, one row each."""
+    """Collect the columns of an inventory that VACUUM needs, one row per file."""
     frame = frame_of(inventory)
     types = {"path": "string", "length": "bigint", "isDir": "boolean", "modificationTime": "bigint"}
     known = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OPTIMIZE as `DeltaTable` offers it: a builder with delta-spark's names, and a plan of what it would do."""
+"""The methods of `DeltaTable` for OPTIMIZE, REORG and log files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DeltaOptimizeBuilder:
-    """An OPTIMIZE that is being described; `DeltaTable.optimize` begins one."""
+    """A builder for OPTIMIZE, which `DeltaTable.optimize` returns."""
 
     def __init__(self, table: SessionTable, request: OptimizeRequest) -> None:
         self._table = table
@@ -28,11 +28,10 @@ class DeltaOptimizeBuilder:
 
     @raised_as_pyspark
     def where(self, partitionFilter: str) -> DeltaOptimizeBuilder:  # noqa: N803  (delta-spark's name)
-        """Limits the command to partitions.
+        """Limit the command to partitions. Several calls are combined by AND.
 
         Args:
-            partitionFilter: a condition on partition columns, as SQL. Beside conditions that were given before, all have to be
-                true.
+            partitionFilter: a SQL condition on partition columns.
 
         Raises:
             ValueError: the condition is not a string.
@@ -42,10 +41,10 @@ class DeltaOptimizeBuilder:
 
     @raised_as_pyspark
     def whereFiles(self, condition: str) -> DeltaOptimizeBuilder:  # noqa: N802  (as delta-spark would name it)
-        """Limits the command to files that may hold a row for which a condition is true, by partition values and statistics.
+        """Limit the command to files that may have rows for which a condition is true, by partition values and statistics.
 
         Args:
-            condition: a condition on any columns, as SQL.
+            condition: a SQL condition on any columns.
 
         Raises:
             ValueError: the condition is not a string.
@@ -55,53 +54,51 @@ class DeltaOptimizeBuilder:
 
     @raised_as_pyspark
     def plan(self) -> CompactionPlan:
-        """What `executeCompaction` would do: which files it would rewrite together, and why it would leave the others alone.
+        """Return what `executeCompaction` would do: which files it would rewrite together, and why it would skip the others.
 
         Raises:
             InvalidOptionError: a condition of `where` names a column that is not a partition column.
-            UnsupportedFeatureError: bayou may not write to the table.
+            UnsupportedFeatureError: bayou cannot write to the table.
         """
         return plan_optimize(self._table, self._request)
 
     @raised_as_pyspark
     def executeCompaction(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Makes few large files of many small ones, and of files with many deleted rows. A clustered table is clustered instead.
+        """Rewrite small files, and files with many deleted rows, into few large ones. A clustered table is clustered instead.
 
-        Where there is nothing to do, nothing is committed. Bins whose files another commit removes or changes meanwhile are left
-        as they are.
+        If there is nothing to do, nothing is committed. Files that another commit removes or changes meanwhile are skipped.
 
         Returns:
-            One row with `path` and `metrics`, as delta-spark gives it.
+            One row with `path` and `metrics`, as in delta-spark.
 
         Raises:
             InvalidOptionError: a condition of `where` names a column that is not a partition column, or a setting is not a number.
-            UnsupportedFeatureError: bayou may not write to the table.
-            DataFileNotFoundError: a file of the table is gone.
+            UnsupportedFeatureError: bayou cannot write to the table.
+            DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
         """
         return self._executed(self._request)
 
     @raised_as_pyspark
     def executeZOrderBy(self, *cols: Any) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Puts the rows in order along a curve through columns, so that filters on any of them read few files.
+        """Sort rows along a Z-order curve over columns, so that filters on any of them read few files.
 
-        Files that a run on the same columns wrote are rewritten only together with enough new ones: a run touches the partitions
-        that have new files, and in them the new files and the cubes of their size. Without new files nothing is committed.
+        A run is incremental: it rewrites new files, and files of earlier runs on the same columns only if enough new ones join
+        them. Without new files nothing is committed.
 
         Args:
-            *cols: the columns, or one list of them. Names with dots between them lead into structs; a name that has a dot itself
-                is in backticks.
+            *cols: the columns, or one list of them. `s.x` is a field of a struct. Put names that contain a dot in backticks.
 
         Returns:
-            One row with `path` and `metrics`, as delta-spark gives it.
+            One row with `path` and `metrics`, as in delta-spark.
 
         Raises:
             TypeError: a column is not a string.
-            InvalidOptionError: a column is a partition column, or there is none of its name; `where` names a column that is not a
-                partition column; a setting is not a number.
-            InvalidSchemaError: files have no statistics of a column.
-            UnsupportedFeatureError: the table is clustered, a column's type has no order, or bayou may not write to the table.
-            DataFileNotFoundError: a file of the table is gone.
+            InvalidOptionError: a column is a partition column or does not exist, `where` names a column that is not a partition
+                column, or a setting is not a number.
+            InvalidSchemaError: the table collects no statistics for a column.
+            UnsupportedFeatureError: the table is clustered, a column's type has no order, or bayou cannot write to the table.
+            DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
         """
         names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
@@ -112,14 +109,14 @@ class DeltaOptimizeBuilder:
 
     @raised_as_pyspark
     def executeFull(self) -> DataFrame:  # noqa: N802  (as delta-spark would name it)
-        """Clusters all files of a clustered table again, also those that were clustered by other columns (OPTIMIZE FULL).
+        """Recluster all files of a clustered table, including files that were clustered by other columns (OPTIMIZE FULL).
 
         Returns:
-            One row with `path` and `metrics`, as delta-spark gives it.
+            One row with `path` and `metrics`, as in delta-spark.
 
         Raises:
-            UnsupportedFeatureError: the table has no clustering columns, or bayou may not write to it.
-            DataFileNotFoundError: a file of the table is gone.
+            UnsupportedFeatureError: the table has no clustering columns, or bayou cannot write to it.
+            DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
         """
         return self._executed(replace(self._request, is_full=True))
@@ -130,28 +127,28 @@ class DeltaOptimizeBuilder:
 
 
 class TableOptimization(TableHandle):
-    """OPTIMIZE, REORG and what keeps the log short, as methods."""
+    """OPTIMIZE, REORG, checkpoints and log compaction as methods."""
 
     @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
-        """Begins an OPTIMIZE, which makes few large files of many small ones; see `DeltaOptimizeBuilder`."""
+        """Return a builder for OPTIMIZE, which rewrites small files into few large ones."""
         return DeltaOptimizeBuilder(self._altered(), OptimizeRequest())
 
     @raised_as_pyspark
     def reorg(self, where: str | None = None) -> DataFrame:
-        """Rewrites files that hold what the table no longer has: deleted rows, and columns that were dropped (REORG ... PURGE).
+        """Rewrite files that contain deleted rows or dropped columns (REORG ... PURGE).
 
-        Old versions keep their files until VACUUM deletes them.
+        VACUUM deletes the old files later.
 
         Args:
-            where: a condition on partition columns, as SQL; None for all partitions.
+            where: a SQL condition on partition columns; None for all partitions.
 
         Returns:
-            One row with `path` and `metrics`, as `optimize().executeCompaction()` gives it.
+            One row with `path` and `metrics`, as for `optimize().executeCompaction()`.
 
         Raises:
             InvalidOptionError: the condition names a column that is not a partition column.
-            UnsupportedFeatureError: bayou may not write to the table.
+            UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: the store failed.
         """
         if where is not None:
@@ -162,16 +159,16 @@ class TableOptimization(TableHandle):
 
     @raised_as_pyspark
     def checkpoint(self) -> None:
-        """Writes a checkpoint of the latest version now. Commits write one by themselves after every few versions.
+        """Write a checkpoint of the latest version. Commits also write one automatically every `delta.checkpointInterval` versions.
 
         Raises:
-            StorageError: the store failed; the log is as sound as before.
+            StorageError: the store failed; the table is unchanged.
         """
         self._log().checkpoint()
 
     @raised_as_pyspark
     def compactLog(self, start: int, end: int) -> str:  # noqa: N802  (as delta-spark would name it)
-        """Writes the commits of a range of versions as one more file, for readers between checkpoints.
+        """Write a compacted log file for a range of versions, which readers use between checkpoints.
 
         Args:
             start: the first version.
@@ -182,7 +179,7 @@ class TableOptimization(TableHandle):
 
         Raises:
             ValueError: a version is not an int.
-            InvalidOptionError: the range holds nothing to compact.
+            InvalidOptionError: the versions are not in ascending order, or have nothing to compact.
             VersionNotFoundError: a version of the range is not in the log.
         """
         check_kind(start, int, "start")

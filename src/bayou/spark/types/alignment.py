@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows brought to a table's columns by name: SQL expressions that rename, reorder, complete and widen, at every depth."""
+"""Align rows to a table's columns by name: SQL expressions that rename, reorder, complete and widen, at every depth."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, as_nullable
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable, parts, same_form
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.own_sql import own_column
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
 
 AlignedColumn: TypeAlias = tuple[str, str, "DataType | None"]
-"""The SQL of a column, its name, and the type that it shall have; None where it has it anyway."""
+"""The SQL of a column, its name, and the type to cast it to; None if it already has the type."""
 # What ends a string, and what may escape in one.
 _SPECIAL: Final = re.compile(r"(['\\])")
 
 
 def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> str:
-    """A SQL expression that gives a value the table's type; the source itself where it has that type already.
+    """Return a SQL expression that gives a value the table's type; the source itself if it already has it.
 
-    Fields of structs match by name, whatever the case; one that is missing is NULL, one that the table lacks is left out.
-    Nullability is no difference. A NULL for a type of some program's own, which SQL cannot name, is of no type: see `selected`.
+    Fields of structs match by name, ignoring case. A missing field becomes NULL, a field that the table lacks is dropped, and
+    nullability is ignored. A NULL of a user-defined type, which SQL cannot name, gets no type: see `selected`.
 
     Args:
-        depth: how many collections the value is in; for the names of lambda variables.
+        depth: how many collections contain the value, for the names of lambda variables.
     """
     if same_names_and_types(given, wanted):
         return source
@@ -57,12 +58,12 @@ def aligned(source: str, given: DataType, wanted: DataType, depth: int = 0) -> s
 
 
 def cast_sql(source: str, wanted: DataType) -> str:
-    """The SQL of a value cast to a type; the value itself where SQL cannot name the type."""
+    """Return the SQL of a value cast to a type; the value itself if SQL cannot name the type."""
     return source if contains_user_defined(wanted) else f"cast({source} as {sql_type(wanted)})"
 
 
 def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
-    """Columns of a DataFrame by their SQL. Those whose types SQL cannot name get them by PySpark."""
+    """Select columns of a DataFrame by their SQL. PySpark casts those whose types SQL cannot name."""
     made: list[str | Column] = []
     for text, name, kind in columns:
         if kind is not None and contains_user_defined(kind):
@@ -85,24 +86,20 @@ def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> st
 
 
 def same_names_and_types(one: DataType, other: DataType) -> bool:
-    """Whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
-    if isinstance(one, StructType) and isinstance(other, StructType):
-        return len(one.fields) == len(other.fields) and all(
-            first.name == second.name and same_names_and_types(first.type, second.type)
-            for first, second in zip(one.fields, other.fields, strict=True)
-        )
-    if isinstance(one, ArrayType) and isinstance(other, ArrayType):
-        return same_names_and_types(one.element_type, other.element_type)
-    if isinstance(one, MapType) and isinstance(other, MapType):
-        keys = same_names_and_types(one.key_type, other.key_type)
-        return keys and same_names_and_types(one.value_type, other.value_type)
-    return one == other
+    """Return whether two types are the same but for nullability and metadata; names of fields count, with their case and order."""
+    if not same_form(one, other):
+        return one == other
+    left, right = parts(one), parts(other)
+    return len(left) == len(right) and all(
+        first.name == second.name and same_names_and_types(first.type, second.type)
+        for first, second in zip(left, right, strict=True)
+    )
 
 
 def _text(name: str) -> str:
-    """A name as a SQL string, whatever `spark.sql.parser.escapedStringLiterals` says: what is special is spelled by its code.
+    """Return a name as a SQL string that no `spark.sql.parser.escapedStringLiterals` changes: special characters are `char` calls.
 
-    Spark takes nothing for the name of a field but what it can fold before it has optimized anything.
+    Spark accepts as the name of a field only what it can fold before it optimizes anything.
     """
     parts = _SPECIAL.split(name)
     texts = [f"char({ord(part)})" if _SPECIAL.fullmatch(part) else f"'{part}'" for part in parts]

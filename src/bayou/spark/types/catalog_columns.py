@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a table as Spark's catalog and its statements have them, and as the log has them: their facts have other keys."""
+"""Convert a table's columns between the log and Spark's catalog and statements, which use other metadata keys."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION, gene
 from bayou.protocol.columns.identity_columns import identity_metadata, is_identity
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.schema import StructType, required_and_absent
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.relations.relation import columns_of_nulls
-from bayou.spark.types.types import as_nullable, readable_schema, spark_data_type
+from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,15 +32,15 @@ _IDENTITY_START, _IDENTITY_STEP, _IDENTITY_EXPLICIT = "identity.start", "identit
 
 
 def catalog_schema(schema: StructType) -> StructType:
-    """A table's schema as Spark's catalog shows it: with the defaults, which Spark fills in where an INSERT leaves them out."""
+    """Return a table's schema as Spark's catalog shows it, with the defaults that Spark fills in for an INSERT."""
     readable = readable_schema(schema)
     return StructType(tuple(_shown(f, of) for f, of in zip(readable.fields, schema.fields, strict=True)))
 
 
 def insert_schema(schema: StructType) -> StructType:
-    """A table's schema as the rows of an INSERT are aligned to it.
+    """Return the schema that the rows of an INSERT are aligned to.
 
-    Lengths of text, and what must not be NULL, are checked with the table's other rules.
+    The table's other constraints check lengths of strings and NOT NULL.
     """
     return StructType(tuple(replace(f, metadata=_without_length(f.metadata)) for f in as_nullable(catalog_schema(schema)).fields))
 
@@ -52,12 +53,12 @@ def _shown(field: StructField, of: StructField) -> StructField:
     default = of.metadata.get(_DEFAULT)
     if default is None:
         return field
-    # Spark knows a default only together with one for the rows that are there; they have NULL.
+    # Spark accepts a default only together with one for existing rows, which have NULL.
     return replace(field, metadata={**field.metadata, _DEFAULT: default, _DEFAULT_OF_OLD_ROWS: "NULL"})
 
 
 def schema_of_statement(schema: StructType) -> StructType:
-    """The schema of a CREATE TABLE statement as a table has it."""
+    """Return the schema of a CREATE TABLE statement as a table has it."""
     return StructType(tuple(_stored(field) for field in schema.fields))
 
 
@@ -73,7 +74,7 @@ def _stored(field: StructField) -> StructField:
 
 
 def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
-    """The rows of an INSERT without the columns that get their values when they are written: Spark filled them with NULL."""
+    """Drop the columns of an INSERT that Spark filled with NULL and that get their values when they are written."""
     filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
     gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
     return rows.drop(*gone) if gone else rows
@@ -82,14 +83,14 @@ def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
 def with_absent_columns(
     rows: DataFrame, schema: StructType, partition_columns: Sequence[str], *, is_append: bool = False
 ) -> DataFrame:
-    """The rows of a writer for tables with names, with NULL in the columns that they lack and no write can be without.
+    """Add columns with NULL to the rows of a DataFrame writer, if they lack columns that a write cannot leave out.
 
-    These are partition columns, and where the rows have nothing else any other column. Rows that are appended get structs, too,
-    with fields that must not be NULL: each such row breaks that rule. What is filled by a rule of its own, or must not be NULL,
-    stays away.
+    These are partition columns and, if the rows have no other column, any one more. Appended rows also get structs with fields
+    that must not be NULL, so that each row violates that constraint. Generated, identity, default and NOT NULL columns are
+    never added.
 
     Args:
-        is_append: whether the rows are added to those that are there.
+        is_append: whether the rows are added to existing ones.
     """
     given, partitions = {name.lower() for name in names_of(rows)}, {name.lower() for name in partition_columns}
     open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]

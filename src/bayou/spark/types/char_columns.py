@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values declared as CHAR(n): Spark pads them when it reads them, in columns and inside of structs, arrays and maps.
+"""Pad CHAR(n) values as Spark does on reads, in columns and inside structs, arrays and maps.
 
-Rows of a write are padded once they have the table's types, before anything looks at them: its rules, generated columns,
-partition values. What a query compares with such a column means the padded value, and so it is the one that files hold.
+A write pads its rows once they have the table's types, before constraints, generated columns and partition values use them.
+Files hold the padded value, because that is what a query compares.
 """
 
 from __future__ import annotations
@@ -36,36 +36,21 @@ _AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
 
 
 def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]:
-    """The declared types of those columns that are chars or have one somewhere inside.
-
-    Args:
-        columns: columns of the table, each with its name in some rows.
-
-    Returns:
-        The types by the names in the rows.
-    """
+    """Return the declared types of the columns that are or contain chars, by the names that some rows have for the columns."""
     return {name: kind for field, name in columns if (kind := type_with_chars(field)) is not None}
 
 
 def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[str, str], settings: Mapping[str, str]) -> JavaObject:
-    """A plan of stored rows with the values of its char columns as a query has them; itself where there are none.
-
-    Args:
-        declared: the types of the char columns, by their names in the plan.
-    """
+    """Return a plan of stored rows with padded char columns. `declared` has their types by their names in the plan."""
     if not declared or settings.get(_PADS, "true").lower() != "true" or _are_texts(settings):
         return plan
     return catalyst.plan_of(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
 
 
 def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
-    """Rows of a write with the values of char columns padded, and with columns that Spark knows for chars.
+    """Pad the char columns of a write's rows, and mark them as chars so that Spark pads the strings that they are compared with.
 
-    So it pads the texts that a condition compares them with.
-
-    Args:
-        frame: the rows, char columns with the names, the order and the types of the table's fields.
-        declared: the types of the char columns, by their names.
+    The rows have the names, the order and the types of the table's fields. `declared` has the types of char columns by name.
     """
     if not declared or _are_texts(settings_of(frame.sparkSession)):
         return frame
@@ -73,11 +58,7 @@ def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataF
 
 
 def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
-    """Rows that a user gives, with those columns padded that have the name of one of a table's char columns.
-
-    Args:
-        frame: the rows; their alias stays.
-    """
+    """Pad those columns of user-supplied rows that have the name of a char column of the table. Keep the rows' alias."""
     known = [(field, schema.field(field.name)) for field in readable_schema(columns_of(frame)).fields]
     typed = ((replace(mine, type=given.type), given.name) for given, mine in known if mine is not None)
     made, alias = with_chars(jvm, frame, declared_chars(typed)), alias_of(frame)
@@ -85,7 +66,7 @@ def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
-    """Rows of a table whose char columns are known to Spark as such: it pads what a condition compares them with."""
+    """Mark the char columns of a table's rows, so that Spark pads the strings that they are compared with."""
     names = {name.lower(): name for name in names_of(frame)}
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
     if not declared:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether this Spark can read a table's columns as they are: a type that it lacks is refused by name, never read as another."""
+"""Check that this Spark can read a table's columns. A type that it lacks is refused by name, never read as another."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.schema.validity import is_supported
 from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
 from bayou.protocol.types.schema import StructType, schema_to_json
+from bayou.protocol.types.traverse import primitives
 from bayou.spark.jvm.relations.relation import knows_type
-from bayou.spark.types.types import kinds, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,21 +28,15 @@ _FIRST_SPARK_WITH: Final = {"variant": "4.0", "time": "4.1"}
 _FEATURE_OF: Final = {"variant": "variantType"}
 
 _logger = logging.getLogger("bayou")
-_told: set[str] = set()
+_warned: set[str] = set()
 _lock = threading.Lock()
 
 
 def check_types(application: Application, snapshot: Snapshot, *, is_read: bool = True) -> None:
-    """Refuses a table with a type that this Spark has not got, or with files of a type that is not the column's nor narrower.
+    """Raise UnsupportedFeatureError if Spark lacks a type of the table, or if a recorded type change is not supported.
 
-    Collations are no type in the log: a Spark that has none compares such texts by their bytes, which PROTOCOL.md allows readers
-    to do, and the process's log says so.
-
-    Args:
-        is_read: whether its columns stay, so that its files have to be read as them.
-
-    Raises:
-        UnsupportedFeatureError: it has one.
+    Both matter only if the table's files are read with its types (`is_read`). Collations are not types in the log. A Spark without
+    them compares such strings by their bytes, which PROTOCOL.md allows, and bayou logs a warning.
     """
     for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
         raise UnsupportedFeatureError(
@@ -55,13 +50,13 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
     for field in _unknown(application, snapshot.schema) if is_read else ():
         _refuse(application, snapshot, field)
     if application.jvm.spark_version < _FIRST_SPARK_WITH_COLLATIONS:
-        _tell_of_collations(application, snapshot)
+        _warn_of_collations(application, snapshot)
 
 
 def _unknown(application: Application, schema: StructType) -> Iterator[StructField]:
-    """The columns of a type, or with a collation, that Spark does not know. It is asked of what not every Spark has."""
+    """Yield the columns with a type or a collation that Spark does not know. Ask Spark only about what some version lacks."""
     for field in schema.fields:
-        uncommon = any(kind == "variant" or not is_supported(kind) for kind in kinds(field.type))
+        uncommon = any(kind == "variant" or not is_supported(kind) for kind in primitives(field.type))
         alone = StructType((field,))
         if (uncommon or any(collated_fields(alone))) and not knows_type(application.jvm, schema_to_json(readable_schema(alone))):
             yield field
@@ -69,7 +64,7 @@ def _unknown(application: Application, schema: StructType) -> Iterator[StructFie
 
 def _refuse(application: Application, snapshot: Snapshot, field: StructField) -> None:
     spark = application.jvm.spark_version_text
-    found = sorted(kind for kind in set(kinds(field.type)) if kind == "variant" or not is_supported(kind))
+    found = sorted(kind for kind in set(primitives(field.type)) if kind == "variant" or not is_supported(kind))
     first = next((since for kind in found for name, since in _FIRST_SPARK_WITH.items() if kind.split("(")[0] == name), None)
     what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
     raise UnsupportedFeatureError(
@@ -81,13 +76,13 @@ def _refuse(application: Application, snapshot: Snapshot, field: StructField) ->
     )
 
 
-def _tell_of_collations(application: Application, snapshot: Snapshot) -> None:
+def _warn_of_collations(application: Application, snapshot: Snapshot) -> None:
     found = list(collated_fields(snapshot.schema))
     if not found:
         return
     with _lock:
-        is_new = snapshot.table_uri not in _told
-        _told.add(snapshot.table_uri)
+        is_new = snapshot.table_uri not in _warned
+        _warned.add(snapshot.table_uri)
     if is_new:
         _logger.warning(
             "Spark %s has no collations: texts of %s are compared by their bytes, and not by the collation that the table names "

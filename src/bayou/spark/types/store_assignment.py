@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows cast to the types of a table's columns by the session's store assignment, as delta-spark casts what is inserted."""
+"""Cast rows to a table's column types by the session's store assignment policy, as delta-spark does on inserts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from bayou.protocol.features.type_widening import Widening, is_widening
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.jvm.catalyst.casts import ansi_cast
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.relation import aligned_rows
-from bayou.spark.types.types import as_nullable, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,13 +31,10 @@ _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
 
 def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER) -> DataFrame:
-    """Rows with a table's types, by name. Columns and nested fields that the table has not got stay as they are.
+    """Cast rows to a table's types, by name. Columns and nested fields that the table lacks keep theirs.
 
-    Args:
-        widening: which types of the rows stay, because the write widens the table's.
-
-    Raises:
-        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+    `widening` states which types of the rows stay, because the write widens the table's. A type that cannot be cast raises an
+    AnalysisException.
     """
     given, known = readable_schema(columns_of(rows)), readable_schema(table)
 
@@ -54,25 +52,22 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
 def with_bold_casts(
     jvm: Jvm, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
 ) -> DataFrame:
-    """Rows of which values of another kind than the table's are cast, as text for a number; a value that cannot be is an error.
+    """Cast values of another kind than the table's, such as strings for numbers; a value that cannot be cast is an error.
 
-    Spark's own store assignment refuses such casts with the policy ANSI. Numbers for numbers are left to it: its error for one
-    that is too large names the column. So are structs, arrays and maps for texts, which it refuses, and keys of maps, of which two
-    may become one.
+    Spark's store assignment refuses such casts with the policy ANSI. Casts between numbers are left to it, because its overflow
+    error names the column. So are structs, arrays and maps for strings, which it refuses, and the keys of maps, because two of
+    them may become equal. Raise pyspark.errors.AnalysisException if a type cannot be cast to the table's.
 
     Args:
-        by_name: whether columns and fields of structs go by their names; else by their positions.
+        by_name: whether columns and fields of structs match by name; otherwise by position.
         widening: which types of the rows stay, because the write widens the table's.
-        renames: whether structs none of whose fields has the name of one of the column's, such as those that the function
-            `struct` makes of values, get the column's names by position.
-
-    Raises:
-        pyspark.errors.AnalysisException: a type cannot be cast to the table's.
+        renames: whether a struct without any field name of the column's, such as one of the function `struct`, gets the
+            column's names by position.
     """
     policy = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper()
 
     def leaf(given: DataType, known: DataType) -> DataType:
-        if given in VOID_TYPES:  # NULL fits every type, which Spark's strict policy does not see
+        if given in VOID_TYPES:  # NULL fits every type, but Spark's strict policy refuses it
             return known if policy == "STRICT" else given
         is_shown = not isinstance(given, str) and isinstance(known, str) and known.startswith("string")
         is_left = policy != "ANSI" or is_shown or (_is_number(given) and _is_number(known))
@@ -95,7 +90,7 @@ def with_bold_casts(
 
 
 def _name_of(number: int, given: StructType, table: StructType, *, by_name: bool) -> str:
-    """The table's name of the column that a column of rows is for."""
+    """Return the table's name for a column of the rows."""
     name = given.fields[number].name
     known = table.field(name) if by_name else table.fields[number]
     return quoted_name(name if known is None else known.name)
@@ -111,13 +106,13 @@ def _widens(given: DataType, known: DataType, widening: Widening) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Casts:
-    """What types of rows become beside a table's: the fields that the rows have, and no others, all of them nullable.
+    """Computes the types to cast rows to: all fields of the rows and no others, all of them nullable.
 
     Attributes:
-        leaf: the type of a value, of the type that the rows have and that of the table, of which one at least holds no others.
-        by_name: whether fields go by their names; else by their positions.
-        renames: whether structs none of whose fields has the name of one of the table's get their names.
-        keeps_keys: whether the keys of maps stay as the rows have them.
+        leaf: chooses between the rows' and the table's type of a value, at least one of which is not nested.
+        by_name: whether fields match by name; otherwise by position.
+        renames: whether structs without any field name of the table's get the table's names.
+        keeps_keys: whether the keys of maps keep the rows' type.
     """
 
     leaf: Callable[[DataType, DataType], DataType]
@@ -126,7 +121,7 @@ class _Casts:
     keeps_keys: bool = False
 
     def struct(self, given: StructType, known: StructType) -> StructType:
-        """The columns of rows beside those of a table."""
+        """Return the columns to cast rows to, for the columns of a table."""
         return StructType(tuple(self._field(field, of) for field, of in self._pairs(given, known)))
 
     def _pairs(self, given: StructType, known: StructType) -> Iterator[tuple[StructField, StructField | None]]:
@@ -139,7 +134,7 @@ class _Casts:
 
     def _type(self, given: DataType, known: DataType) -> DataType:
         if known in VOID_TYPES:
-            return given  # a column without a type takes that of the rows, where the write may change the schema
+            return given  # a column without a type takes that of the rows, if the write may change the schema
         if isinstance(given, StructType) and isinstance(known, StructType):
             return self.struct(_under_names_of(known, given) if self.renames else given, known)
         if isinstance(given, ArrayType) and isinstance(known, ArrayType):
@@ -151,7 +146,7 @@ class _Casts:
 
 
 def _under_names_of(known: StructType, given: StructType) -> StructType:
-    """A struct's fields under the names of another one's, where it has as many and none of its own is among them."""
+    """Return a struct's fields under another's names, if it has as many fields and none of them has a name of the other."""
     if len(given.fields) != len(known.fields) or any(known.field(each.name) is not None for each in given.fields):
         return given
     return StructType(tuple(replace(each, name=of.name) for each, of in zip(given.fields, known.fields, strict=True)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's schema in the forms that Spark is given: logical for the user, physical for the files."""
+"""Convert a table's schema into the forms that Spark needs: logical for users, physical for files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
+from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
-from bayou.protocol.types.schema import as_nullable as nullable_type
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable, innermost, map_fields, map_twins, same_form, twins
 from bayou.spark.jvm.relations.user_defined_types import for_spark, known_type
 
 if TYPE_CHECKING:
@@ -24,12 +25,10 @@ FIELD_ID = "parquet.field.id"
 
 
 def physical_field(wanted: StructField, table: StructField, *, by_id: bool) -> StructField:
-    """A column as the files have it: physical names at every depth, nullable on top, and nothing else in its metadata.
+    """Return a column as the files have it: physical names at every depth, nullable at the top, no other metadata.
 
-    Args:
-        wanted: the column as the query uses it: logical names, nested fields perhaps pruned.
-        table: the same column in the table's schema, which knows the physical names.
-        by_id: whether the files are matched by field id.
+    `wanted` is the column as the query uses it, with nested fields perhaps pruned, and `table` the same column in the table's
+    schema. With `by_id`, the files are matched by field id.
     """
     metadata = {FIELD_ID: table.field_id} if by_id and table.field_id is not None else {}
     kind = _physical_type(wanted.type, table.type, by_id=by_id)
@@ -37,27 +36,19 @@ def physical_field(wanted: StructField, table: StructField, *, by_id: bool) -> S
 
 
 def _physical_type(wanted: DataType, table: DataType, *, by_id: bool) -> DataType:
-    if isinstance(wanted, StructType) and isinstance(table, StructType):
-        fields = []
-        for field in wanted.fields:
-            known = table.field(field.name)
-            if known is None:
-                raise UnsupportedFeatureError(f"The nested field {field.name!r} is not in the table's schema.")
-            fields.append(replace(physical_field(field, known, by_id=by_id), nullable=field.nullable))
-        return StructType(tuple(fields))
-    if isinstance(wanted, ArrayType) and isinstance(table, ArrayType):
-        return replace(wanted, element_type=_physical_type(wanted.element_type, table.element_type, by_id=by_id))
-    if isinstance(wanted, MapType) and isinstance(table, MapType):
-        return replace(
-            wanted,
-            key_type=_physical_type(wanted.key_type, table.key_type, by_id=by_id),
-            value_type=_physical_type(wanted.value_type, table.value_type, by_id=by_id),
-        )
-    return wanted
+    if not isinstance(wanted, StructType) or not isinstance(table, StructType):
+        return map_twins(wanted, table, lambda inner, known: _physical_type(inner, known, by_id=by_id))
+    fields = []
+    for field in wanted.fields:
+        known = table.field(field.name)
+        if known is None:
+            raise UnsupportedFeatureError(f"The nested field {field.name!r} is not in the table's schema.")
+        fields.append(replace(physical_field(field, known, by_id=by_id), nullable=field.nullable))
+    return StructType(tuple(fields))
 
 
 def incompatible(analysed: Iterable[StructField], table: StructType) -> Iterator[str]:
-    """What of a DataFrame's columns the table no longer has, or no longer has with that type: one text a column."""
+    """Yield a description of each DataFrame column that the table no longer has, or has with another type."""
     for field in analysed:
         known = table.field(field.name)
         if known is None:
@@ -67,82 +58,50 @@ def incompatible(analysed: Iterable[StructField], table: StructType) -> Iterator
 
 
 def _reads_as(table: DataType, wanted: DataType) -> bool:
-    """Whether a column of the table's type still has everything that the (perhaps pruned) type asks for."""
-    if isinstance(table, StructType) and isinstance(wanted, StructType):
-        return not any(incompatible(wanted.fields, table))
-    if isinstance(table, ArrayType) and isinstance(wanted, ArrayType):
-        return _reads_as(table.element_type, wanted.element_type)
-    if isinstance(table, MapType) and isinstance(wanted, MapType):
-        return _reads_as(table.key_type, wanted.key_type) and _reads_as(table.value_type, wanted.value_type)
+    """Return whether a column of the table's type still has everything that the (perhaps pruned) type asks for."""
+    if same_form(wanted, table):
+        return all(known is not None and _reads_as(known.type, each.type) for each, known in twins(wanted, table))
     if isinstance(table, UserDefinedType) and not isinstance(wanted, UserDefinedType):  # one that this program does not know
         return _reads_as(table.stored, wanted)
-    # Spark reads a variant of which only some fields are used as a struct of those.
+    # If only some fields of a variant are used, Spark reads it as a struct of those.
     return table == wanted or (table == "variant" and isinstance(wanted, StructType))
 
 
 def spark_data_type(column: StructField) -> Any:
-    """A column's type as PySpark's object."""
+    """Return a column's type as PySpark's object."""
     return spark_schema((column,))[0].dataType
 
 
 def spark_schema(columns: Iterable[StructField]) -> Any:
-    """Columns as PySpark's `StructType`."""
+    """Return columns as PySpark's `StructType`."""
     from pyspark.sql.types import StructType as SparkStructType  # noqa: PLC0415  (named as ours)
 
     return SparkStructType.fromJson(json.loads(for_spark(schema_to_json(StructType(tuple(columns))))))
 
 
 def as_table_has(given: StructType, table: StructType) -> StructType:
-    """Columns with the table's types where these are of some other program's own, and the columns as values are stored for them."""
+    """Return columns with the table's user-defined types in place of the types that these are stored as."""
     return cast("StructType", _as_table_has(given, table))
 
 
 def _as_table_has(given: DataType, table: DataType) -> DataType:
-    match given, table:
-        case StructType(fields), StructType():
-            pairs = ((field, table.field(field.name)) for field in fields)
-            return StructType(
-                tuple(
-                    field if known is None else replace(field, type=_as_table_has(field.type, known.type)) for field, known in pairs
-                )
-            )
-        case ArrayType(element, _), ArrayType(other, _):
-            return replace(given, element_type=_as_table_has(element, other))
-        case MapType(key, value, _), MapType(other_key, other_value, _):
-            return replace(given, key_type=_as_table_has(key, other_key), value_type=_as_table_has(value, other_value))
-        case _, UserDefinedType(stored=stored) if nullable_type(given) == stored == known_type(table):
-            return table
-        case _:
-            return given
+    if isinstance(table, UserDefinedType) and as_nullable(given) == table.stored == known_type(table):
+        return table
+    return map_twins(given, table, _as_table_has)
 
 
 def contains_user_defined(kind: DataType) -> bool:
     """Whether a type is one of some program's own somewhere: SQL has no name for it, and no cast to it but from NULL."""
-    return any(isinstance(each, UserDefinedType) for each in _innermost(kind))
+    return any(isinstance(each, UserDefinedType) for each in innermost(kind))
 
 
 def contains_void(kind: DataType) -> bool:
     """Whether a type is void somewhere: such a column is in no file."""
-    return any(each in VOID_TYPES for each in _innermost(kind))
-
-
-def _innermost(kind: DataType) -> Iterator[str | UserDefinedType]:
-    """The types in a type that hold no others."""
-    match kind:
-        case StructType(fields):
-            for field in fields:
-                yield from _innermost(field.type)
-        case ArrayType(element, _):
-            yield from _innermost(element)
-        case MapType(key, value, _):
-            yield from _innermost(key)
-            yield from _innermost(value)
-        case _:
-            yield kind
+    return any(each in VOID_TYPES for each in innermost(kind))
 
 
 def stored_type(kind: DataType) -> DataType | None:
-    """A type as files have it: structs without their void fields; None where nothing is left, and for void in collections."""
+    """Return a type as files have it, without void fields of structs; None if nothing remains, or a collection contains void."""
     if isinstance(kind, StructType):
         found = ((field, stored_type(field.type)) for field in kind.fields)
         fields = tuple(replace(field, type=stored) for field, stored in found if stored is not None)
@@ -151,16 +110,13 @@ def stored_type(kind: DataType) -> DataType | None:
 
 
 def stored_fields(fields: Iterable[StructField]) -> list[StructField]:
-    """The columns that files have, as they have them."""
+    """Return the columns that files have, with the types that files have."""
     found = ((field, stored_type(field.type)) for field in fields)
     return [field if stored == field.type else replace(field, type=stored) for field, stored in found if stored is not None]
 
 
-_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "null": "void"}
-
-
 def sql_type(kind: DataType) -> str:
-    """A type as SQL; one of some program's own as what it is stored as."""
+    """Return a type as SQL. A user-defined type is the type that it is stored as."""
     if isinstance(kind, StructType):
         return f"struct<{', '.join(f'{quoted_name(f.name)}: {sql_type(f.type)}' for f in kind.fields)}>"
     if isinstance(kind, ArrayType):
@@ -169,44 +125,21 @@ def sql_type(kind: DataType) -> str:
         return f"map<{sql_type(kind.key_type)}, {sql_type(kind.value_type)}>"
     if isinstance(kind, UserDefinedType):
         return sql_type(kind.stored)
-    return _SQL_NAMES.get(kind, kind)
-
-
-def kinds(kind: DataType) -> Iterator[str]:
-    """The names of all primitive types in a type."""
-    for each in _innermost(kind):
-        if isinstance(each, UserDefinedType):
-            yield from kinds(each.stored)
-        else:
-            yield each
-
-
-def as_nullable(schema: StructType) -> StructType:
-    """The schema with everything in it nullable, as a table has it that is made from a DataFrame."""
-    return cast("StructType", nullable_type(schema))
+    return type_text(kind)
 
 
 _INTERNAL = ("delta.", *DEFAULT_KEYS, FIELD_ID)
 
 
 def readable_schema(schema: StructType) -> StructType:
-    """The schema as a reader sees it: without what the log keeps in a column's metadata for writers and for the files.
+    """Return the schema as a reader sees it: without the column metadata that the log keeps for writers and files.
 
-    Types of some program's own are what this program has for them, else what they are stored as: see `known_type`.
+    A user-defined type becomes this program's class for it, otherwise the type that it is stored as: see `known_type`.
     """
-    return StructType(tuple(_readable(field) for field in schema.fields))
+    return map_fields(schema, _readable)
 
 
 def _readable(field: StructField) -> StructField:
     metadata = {key: value for key, value in field.metadata.items() if not key.startswith(_INTERNAL)}
-    return replace(field, type=_readable_type(field.type), metadata=metadata)
-
-
-def _readable_type(kind: DataType) -> DataType:
-    if isinstance(kind, StructType):
-        return readable_schema(kind)
-    if isinstance(kind, ArrayType):
-        return replace(kind, element_type=_readable_type(kind.element_type))
-    if isinstance(kind, MapType):
-        return replace(kind, key_type=_readable_type(kind.key_type), value_type=_readable_type(kind.value_type))
-    return known_type(kind) if isinstance(kind, UserDefinedType) else kind
+    kind = known_type(field.type) if isinstance(field.type, UserDefinedType) else field.type
+    return StructField(field.name, kind, field.nullable, metadata)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types and columns as users give them: PySpark's objects, or SQL. New tables and those that are there read them the same way."""
+"""Parse user-supplied types and columns: PySpark's objects or SQL, for new tables and for existing ones."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
 
 _OF_A_TABLE = (FIELD_ID, PHYSICAL_NAME)
-"""What the metadata of a field has that comes from another table's schema, and means nothing in this one."""
+"""Metadata of a field that comes from another table's schema and means nothing in this one."""
 
 
 def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None) -> StructType:
-    """Columns, as the log spells them.
+    """Return user-supplied columns in the log's types.
 
     Args:
-        columns: PySpark's `StructType` or a list of its `StructField`, the columns as SQL, such as `a int, b string`, or columns as
-            the log spells them, which a statement has.
+        columns: PySpark's `StructType` or a list of its `StructField`, SQL such as `a int, b string`, or columns in the log's
+            types, as a statement has.
 
     Raises:
         InvalidOptionError: they are something else.
-        InvalidSchemaError: the SQL cannot be read.
+        InvalidSchemaError: the SQL cannot be parsed.
     """
     if isinstance(columns, StructType):
         return columns
@@ -60,11 +60,11 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
 
 
 def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> DataType:
-    """A type, as the log spells it.
+    """Return a user-supplied type as the log's.
 
     Raises:
         InvalidOptionError: it is something else.
-        InvalidSchemaError: the SQL cannot be read.
+        InvalidSchemaError: the SQL cannot be parsed.
     """
     if isinstance(kind, str):
         text = _parsed(spark, kind, "parseDataType", table)
@@ -77,10 +77,9 @@ def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> D
 
 
 def plain_columns(schema: StructType, table: str) -> StructType:
-    """Columns for a table that is there, if nothing in them would have to be computed for its rows.
+    """Return columns for an existing table.
 
-    Raises:
-        InvalidSchemaError: a column, or a field at any depth, is generated, an identity, or the like.
+    Raise InvalidSchemaError if a field at any depth would be computed for its rows: it is generated, an identity, or the like.
     """
     for path, field in fields_by_path(schema):
         found = sorted(key for key in field.metadata if key.startswith("delta.") and key not in _OF_A_TABLE)
@@ -96,11 +95,7 @@ def plain_columns(schema: StructType, table: str) -> StructType:
 
 
 def plain_type(kind: DataType, table: str) -> DataType:
-    """A type for a column of a table that is there; see `plain_columns`.
-
-    Raises:
-        InvalidSchemaError: a field in it is generated, an identity, or the like.
-    """
+    """Return a type for a column of an existing table. Raise InvalidSchemaError as `plain_columns` does."""
     plain_columns(StructType((StructField("given", kind),)), table)
     return kind
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from bayou.protocol.features.type_widening import Widening, is_widening
 from bayou.protocol.stats.file_stats import COLLATIONS
-from bayou.protocol.types.schema import VOID_TYPES, ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType
+from bayou.protocol.types.traverse import map_twins, parts, same_form, twins
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -50,17 +51,9 @@ def goes_by_name(table: StructType, given: StructType, *, widening: Widening = W
 
 
 def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
-    match table, given:
-        case StructType(), StructType():
-            return all(_has_its_twin(each, given.field(each.name), widening) for each in table.fields)
-        case ArrayType(element, _), ArrayType(other, _):
-            return _has_all_of(element, other, widening)
-        case MapType(key, value, _), MapType(other_key, other_value, _):
-            return _has_all_of(key, other_key, widening) and _has_all_of(value, other_value, widening)
-        case str(), str():
-            return table == given or is_widening(table, given, widening)
-        case _:
-            return table == given
+    if same_form(table, given):
+        return all(_has_its_twin(each, twin, widening) for each, twin in twins(table, given))
+    return table == given or (isinstance(table, str) and isinstance(given, str) and is_widening(table, given, widening))
 
 
 def _has_its_twin(field: StructField, twin: StructField | None, widening: Widening) -> bool:
@@ -85,22 +78,15 @@ class ShortStruct:
 
 
 def short_structs(table: DataType, given: DataType, *, by_name: bool, path: tuple[str, ...] = ()) -> Iterator[ShortStruct]:
-    """The structs within the columns of an INSERT that have too few fields: unlike columns, fields are never filled."""
-    match table, given:
-        case StructType(), StructType():
-            if path and len(given.fields) < len(table.fields):
-                yield ShortStruct(path, len(table.fields), len(given.fields))
-            twins = [given.field(each.name) for each in table.fields] if by_name else given.fields
-            for each, twin in zip(table.fields, twins, strict=False):
-                if twin is not None:
-                    yield from short_structs(each.type, twin.type, by_name=by_name, path=(*path, each.name))
-        case ArrayType(element, _), ArrayType(other, _):
-            yield from short_structs(element, other, by_name=by_name, path=(*path, "element"))
-        case MapType(key, value, _), MapType(other_key, other_value, _):
-            yield from short_structs(key, other_key, by_name=by_name, path=(*path, "key"))
-            yield from short_structs(value, other_value, by_name=by_name, path=(*path, "value"))
-        case _:
-            return
+    """Yield the structs within the columns of an INSERT that have too few fields: unlike columns, fields are never filled."""
+    if not same_form(table, given):
+        return
+    wanted, found = parts(table), parts(given)
+    if path and len(found) < len(wanted):
+        yield ShortStruct(path, len(wanted), len(found))
+    for each, twin in twins(table, given) if by_name else zip(wanted, found, strict=False):
+        if twin is not None:
+            yield from short_structs(each.type, twin.type, by_name=by_name, path=(*path, each.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +96,8 @@ class _Evolution:
 
     def structs(self, table: StructType, given: StructType) -> StructType:
         if self.by_name:
-            names = {each.name.lower() for each in table.fields}
-            new = {each.name.lower(): each for each in given.fields}
-            pairs = [(each, new.get(each.name.lower())) for each in table.fields]
-            more = [each for each in given.fields if each.name.lower() not in names]
+            pairs = list(twins(table, given))
+            more = [each for each, known in twins(given, table) if known is None]
         else:
             count = len(table.fields)
             found: list[StructField | None] = [*given.fields[:count], *[None] * (count - len(given.fields))]
@@ -122,14 +106,7 @@ class _Evolution:
         return StructType((*kept, *(replace(each, nullable=True) for each in more)))
 
     def _type(self, table: DataType, given: DataType) -> DataType:
-        match table, given:
-            case StructType(), StructType():
-                return self.structs(table, given)
-            case ArrayType(element, _), ArrayType(other, _):
-                return replace(table, element_type=self._type(element, other))
-            case MapType(key, value, _), MapType(other_key, other_value, _):
-                return replace(table, key_type=self._type(key, other_key), value_type=self._type(value, other_value))
-            case str(), str() if is_widening(table, given, self.widening):
-                return given
-            case _:
-                return given if table in VOID_TYPES else table
+        if isinstance(table, StructType) and isinstance(given, StructType):
+            return self.structs(table, given)
+        is_wider = isinstance(table, str) and isinstance(given, str) and is_widening(table, given, self.widening)
+        return given if is_wider or table in VOID_TYPES else map_twins(table, given, self._type)

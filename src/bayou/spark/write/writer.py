@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.errors import (
@@ -21,13 +20,10 @@ from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED
-from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import with_settings
 from bayou.spark.data_files.target import write_target
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
-from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
@@ -42,7 +38,6 @@ from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
-from bayou.spark.write.concurrent_creation import lost_creation, target_of_new_table
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
 from bayou.spark.write.transaction import begin_write, how_written
 
@@ -109,7 +104,17 @@ def write(
         UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
         ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
     """
-    return with_reruns(request, lambda each: _written(application, frame, each, prepare), lambda each: each)
+
+    def run(each: WriteRequest) -> WriteResult:
+        try:
+            return _written(application, frame, each, prepare)
+        except ProtocolChangedException as error:
+            if error.facts.get("conflicting_version") != 0 or each.mode == "overwrite":
+                raise
+        # Another writer created the table. The mode decides what the write does to a table that exists.
+        return _written(application, frame, each, prepare)
+
+    return with_reruns(request, run, lambda each: each)
 
 
 def _written(
@@ -125,10 +130,13 @@ def _written(
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    begin = partial(begin_write, application, frame.sparkSession, settings, request, log)
     if snapshot is None and request.replaces_by_match:
         raise _nothing_to_replace(log)
-    with begin(snapshot) as transaction, _display(transaction, request, frame, settings):
+    with (
+        begin_write(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
+        _display(transaction, request, frame, settings),
+        UncommittedFiles(request.path, request.storage_options) as uncommitted,
+    ):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
             spend_batch(frame.sparkSession, settings, given, replayed)
@@ -144,15 +152,11 @@ def _written(
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
         replaced = _replaced(application, frame, log, request, snapshot)
-        with taking_back(partial(_take_back, request, NO_FILES, replaced)):
-            carried = NOTHING_CARRIED if replaced is None else replaced.carried
-            added = write_new_files(application, frame, request, target, carried)
-        try:
-            result = _commit(transaction, request, target, added, replaced)
-        except ProtocolChangedException as error:
-            if target.snapshot is not None:
-                raise
-            result = _beside_new_table(begin, request, target, added, settings, error)
+        if replaced is not None:
+            replaced.delete_rows(transaction)
+        carried = NOTHING_CARRIED if replaced is None else replaced.carried
+        added = write_new_files(application, frame, request, target, uncommitted, carried=carried)
+        result = _commit(transaction, uncommitted, request, target, added, replaced)
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
         tell_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
@@ -247,49 +251,23 @@ def _replaced(
     return rows_of_condition(application, frame.sparkSession, log, request, snapshot)
 
 
-def _take_back(request: WriteRequest, added: NewFiles, replaced: ReplacedRows | None) -> None:
-    delete_files(request, added.actions)
-    if replaced is not None:
-        replaced.discard()
-
-
-def _beside_new_table(
-    begin: Callable[[Snapshot], Transaction],
-    request: WriteRequest,
-    lost: WriteTarget,
-    added: NewFiles,
-    settings: Mapping[str, str],
-    error: ProtocolChangedException,
-) -> WriteResult:
-    """What the mode says of a table that another writer made first; an append commits its files to that table."""
-    log = lost.log
-    if request.mode == "error":
-        raise _table_exists(log, log.update(), request) from error
-    if request.mode == "ignore":
-        return WriteResult(log.update().version, committed=False, reason="exists")
-    if not lost_creation(request, lost, error):
-        raise error
-    snapshot, target = target_of_new_table(request, log, lost, added, settings)
-    with begin(snapshot) as transaction:
-        return _commit(transaction, request, target, added, None)
-
-
 def _commit(
-    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+    transaction: Transaction,
+    uncommitted: UncommittedFiles,
+    request: WriteRequest,
+    target: WriteTarget,
+    added: NewFiles,
+    replaced: ReplacedRows | None,
 ) -> WriteResult:
-    """Commits new files; they are deleted again where it is certain that they are not in the log."""
     if request.statement is not None:
         managed = request.statement.managed
         parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
         transaction.describe(parameters | how_written(request, transaction.snapshot))
-    take_back = partial(_take_back, request, added, replaced)
-    with taking_back(take_back):
-        if replaced is not None:
-            replaced.check(added)
-        removed = _removed(transaction, request, target, added, replaced)
-        metrics = _metrics(request, added, removed, replaced)
-    spares = partial(lost_creation, request, target)
-    outcome = commit_new_files(transaction, added, metrics, take_back, head=target.head, spares=spares)
+    if replaced is not None:
+        replaced.check(added)
+    removed = _removed(transaction, request, target, added, replaced)
+    metrics = _metrics(request, added, removed, replaced)
+    outcome = uncommitted.commit(transaction, added, metrics, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
     # Where rows of files went, others may have taken the rest of them meanwhile.
@@ -325,7 +303,7 @@ def _removed(
         if not request.data_change:
             paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
             _check_moved(request, target.snapshot, paths, added)
-        return _Removed(*replaced.take(transaction, data_change=request.data_change))
+        return _Removed(*replaced.remove_files(transaction, data_change=request.data_change))
     if request.dynamic_partitions and target.partition_by and not request.replaces_table:
         gone = replaced_partitions(transaction, added.files, request.time_zone, keeps_null=request.keeps_null_partitions)
     else:

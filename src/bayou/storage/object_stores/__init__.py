@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in S3, Google Cloud Storage and Azure: one log store for all of them, over the package obstore.
+"""Tables in S3, Google Cloud Storage and Azure: one log store for all of them, using the package obstore.
 
-A commit is one conditional PUT, so that any number of writers exclude each other without a lock table.
+A commit is one conditional PUT, so any number of writers exclude each other without a lock table.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that are tried again, and the pauses between them."""
+"""Retry requests, with pauses between the attempts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _LONGEST_PAUSE: Final = 5.0
 
 
 def attempt(request: Callable[[], T], hide: Callable[[str], str]) -> tuple[T, None] | tuple[None, Failure]:
-    """What a request gives, or its failure.
+    """Return the result of a request, or its failure.
 
-    The library's error ends here: it quotes what the server said, and no error of bayou's may have it as its cause or context.
+    The library's error ends here. It quotes the server, so no error of bayou may have it as its cause or context.
     """
     try:
         return request(), None
-    except Exception as error:  # noqa: BLE001  (the library's classes have no common one but this)
+    except Exception as error:  # noqa: BLE001  (the library's classes have no other base)
         return None, Failure.of(error, hide)
 
 
@@ -34,7 +34,7 @@ _asking: Final[list[int]] = []
 
 
 def check_process(table: str) -> None:
-    """Refuse a request that would never end: a forked process has none of the threads that carry them out.
+    """Raise StorageError in a forked process, which lacks the threads for requests and would wait forever.
 
     Args:
         table: the table's URI, for errors.
@@ -60,9 +60,9 @@ class Pauses:
         self._count = 0
 
     def wait(self, failure: Failure) -> bool:
-        """Pause; False, without a pause, if the time or the number of attempts is used up.
+        """Pause before the next attempt. Return False, without a pause, if the time or the number of attempts is used up.
 
-        Expired credentials are renewed once, without a pause; new ones that have expired too are an error.
+        Renew expired credentials once, without a pause. If the new ones have expired too, return False.
         """
         if failure.meaning is Meaning.EXPIRED:
             renew, self._renew = self._renew, None
@@ -73,7 +73,7 @@ class Pauses:
         if self._most is not None and self._count >= self._most:
             return False
         longest = min(_FIRST_PAUSE * 2**self._count, _LONGEST_PAUSE)
-        pause = random.uniform(0, longest)  # noqa: S311  (no secret)
+        pause = random.uniform(0, longest)  # noqa: S311  (not a secret)
         if time.monotonic() - self._start + pause > self._seconds:
             return False
         self._count += 1
@@ -81,6 +81,6 @@ class Pauses:
         return True
 
     def over(self, failure: Failure, doing: str, table: str, path: str | None, *, may_be_done: bool = False) -> DeltaError:
-        """The error once there are no pauses left. The arguments are those of `Failure.error`."""
+        """Return the error after the last attempt. The arguments are those of `Failure.error`."""
         tried = f", after {self._count + 1} attempts in {time.monotonic() - self._start:.1f} s"
         return failure.error(doing, table, path, may_be_done=may_be_done, tried=tried)

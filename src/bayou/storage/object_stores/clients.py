@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients of obstore, the library that sends the requests."""
+"""Create the clients of obstore, the library that sends the requests."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from bayou.storage.object_stores.options import ObjectOptions
 from bayou.storage.object_stores.places import NAMES, PUBLIC_CLOUD, ObjectPlace
 from bayou.storage.object_stores.secrets import Secrets
 
-# The library quotes what it cannot read. A short value outside quotes may be a part of any word.
+# The library quotes values that it cannot parse. A shorter value outside quotes may be part of any word.
 _SHORTEST: Final = 8
-# What the library says if an option is missing beside those that are given, and which one.
+# The library's message if an option is missing, and which one.
 _MISSING: Final[Mapping[str, str]] = {
     "Missing AccessKeyId": "AWS_ACCESS_KEY_ID",
     "Missing SecretAccessKey": "AWS_SECRET_ACCESS_KEY",
@@ -28,7 +28,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 def imported(place: ObjectPlace) -> Any:
-    """The library.
+    """Import the library.
 
     Raises:
         MissingPackageError: it is not installed.
@@ -42,29 +42,29 @@ def imported(place: ObjectPlace) -> Any:
 
 
 class Clients:
-    """What sends the requests for a table.
+    """The clients that send the requests for a table.
 
     Attributes:
-        options: what they were made with.
-        secrets: what must not be shown of them.
-        usual: sends a failed request again.
-        once: sends a request once.
+        options: the options that they were created with.
+        secrets: the parts of the options that must not be shown.
+        usual: a client that retries failed requests.
+        once: a client that sends each request once.
     """
 
     def __init__(self, obstore: Any, place: ObjectPlace, options: ObjectOptions, uri: str) -> None:
-        """Make them; no request is sent.
+        """Create them without sending a request.
 
         Args:
-            obstore: the package, as `imported` gives it.
-            place: where the table is.
+            obstore: the package, from `imported`.
+            place: the table's location.
             options: credentials and settings.
             uri: the table's URI, for errors.
 
         Raises:
-            InvalidOptionError: an option is unknown, or has a value that cannot be read; the error names it.
+            InvalidOptionError: an option is unknown, or has a value that cannot be parsed; the error names it.
         """
         self.options = options
-        given = getattr(options.credentials, "options", {})  # what was taken out of the store's
+        given = getattr(options.credentials, "options", {})  # moved out of the store's options
         self.secrets = Secrets({**options.client, **options.store, **given})
         tries = {} if options.max_retries is None else {"max_retries": options.max_retries}
         self.usual = _client(obstore, place, options, tries, self.secrets, redact_uri(uri))
@@ -93,7 +93,7 @@ def _client(
 
 @dataclass(frozen=True)
 class _Remembered:
-    """Asks for credentials, and sees to it that they are not shown either."""
+    """Requests credentials, and hides them from errors."""
 
     ask: Credentials
     secrets: Secrets
@@ -107,14 +107,14 @@ class _Remembered:
 def _config(place: ObjectPlace, options: ObjectOptions, table: str) -> dict[str, str]:
     config = dict(options.store)
     if place.kind == "s3":
-        config.setdefault("aws_copy_if_not_exists", "multipart")  # else there is no copy that replaces nothing
+        config.setdefault("aws_copy_if_not_exists", "multipart")  # otherwise every copy may replace a file
     named = next((name for name in config if "account_name" in name), None)
     has_endpoint = any(name.endswith("endpoint") for name in config)
     if place.account is not None and named is not None and config[named] != place.account and not has_endpoint:
         raise failed("DELTA_ILLEGAL_OPTION/storage-account", table=table, account=place.account, option=named)
     if place.account is not None and named is None:
         config["azure_storage_account_name"] = place.account
-        # obstore takes every account for one of the public cloud.
+        # obstore assumes that every account is in the public cloud.
         if place.cloud not in {None, PUBLIC_CLOUD} and not has_endpoint:
             config["azure_storage_endpoint"] = f"https://{place.account}.blob.{place.cloud}"
     if place.is_onelake:
@@ -130,7 +130,7 @@ def _wrong_value(
     hide: Callable[[str], str],
     table: str,
 ) -> DeltaError:
-    """The error for options that make no client. The library does not name the option: it is the one without which it makes one."""
+    """Return the error for options that create no client. The library does not name the wrong one, so try without each of them."""
     for missing, option in _MISSING.items():
         if missing in text:
             return failed("DELTA_ILLEGAL_OPTION/storage-option-missing", table=table, option=option)

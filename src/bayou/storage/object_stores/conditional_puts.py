@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a server obeys a conditional PUT. Some take the condition and replace the object all the same.
+"""Check whether a server obeys conditional PUTs. Some accept the condition and replace the object nevertheless.
 
 Known to do so: MinIO before 2024-09, Ceph before Squid, lakeFS (treeverse/lakeFS#8380). AWS, Cloudflare, Google and Azure obey.
 """
@@ -30,10 +30,10 @@ _answers: Final[dict[tuple[str, str], bool]] = {}
 
 
 def endpoint_to_probe(place: ObjectPlace, options: Mapping[str, str]) -> str | None:
-    """The endpoint of a server of which it is not known whether it obeys; None where it is known.
+    """Return the endpoint of a server that may not obey; None if it is known to obey.
 
     Args:
-        place: where the table is.
+        place: the table's location.
         options: obstore's options, with names in lower case.
     """
     if place.kind != "s3":
@@ -52,7 +52,7 @@ def check_obeys(
     read: Callable[[str], bytes],
     delete: Callable[[str], None],
 ) -> None:
-    """Find out whether a server obeys, once in a process for each bucket. Only a name that nobody else has is written.
+    """Check whether a server obeys, once in a process for each bucket. Write only an object with a unique name.
 
     Args:
         endpoint: the server.
@@ -60,10 +60,10 @@ def check_obeys(
         table: the table's URI, for errors.
         create: sends a conditional PUT.
         read: reads an object.
-        delete: deletes it.
+        delete: deletes an object.
 
     Raises:
-        StorageError: it does not obey, or it failed.
+        StorageError: the server does not obey, or failed.
     """
     with _lock:
         known = _answers.get((endpoint, bucket))
@@ -76,7 +76,7 @@ def check_obeys(
                 raise
             known = False
         finally:
-            with contextlib.suppress(StorageError):  # what went wrong before says more
+            with contextlib.suppress(StorageError):  # the earlier error says more
                 delete(path)
         with _lock:
             _answers[endpoint, bucket] = known

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AWS credentials that obstore does not find by itself: those of a profile, and those of a role.
+"""Get AWS credentials that obstore does not find automatically: those of a profile, and those of a role.
 
 object_store 0.14 looks at the environment, a web identity, and the metadata of containers and instances. botocore knows the
 profiles of `~/.aws`, which `aws configure` and `aws sso login` write, and assumes roles with other credentials.
@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias
 from bayou.errors import failed
 
 Credentials: TypeAlias = Callable[[], Mapping[str, Any]]
-"""Gives AWS credentials as obstore takes them: `access_key_id`, `secret_access_key`, `token` and `expires_at`."""
+"""Returns AWS credentials for obstore: `access_key_id`, `secret_access_key`, `token` and `expires_at`."""
 
 PROFILE: Final = "aws_profile"
 """The storage option that names a profile."""
@@ -28,21 +28,21 @@ _REGION: Final = "aws_region"
 _ENDPOINT: Final = "aws_endpoint_url"
 _STS_ENDPOINT: Final = "aws_endpoint_url_sts"
 _DEFAULT_REGIONS: Final = frozenset({"aws_default_region", "default_region"})
-# Variables that come before what a profile says.
+# Variables that take precedence over a profile.
 _VARIABLES: Final = {
     _REGION: ("AWS_REGION", "AWS_DEFAULT_REGION"),
     _ENDPOINT: ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"),
 }
 _TOKEN_FILE: Final = "aws_web_identity_token_file"  # noqa: S105  (the name of an option)
 _KEYS: Final = ("aws_access_key_id", "aws_secret_access_key", "aws_session_token")
-# What obstore asks by, if it is in the options or the environment.
+# What obstore authenticates with, if it is in the options or the environment.
 _OF_OBSTORE: Final = (
     *("aws_access_key_id", _TOKEN_FILE, "aws_container_credentials_relative_uri"),
     "aws_container_credentials_full_uri",
 )
-# What a profile says of credentials. One with a region alone is that of a machine whose metadata has them.
+# A profile's settings for credentials. A profile with only a region is that of a machine whose metadata has them.
 _SAYS_WHO: Final = ("aws_access_key_id", "credential_process", "role_arn", "sso_session", "sso_start_url", "login_session")
-# Names that obstore takes with their prefix and without.
+# Names that obstore accepts with and without their prefix.
 _WITHOUT_PREFIX: Final = {
     name.removeprefix("aws_"): name
     for name in (PROFILE, _ROLE, _SESSION_NAME, _REGION, _ENDPOINT, _STS_ENDPOINT, *_KEYS, *_OF_OBSTORE, "aws_skip_signature")
@@ -51,25 +51,25 @@ _ASKED_AGAIN_AFTER: Final = timedelta(seconds=60)
 
 
 def aws_credentials(store: Mapping[str, str], table: str) -> tuple[dict[str, str], Credentials | None]:
-    """What botocore has to find for a table, and obstore's options without what only botocore knows.
+    """Return obstore's options without those that only botocore understands, and the credentials from botocore.
 
     Args:
         store: obstore's options, by their names in lower case.
         table: the table's URI, for errors.
 
     Returns:
-        The options for obstore, and the credentials; None where obstore finds them itself.
+        The options for obstore, and the credentials; None if obstore finds them itself.
 
     Raises:
-        MissingPackageError: a profile or a role is asked for, and botocore is not installed.
-        InvalidOptionError: there is no such profile, or it has no credentials.
+        MissingPackageError: the options name a profile or a role, and botocore is not installed.
+        InvalidOptionError: the profile does not exist, or has no credentials.
     """
     options = {_WITHOUT_PREFIX.get(name, name): value for name, value in store.items()}
     profile = options.pop(PROFILE, None)
     role = options.get(_ROLE)
     if options.get("aws_skip_signature", "").lower() == "true":
         return options, None
-    # A token of the environment takes the role, unless the options say who does.
+    # A token file in the environment assumes the role, unless the options name credentials.
     says_who = profile is not None or _KEYS[0] in options
     has_token_file = _TOKEN_FILE in options or (_TOKEN_FILE.upper() in os.environ and not says_who)
     if role is not None and not has_token_file:
@@ -114,7 +114,7 @@ class _OfRole:
     role: str
     session_name: str
     client: Any
-    options: Mapping[str, str] = field(repr=False)  # those that say who assumes the role
+    options: Mapping[str, str] = field(repr=False)  # the credentials that assume the role
 
     def __call__(self) -> Mapping[str, Any]:
         found = self.client.assume_role(RoleArn=self.role, RoleSessionName=self.session_name)["Credentials"]
@@ -122,12 +122,12 @@ class _OfRole:
             "access_key_id": found["AccessKeyId"],
             "secret_access_key": found["SecretAccessKey"],
             "token": found["SessionToken"],
-            "expires_at": found["Expiration"].astimezone(timezone.utc),  # obstore 0.12 takes no other zone
+            "expires_at": found["Expiration"].astimezone(timezone.utc),  # obstore 0.12 accepts no other zone
         }
 
 
 def _of_role(options: dict[str, str], session: Any, table: str) -> tuple[dict[str, str], Credentials]:
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (it is there: the session is one of its)
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (installed, since it made the session)
 
     role, session_name = options.pop(_ROLE), options.pop(_SESSION_NAME, "bayou")
     keys: dict[str, str] = {name: options.pop(name) for name in _KEYS if name in options}
@@ -162,7 +162,7 @@ def _session(profile: str | None, table: str) -> Any:
 
 
 def _of_session(session: Any, profile: str | None, table: str) -> Any:
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (it is there: the session is one of its)
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  (installed, since it made the session)
 
     try:
         found = session.get_credentials()
@@ -180,7 +180,6 @@ def _in_a_line(error: Exception) -> str:
 
 
 def _has_default_profile() -> bool:
-    """Whether the AWS configuration holds credentials of a profile that nobody has to name."""
     return any(
         _has_default(name, file) for name, file in (("AWS_SHARED_CREDENTIALS_FILE", "credentials"), ("AWS_CONFIG_FILE", "config"))
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a failed request means. obstore has few classes of errors, so that the texts of the errors are read, too."""
+"""Interpret failed requests. obstore has few classes of errors, so their messages are parsed, too."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any, Final
 from bayou.errors import DeltaError, failed, redact_uri
 
 _STATUS: Final = re.compile(r"status code: (\d{3})")
-# The latter is the library's, of an error in the answer to a request that deletes many objects.
+# The second form is the library's, for an error in the answer to a request that deletes many objects.
 _CODE: Final = re.compile(r"<Code>([^<]{1,80})</Code>|\(code: (\w{1,80})\)")
 _MESSAGE: Final = re.compile(r"<Message>([^<]{1,300})")
 _URL: Final = re.compile(r"https?://[^\s\"'<>]+")
 _HOST: Final = re.compile(r"https?://(?:[^\s/]*@)?([^\s/?]+)", re.ASCII)
 _CONNECTED: Final = re.compile(r"\"tcp connect error\",\s*([^\s,]+),")  # the proxy's address, if there is one
-# Who is asked for credentials if nobody gives any: the metadata service of the machine.
+# The metadata service of the machine, which is asked if no credentials are set.
 _METADATA: Final = re.compile(r"https?://(?:169\.254\.169\.254|metadata\.google\.internal)/", re.ASCII)
 _RETRIES: Final = re.compile(r", after \d+ retries", re.ASCII)
-# What a server's answer and an error of obstore may say of credentials. An answer may be cut anywhere.
+# Where a server's answer or an error of obstore may contain credentials. An answer may be cut anywhere.
 _SECRET: Final = re.compile(
     r"(?is)<(AWSAccessKeyId|StringToSign|StringToSignBytes|SignatureProvided|CanonicalRequest|CanonicalRequestBytes"
     r"|AuthenticationErrorDetail|Token-0)>.*?(?:</\1>|$)"
@@ -32,7 +32,7 @@ _NOBODY: Final = "no credentials are given, and the metadata service of this mac
 _ONLY_HTTPS: Final = "its endpoint is http, and only https is allowed"
 _WEB_PAGE: Final = "the server answers with a web page"
 _CHANGED: Final = "another program replaced the file while it was read"
-# Why no connection came about, by what the library's dump of its error holds. The dump is not shown.
+# Why a connection failed, by strings in the library's dump of its error. The dump is not shown.
 _CONNECTIONS: Final[Mapping[str, str]] = {
     "UnknownIssuer": "the TLS certificate is signed by an authority that this machine does not trust",
     "NotValidForName": "the TLS certificate is for another host",
@@ -49,14 +49,14 @@ _CONNECTIONS: Final[Mapping[str, str]] = {
 
 
 class WebPageError(Exception):
-    """What answers is no object store."""
+    """The answer did not come from an object store."""
 
 
 def checked_answer(found: Any) -> Any:
-    """The answer to a GET, unless it is a web page: each object has an ETag, and obstore asks for none here.
+    """Return the answer to a GET, unless it is a web page. Each object has an ETag, and obstore requests none here.
 
     Raises:
-        WebPageError: it is one.
+        WebPageError: it is a web page.
     """
     if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
         raise WebPageError(_WEB_PAGE)
@@ -68,16 +68,16 @@ class ChangedError(Exception):
 
 
 class SameObject:
-    """Sees to it that the parts of an object are of one: it may be replaced between two requests."""
+    """Checks that all parts come from the same object, which may be replaced between two requests."""
 
     def __init__(self) -> None:
         self._first: tuple[object, object] | None = None
 
     def __call__(self, found: Any) -> Any:
-        """The answer to a GET.
+        """Return the answer to a GET.
 
         Raises:
-            ChangedError: an earlier answer was of another object.
+            ChangedError: an earlier answer came from another object.
         """
         version = (found.meta["e_tag"], found.meta["size"])
         self._first = self._first or version
@@ -90,19 +90,19 @@ class Meaning(enum.Enum):
     """What a failure means for the request."""
 
     ABSENT = "absent"
-    """There is no such object."""
+    """The object does not exist."""
     EXISTS = "exists"
-    """The object is there already."""
+    """The object exists already."""
     LOOK_AGAIN = "look again"
-    """Another request for the same object is under way, or came just before. This one did nothing."""
+    """Another request for the same object is under way, or was just completed. This one did nothing."""
     EXPIRED = "expired"
-    """The credentials are no longer valid. The request did nothing."""
+    """The credentials have expired. The request did nothing."""
     BUSY = "busy"
-    """The server or the network failed. The request may have been carried out all the same."""
+    """The server or the network failed. The request may nevertheless have been executed."""
     UNSUPPORTED = "unsupported"
-    """The store does not have such a request, or the library does not for this store."""
+    """The store, or the library for this store, does not support the request."""
     REFUSED = "refused"
-    """The request did nothing, and would not the next time."""
+    """The request did nothing, and would fail again."""
 
     @property
     def is_transient(self) -> bool:
@@ -117,8 +117,8 @@ class Failure:
     Attributes:
         meaning: what it means for the request.
         status: the HTTP status; None if there was no answer.
-        code: the server's code, as `NoSuchBucket`.
-        text: what the server or the network said, in a line, without credentials.
+        code: the server's code, such as `NoSuchBucket`.
+        text: the message of the server or the network, in one line, without credentials.
     """
 
     meaning: Meaning
@@ -128,11 +128,11 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException, hide: Callable[[str], str] = str) -> Failure:
-        """Read an error of obstore.
+        """Parse an error of obstore.
 
         Args:
             error: the error.
-            hide: takes secrets out of a text.
+            hide: removes secrets from a string.
         """
         raw = hide(str(error))
         status_text, code_text = _STATUS.search(raw), _CODE.search(raw)
@@ -142,11 +142,11 @@ class Failure:
 
     @property
     def is_web_page(self) -> bool:
-        """Whether what answers is no object store."""
+        """Whether the answer did not come from an object store."""
         return self.text == _WEB_PAGE
 
     def of_new_object(self) -> Failure:
-        """The failure of a request that needs no object: if something is absent, then it is the bucket, or the object store."""
+        """Return the failure of a request that needs no object: if something is absent, it is the bucket or the store."""
         refused = Failure(Meaning.REFUSED, self.status, self.code, self.text)
         return refused if self.meaning is Meaning.ABSENT else self
 
@@ -154,7 +154,7 @@ class Failure:
         """Return the error to raise.
 
         Args:
-            doing: what was to be done, as `read`.
+            doing: the intended action, such as `read`.
             table: the table's URI.
             path: the object, relative to the table; None for the whole table.
             may_be_done: whether an earlier attempt had no answer.
@@ -193,12 +193,12 @@ _CLASSES: Final[Mapping[str, Meaning]] = {
 }
 _NOT_HTTPS: Final = "BadScheme"  # in the dump of the library's error
 _NO_TRUST: Final = re.compile(r"InvalidCertificate\(|InvalidContentType", re.ASCII)  # the same: no request was sent
-_NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: what was to give credentials raised an error
+_NO_CREDENTIALS: Final = "External AWS credential provider"  # obstore 0.12: the credential provider raised an error
 _UNAUTHORISED: Final = frozenset({400, 401, 403})
-# What a server says of credentials that have expired; Azure says the latter of a SAS.
+# What servers say about expired credentials; the second is Azure's message for a SAS.
 _EXPIRED: Final = re.compile("expired|Signature not valid in the specified time frame", re.ASCII)
 _SAID: Final = re.compile(r"<(?:Code|Message|AuthenticationErrorDetail)>([^<]*)", re.ASCII)
-# In time, or before the client went: a proxy answers so for a server that may still be at work. 499 is nginx's and Google's.
+# A proxy's status for a timeout, or for a client that left, while the server may still be at work. 499 is nginx's and Google's.
 _TIMED_OUT: Final = frozenset({408, 499})
 _TOO_MANY: Final = 429
 _SERVER: Final = 500
@@ -215,20 +215,20 @@ def _meaning(name: str, status: int | None, code: str | None, raw: str) -> Meani
         return Meaning.LOOK_AGAIN
     if name in _CLASSES:
         return _CLASSES[name]
-    # Without an answer that says so, nobody knows that a request did nothing: the library may fail on what the server sent back.
+    # Without such an answer, a request may have been executed: the library may fail on the server's response.
     is_answered = status is not None and status < _SERVER and status not in _TIMED_OUT
     is_unsent = _NOT_HTTPS in raw or (status is None and _NO_TRUST.search(raw) is not None)
     return Meaning.REFUSED if is_answered or is_unsent else Meaning.BUSY
 
 
 def _says_expired(raw: str) -> bool:
-    """Whether the server says so. The error names the object, too, and a table may be called `expired`."""
+    """Whether the server says so. The error also names the object, and a table may be called `expired`."""
     answer = re.split(_STATUS, raw, maxsplit=1)[-1].partition("\n\nDebug source")[0]
     return _EXPIRED.search(" ".join(_SAID.findall(answer)) or answer) is not None
 
 
 def _line(raw: str, status: int | None, code: str | None) -> str:
-    """The text of an error in one line. obstore adds a dump of Rust's structures, and servers quote what was signed."""
+    """Return an error's message in one line. obstore adds a dump of Rust's structures, and servers quote what was signed."""
     message = _MESSAGE.search(raw)
     if status is not None and (code or message):
         said = [f"status {status}", *([code] if code else []), *([" ".join(message[1].split())] if message else [])]
@@ -272,7 +272,7 @@ _STEPS: Final[Mapping[str | int | None, str]] = {
     **dict.fromkeys((403, "AccessDenied"), _PERMISSION_STEP),
     None: "Check the endpoint, its port, the proxy and the network.",
 }
-"""What to do, by the server's code, else by the status."""
+"""The next step by the server's code, otherwise by the status."""
 
 
 _TRUST_STEP: Final = (
@@ -303,7 +303,7 @@ _TEXT_STEPS: Final[Mapping[str, str]] = {
     "incorrectly configured region": _REGION_STEP,
     "invalid path": "Rename or delete that object, because a part of its key is empty, which no file of a table can have.",
 }
-"""What to do, by what the failure's text holds; this comes before the code and the status."""
+"""The next step by a part of the failure's message. It takes precedence over the code and the status."""
 
 
 def _next_step(failure: Failure) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Credentials of the options, kept apart from those of the environment.
+"""Keep credentials of the options apart from those of the environment.
 
-obstore 0.12 reads variables of the environment itself, and mixes them with the options: it would send a session token of the
-environment with a key of the options, and ask with an account key of the environment although the options give a SAS.
+obstore 0.12 reads environment variables itself, and mixes them with the options. It would send a session token of the environment
+with a key of the options, and use an account key of the environment although the options have a SAS.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _VARIABLES: Final[Mapping[Kind, str]] = {"s3": "AWS_", "gcs": "GOOGLE_", "azure"
 _KEY: Final = ("access_key_id", "secret_access_key")
 _OF_SESSION: Final = "session_token"
 _SKIP: Final = "skip_signature"
-# What Azure is asked by, in the order of object_store 0.14, and obstore's name for it. An application has none.
+# What Azure authenticates with, in the order of object_store 0.14, and obstore's name for it. An application has none.
 _OF_AZURE: Final = (
     ({"session_token", "bearer_token"}, "token"),
     ({"account_key"}, "access_key"),
@@ -32,10 +32,10 @@ _OF_GCS: Final = ("service_account", "service_account_key")
 
 @dataclass(frozen=True)
 class GivenCredentials:
-    """Gives obstore the credentials of the options, and nothing else.
+    """Passes the credentials of the options to obstore, and nothing else.
 
     Attributes:
-        options: the options that they are from.
+        options: the options that have them.
         values: the credentials by obstore's names.
     """
 
@@ -43,12 +43,12 @@ class GivenCredentials:
     values: Mapping[str, str | None] = field(repr=False)
 
     def __call__(self) -> Mapping[str, Any]:
-        """As obstore takes them; they do not expire as far as anybody knows."""
+        """Return them for obstore. No expiry is known."""
         return {**self.values, "expires_at": None}
 
 
 def apart_from_environment(store: Mapping[str, str], kind: Kind, table: str) -> tuple[dict[str, str], GivenCredentials | None]:
-    """Take the credentials out of the options, if the environment has others that obstore would mix with them or prefer.
+    """Move the credentials out of the options, if obstore would mix them with those of the environment or prefer the latter.
 
     Args:
         store: obstore's options, by their names in lower case.
@@ -56,10 +56,10 @@ def apart_from_environment(store: Mapping[str, str], kind: Kind, table: str) -> 
         table: the table's URI, for errors.
 
     Returns:
-        The other options, and the credentials; None if the options may hold them.
+        The other options, and the credentials; None if the options may keep them.
 
     Raises:
-        InvalidOptionError: obstore would prefer the environment's, and takes the options' in no other way.
+        InvalidOptionError: obstore would prefer the environment's, and accepts the options' in no other way.
     """
     given = {short_name(name): name for name in store}
     found = {short_name(name): name for name, value in os.environ.items() if name.startswith(_VARIABLES[kind]) and value}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hadoop's settings of S3A, ABFS and the GCS connector as storage options, so that log and data files are reached alike.
+"""Convert Hadoop's settings of S3A, ABFS and the GCS connector to storage options, so that log and data files use the same ones.
 
 Sources: hadoop-aws 3.3 to 3.5, "General S3A Client configuration" and "Connecting to an Amazon S3 Bucket"; hadoop-azure, "ABFS";
 the Cloud Storage connector's CONFIGURATION.md.
@@ -16,7 +16,7 @@ from bayou.errors import DeltaError, failed
 from bayou.storage.object_stores.places import PUBLIC_CLOUD, ObjectPlace
 
 PREFIXES: Final[Mapping[str, str]] = {"s3": "fs.s3a.", "gcs": "fs.gs.", "azure": "fs.azure."}
-"""What the settings of a kind of store begin with."""
+"""The prefix of the settings of each kind of store."""
 
 _SECRETS: Final[Mapping[str, tuple[str, ...]]] = {
     "s3": ("access.key", "secret.key", "session.token", "encryption.key", "proxy.username", "proxy.password"),
@@ -29,7 +29,7 @@ Settings: TypeAlias = Mapping[str, str]
 # Classes of S3A, and of the SDKs, by their simple names.
 _PLAIN_KEYS: Final = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
 _ANONYMOUS: Final = frozenset({"AnonymousAWSCredentialsProvider", "AnonymousCredentialsProvider"})
-# Without the hosts of S3 that are no region's, as `s3-accelerate`.
+# Without those hosts of S3 that belong to no region, such as `s3-accelerate`.
 _AWS_HOST: Final = re.compile(
     r"s3(?:[.-](?:dualstack\.)?(?P<region>[a-z]+(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?P<china>\.cn)?", re.ASCII
 )
@@ -37,21 +37,21 @@ _TENANT: Final = re.compile(r"https://(?P<host>[^/]+)/(?P<tenant>[^/]+)/oauth2",
 
 
 def storage_options(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
-    """The storage options that mean the same as Hadoop's settings.
+    """Return the storage options that have the same effect as Hadoop's settings.
 
     Args:
         settings: Hadoop's settings of this kind of store, by their full names.
-        place: where the table is.
+        place: the table's location.
         table: the table's URI, for errors.
 
     Raises:
-        InvalidOptionError: a setting that decides who asks has no counterpart; the error names the option to give instead.
+        InvalidOptionError: a setting for credentials has no counterpart; the error names the option to use instead.
     """
     return _KINDS[place.kind](settings, place, table)
 
 
 def secret_names(place: ObjectPlace) -> list[str]:
-    """The names of the settings that Hadoop's credential providers may hold instead of its configuration."""
+    """Return the names of the settings that Hadoop's credential providers may hold instead of its configuration."""
     prefix = PREFIXES[place.kind]
     names = [f"{prefix}{name}" for name in _SECRETS[place.kind]]
     if place.kind == "s3":
@@ -62,15 +62,14 @@ def secret_names(place: ObjectPlace) -> list[str]:
 
 
 def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
-    """Hadoop's settings as storage options, beneath those that the user gave.
+    """Return Hadoop's settings as storage options, and the user's options, which take precedence.
 
-    Who gives a credential of his own asks by that alone, and who gives an endpoint reaches it as he says. The same holds for
-    encryption and for a proxy.
+    A user's credential excludes all credentials of the settings. The same applies to an endpoint, to encryption and to a proxy.
 
     Args:
         settings: Hadoop's settings, by their full names.
         given: the user's storage options.
-        place: where the table is.
+        place: the table's location.
         table: the table's URI, for errors.
 
     Raises:
@@ -89,15 +88,15 @@ def merged(settings: Settings, given: Settings, place: ObjectPlace, table: str) 
 
 
 def without_session(given: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
-    """Storage options, with those that are Hadoop's settings as options; there is no session that has others.
+    """Return storage options without a session's settings. Options that are Hadoop's settings are converted.
 
     Args:
         given: the user's storage options.
-        place: where the table is.
+        place: the table's location.
         table: the table's URI, for errors.
 
     Raises:
-        InvalidOptionError: as `storage_options`, or a class of Java's provides the credentials.
+        InvalidOptionError: as `storage_options`, or a Java class provides the credentials.
     """
     settings = {name: value for name, value in given.items() if name.startswith("fs.")}
     own = {name: value for name, value in given.items() if name not in settings}
@@ -108,17 +107,17 @@ def without_session(given: Settings, place: ObjectPlace, table: str) -> dict[str
 
 
 def names_who_asks(given: Settings) -> bool:
-    """Whether storage options bring credentials."""
+    """Whether storage options contain credentials."""
     return any(short_name(name) in _IDENTITY for name in given)
 
 
 def without_credentials(settings: Settings) -> dict[str, str]:
-    """Hadoop's settings without those that say how credentials are got."""
+    """Return Hadoop's settings without those for getting credentials."""
     return {name: value for name, value in settings.items() if not _WAYS_TO_ASK.search(name)}
 
 
 def short_name(name: str) -> str:
-    """An option's name without the prefixes that may be left out, in one of its spellings."""
+    """Return an option's name without optional prefixes, in one of its spellings."""
     lower = name.lower()
     for prefix in ("aws_", "google_", "azure_storage_", "azure_"):
         lower = lower.removeprefix(prefix)
@@ -147,14 +146,14 @@ _IDENTITY: Final = frozenset(
 _ENCRYPTION: Final = frozenset(
     {"server_side_encryption", "sse_kms_key_id", "sse_bucket_key_enabled", "sse_customer_key_base64", "encryption_key"}
 )
-# The settings that say how credentials are got.
+# The settings for getting credentials.
 _WAYS_TO_ASK: Final = re.compile(
     r"\.aws\.credentials\.provider$|\.security\.credential\.provider\.path$|\.delegation\.token\.binding$"
     r"|^fs\.gs\.auth\.|^google\.cloud\.auth\.|^fs\.azure\.account\.(?:auth\.type|keyprovider)"
     r"|^fs\.azure\.sas\.token\.provider\.type",
     re.ASCII,
 )
-# Options that are given together or not at all, and the settings that must not be mixed with them, or even be understood.
+# Options that belong together, and the settings that are ignored if one of them is set, even if they have no counterpart.
 _GROUPS: Final = (
     (_IDENTITY, _WAYS_TO_ASK),
     (_ENCRYPTION, re.compile(r"\.(?:server-side-|client-provided-)?encryption[.-]", re.ASCII)),
@@ -180,7 +179,7 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
     if _is_true(found, "requester.pays.enabled"):
         options["aws_request_payer"] = "true"
     options |= _s3_encryption(found, table)
-    # Of the other algorithms object_store has none. A checksum that is asked for is sent all the same.
+    # object_store supports no other algorithms. For those, send SHA-256.
     checksum = found.get("create.checksum.algorithm", "").strip().upper().replace("_", "")
     if checksum not in {"", "NONE"}:
         options["aws_checksum_algorithm"] = "crc64nvme" if checksum == "CRC64NVME" else "sha256"
@@ -188,14 +187,14 @@ def _of_s3(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]
 
 
 def _s3_settings(settings: Settings, place: ObjectPlace) -> dict[str, str]:
-    """S3A's settings without their prefix; those of the bucket come first."""
+    """Return S3A's settings without their prefix; those of the bucket take precedence."""
     prefix = PREFIXES["s3"]
     of_bucket = f"{prefix}bucket.{place.bucket}."
     found = {name.removeprefix(prefix): value for name, value in settings.items() if name.startswith(prefix)}
     return found | {name.removeprefix(of_bucket): value for name, value in settings.items() if name.startswith(of_bucket)}
 
 
-# What S3A does differently by these, and what to give instead.
+# What S3A does because of these, and what to use instead.
 _S3_WITHOUT_COUNTERPART: Final[Mapping[str, tuple[str, str]]] = {
     "accesspoint.arn": ("send requests to an access point by its ARN", "Use the access point's alias as the bucket in the path."),
     "delegation.token.binding": ("ask with delegation tokens", "Give the storage option AWS_ACCESS_KEY_ID."),
@@ -211,7 +210,7 @@ _SIGNERS: Final = frozenset({"", "AWSS3V4SignerType", "AWS4SignerType", "AwsS3V4
 
 
 def _check_s3(found: Settings, table: str) -> None:
-    """Refuse what changes who asks, where or how safely, and has no counterpart."""
+    """Raise InvalidOptionError for settings of credentials, hosts or security without a counterpart."""
     for name, (what, instead) in _S3_WITHOUT_COUNTERPART.items():
         if found.get(name, "").strip():
             raise _without_counterpart(f"fs.s3a.{name}", what, instead, table)
@@ -227,7 +226,7 @@ def _s3_connections(found: Settings) -> dict[str, str]:
         found,
         {"attempts.maximum": "max_retries", "connection.maximum": "pool_max_idle_per_host", "user.agent.prefix": "user_agent"},
     )
-    # S3A's timeout is that of a socket, and 0 means none.
+    # S3A's timeout is a socket's, and 0 means none.
     for name, option in (
         ("connection.timeout", "read_timeout"),
         ("connection.establish.timeout", "connect_timeout"),
@@ -243,7 +242,7 @@ def _s3_connections(found: Settings) -> dict[str, str]:
 
 
 def _milliseconds(value: str | None) -> str | None:
-    """A time of Hadoop's as an option; a number alone is milliseconds, and 0 means none."""
+    """Return a time of Hadoop's as an option; None for 0, which means none. A number without a unit is milliseconds."""
     text = (value or "").strip()
     if text.rstrip("smhd") in {"", "0"}:
         return None
@@ -251,7 +250,7 @@ def _milliseconds(value: str | None) -> str | None:
 
 
 def _with_user(address: str, found: Settings, prefix: str) -> str:
-    """The address of a proxy with the user and the password that it wants."""
+    """Return the address of a proxy with its user and password."""
     user, password = found.get(f"{prefix}username", ""), found.get(f"{prefix}password", "")
     if not user:
         return address
@@ -274,7 +273,7 @@ def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, s
     if aws is not None and aws["china"] is None:  # object_store 0.14 knows the hosts of the other regions
         return region
     if not is_by_path:
-        host = f"{place.bucket}.{host}"  # object_store 0.14 takes the endpoint of the bucket then
+        host = f"{place.bucket}.{host}"  # object_store 0.14 then takes the bucket's endpoint
     return {
         **region,
         "aws_endpoint_url": f"{scheme}://{host}",
@@ -284,7 +283,7 @@ def _s3_endpoint(found: Settings, place: ObjectPlace, table: str) -> dict[str, s
 
 
 def _fips_endpoint(found: Settings, table: str) -> str:
-    """The host with FIPS encryption, which S3A takes from the SDK."""
+    """Return the host with FIPS encryption, which S3A gets from the SDK."""
     region = found.get("endpoint.region", "").strip()
     if found.get("endpoint") or not region:
         instead = "Set fs.s3a.endpoint.region, and leave fs.s3a.endpoint out."
@@ -312,7 +311,7 @@ def _s3_encryption(found: Settings, table: str) -> dict[str, str]:
 
 
 def asks_s3a(settings: Settings, place: ObjectPlace) -> bool:
-    """Whether only S3A itself knows the credentials, because a setting names a class of Java's that provides them."""
+    """Whether only S3A itself knows the credentials, because a setting names a Java class that provides them."""
     if place.kind != "s3":
         return False
     found = _s3_settings(settings, place)
@@ -321,7 +320,7 @@ def asks_s3a(settings: Settings, place: ObjectPlace) -> bool:
 
 
 def _first_provider(found: Settings) -> str | None:
-    """The simple name of the first class that gives credentials; S3A asks them in turn. None where none is named."""
+    """Return the simple name of the first class that provides credentials, which S3A asks in order; None if none is named."""
     named = [each.strip() for each in found.get("aws.credentials.provider", "").split(",") if each.strip()]
     return re.split(r"[.$]", named[0])[-1] if named else None
 
@@ -350,7 +349,7 @@ def _of_gcs(settings: Settings, _place: ObjectPlace, table: str) -> dict[str, st
 
 
 def _check_gcs(settings: Settings, table: str) -> None:
-    """Refuse what changes who asks, who pays or how safely, and has no counterpart."""
+    """Raise InvalidOptionError for settings of credentials, payment or security without a counterpart."""
     for name in settings:
         if name.startswith("fs.gs.encryption.") and settings[name]:
             raise _without_counterpart(
@@ -364,7 +363,7 @@ def _check_gcs(settings: Settings, table: str) -> None:
 
 def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, str]:
     def value(name: str) -> str | None:
-        """A setting of the account, else of all accounts."""
+        """Return a setting of the account, otherwise of all accounts."""
         cloud = place.cloud or PUBLIC_CLOUD
         for suffix in (f".{place.account}.dfs.{cloud}", f".{place.account}.blob.{cloud}", ""):
             found = settings.get(f"fs.azure.{name}{suffix}")
@@ -396,7 +395,7 @@ def _of_azure(settings: Settings, place: ObjectPlace, table: str) -> dict[str, s
 
 
 def _check_azure(value: Callable[[str], str | None], table: str) -> None:
-    """Refuse what changes who asks or how safely, and has no counterpart."""
+    """Raise InvalidOptionError for settings of credentials or security without a counterpart."""
     for name in ("encryption.context.provider.type", "client-provided-encryption-key"):
         if value(name):
             raise _without_counterpart(

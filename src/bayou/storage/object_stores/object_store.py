@@ -31,9 +31,9 @@ T = TypeVar("T")
 
 _THREADS: Final = 32
 _PAGE: Final = 1000
-# Above every other character, so that it is behind every key of a folder.
+# After every other character, so that it sorts after every key of a folder.
 _LAST: Final = "\U0010ffff"
-# One PUT takes 5 GiB on S3 and GCS, and 5,000 MiB on Azure; object_store splits nothing that is put with a condition.
+# One PUT can have 5 GiB on S3 and GCS, and 5,000 MiB on Azure. object_store does not split a conditional PUT.
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
@@ -44,7 +44,7 @@ _alone: Final = threading.Lock()
 
 
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
-    """The store of a table, as `bayou.storage.register` takes it."""
+    """Return the store of a table, as `bayou.storage.register` needs it."""
     found = place_of(place)
     given = without_session(storage_options, found, place.uri)
     return ObjectStore(place.uri, found, lambda: ObjectOptions.of(given, found.kind, redact_uri(place.uri)))
@@ -53,21 +53,21 @@ def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) 
 class ObjectStore:
     """See `bayou.storage.LogStore` and `bayou.storage.TreeStore`.
 
-    A conditional PUT excludes writers. It is sent once and not tried again by the library, because an answer that was lost would
-    turn into "the object exists": this class tries again, and compares what is there with what it sent.
+    A conditional PUT excludes writers. The library sends it once and does not retry it, because it would report a lost answer as
+    "the object exists". This class retries, and compares the existing object with what it sent.
     """
 
     def __init__(self, uri: str, place: ObjectPlace, read_options: Callable[[], ObjectOptions]) -> None:
-        """Make the store; no request is sent.
+        """Create the store without sending a request.
 
         Args:
             uri: the table's URI.
-            place: where the table is.
-            read_options: reads credentials and settings: now, and again if the server says that credentials have expired.
+            place: the table's location.
+            read_options: reads credentials and settings: now, and again if the server reports expired credentials.
 
         Raises:
             MissingPackageError: obstore is not installed.
-            InvalidOptionError: an option is unknown, or has a value that cannot be read.
+            InvalidOptionError: an option is unknown, or has a value that cannot be parsed.
         """
         self._uri = uri
         self._place = place
@@ -99,7 +99,7 @@ class ObjectStore:
         folder, _, name = path.rpartition("/")
         prefix = self._key(folder)
         start = f"{prefix}/" if prefix else ""
-        # Listing begins behind the offset, and the name itself belongs to it.
+        # A listing begins after the offset, but must include the name itself.
         offset = _before(start + name) if name else None
         while True:
             passed = None
@@ -114,7 +114,7 @@ class ObjectStore:
                     yield FileStatus(relative, entry["size"], _milliseconds(entry), _etag(entry))
             if passed is None:
                 return
-            # What lies in a folder inside this one is not listed, however much it is. Azure has no offsets to pass it over by.
+            # Skip the content of a folder inside this one, whatever its size. Azure has no offsets for this.
             offset = passed
 
     def read(self, path: str) -> bytes:
@@ -127,7 +127,7 @@ class ObjectStore:
     def open(self, path: str) -> BinaryIO:
         """See LogStore."""
         key = self._key(path)
-        has_suffix_ranges = self._place.kind != "azure"  # object_store 0.14 refuses them there
+        has_suffix_ranges = self._place.kind != "azure"  # object_store 0.14 does not support them on Azure
         is_the_same = SameObject()
 
         def get(start: int | None, length: int) -> tuple[bytes, int]:
@@ -157,7 +157,7 @@ class ObjectStore:
         """See LogStore.
 
         Raises:
-            StorageError: the store failed until the time for retries was over. The file may be there.
+            StorageError: the store failed until the time for retries was over. The file may exist.
         """
         if len(data) > _MOST_BYTES:
             raise failed("commit-too-large", table=self._uri, file=path, size=len(data), is_refused=True)
@@ -172,11 +172,11 @@ class ObjectStore:
             self._probed = None
 
     def _put_alone(self, path: str, data: bytes) -> bool:
-        """Create a file where no other program writes: the server is asked first, and not bound by the answer."""
+        """Create a file for a single writer: look for the file, then write it without a condition."""
         with _alone:
-            if self._is_there(path):
+            if self._exists(path):
                 return False
-            # Sent once at a time, so that a refusal after an answer that was lost does not count as "nothing was written".
+            # Sent once at a time, so that a refusal after a lost answer does not count as "nothing was written".
             return self._tried(
                 "create the file",
                 path,
@@ -198,17 +198,17 @@ class ObjectStore:
     def _tried(
         self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
     ) -> bool:
-        """Create an object unless it is there; False if it was there before.
+        """Create an object unless it exists; return False if it existed.
 
         Args:
-            doing: what is done, for errors.
+            doing: the action, for errors.
             path: the object.
-            create: sends the request, once.
-            is_ours: whether the object that is there is the one that an earlier attempt without an answer made.
-            needs_object: whether it is made of another object.
+            create: sends the request once.
+            is_ours: whether the existing object comes from an earlier attempt without an answer.
+            needs_object: whether it is a copy of another object.
 
         Raises:
-            FileNotFoundError: what is copied is not there.
+            FileNotFoundError: the object to copy does not exist.
             StorageError: the store failed until the time for retries was over, or refused the request.
         """
         may_be_ours, pauses = False, self._pauses()
@@ -228,7 +228,7 @@ class ObjectStore:
                 raise pauses.over(failure, doing, self._uri, path, may_be_done=may_be_ours)
 
     def _known(self, is_ours: Callable[[], bool], path: str) -> bool:
-        """Whether an object is ours. That this cannot be found out does not mean that nothing was written."""
+        """Whether an object is ours. If that is unknown, raise an error that does not say that nothing was written."""
         try:
             return is_ours()
         except (FileNotFoundError, StorageError) as error:
@@ -254,7 +254,7 @@ class ObjectStore:
             return
 
     def sync(self, paths: Iterable[str]) -> None:
-        """See LogStore: an object is durable as soon as it is there."""
+        """See LogStore. Do nothing: an object is durable once it exists."""
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002
         """See LogStore."""
@@ -265,14 +265,14 @@ class ObjectStore:
         return list_each(folders, lambda folder: self._folder(folder, shown), threads=_THREADS)
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
-        """See TreeStore. One request for up to a thousand files, where the store has such a request."""
+        """See TreeStore. One request for up to a thousand files, if the store supports it."""
         wanted, failures = [], dict[str, DeltaError]()
         for path in paths:
             if any(part in {"", ".", ".."} for part in path.split("/")):
                 failures[path] = failed("file-outside-table", table=self._uri, file=path)
             else:
                 wanted.append(path)
-        # obstore deletes one by one where the store has no request for many, and ends at the first that fails.
+        # If the store has no request for many, obstore deletes one file at a time and stops at the first that fails.
         size = _PAGE if self._place.kind == "s3" else 1
         parts = [wanted[start : start + size] for start in range(0, len(wanted), size)]
         if parts:
@@ -286,14 +286,14 @@ class ObjectStore:
         if self._options.single_writer or not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
             return None
         if any("customer_key" in name for name in self._options.store):
-            return None  # object_store 0.14 does not send the key for the source, and the server cannot read it
+            return None  # object_store 0.14 does not send the key for the source, which the server needs to read it
         self._check_obeys()
-        # A server may obey the condition of a PUT, and not that of a copy.
+        # A server may obey the condition of a PUT, but not that of a copy.
         try:
-            if self._is_there(path):
+            if self._exists(path):
                 return False
         except StorageError as error:
-            error.facts["is_refused"] = True  # nothing was sent that makes a copy
+            error.facts["is_refused"] = True  # no request was sent that makes a copy
             raise
         key = source._key(source_path)  # noqa: SLF001  (of this class)
         try:
@@ -308,7 +308,7 @@ class ObjectStore:
                 return None
             raise
 
-    def _is_there(self, path: str) -> bool:
+    def _exists(self, path: str) -> bool:
         try:
             self.size(path)
         except FileNotFoundError:
@@ -325,7 +325,7 @@ class ObjectStore:
         try:
             self._done("delete files", None, lambda: self._obstore.delete(self._client, keys))
         except (FileNotFoundError, StorageError) as error:
-            # The library names the first file that failed only.
+            # The library names only the first file that failed.
             if len(paths) == 1:
                 return {} if isinstance(error, FileNotFoundError) else {paths[0]: error}
             if isinstance(error, StorageError) and not _may_be_of_one(error):
@@ -340,7 +340,7 @@ class ObjectStore:
         self._check_empty(is_empty=not (found["common_prefixes"] or found["objects"]))
         start = len(prefix) + 1 if prefix else 0
         folder = FolderBuilder(path, shown)
-        # Folders have no time of their own here. As young ones they are left alone: an empty one is not there at all.
+        # Folders have no modification time here. They count as new and are left alone: an empty one does not exist.
         now = int(time.time() * 1000)
         for each in found["common_prefixes"]:
             folder.add(each[start:].rstrip("/"), 0, now, is_folder=True)
@@ -351,7 +351,7 @@ class ObjectStore:
         return folder.build()
 
     def _listed(self, prefix: str, offset: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """The objects below a prefix behind a key, in the order of their keys; pages are asked for as they are needed."""
+        """Yield the objects below a prefix and after a key, in the order of their keys. Pages are requested as needed."""
         last, pauses = offset, self._pauses()
         while True:
             pages = iter(self._obstore.list(self._client, prefix or None, offset=last, chunk_size=_PAGE))
@@ -362,26 +362,26 @@ class ObjectStore:
                         raise failure.error("list the folder", self._uri, None)
                     if not pauses.wait(failure):
                         raise pauses.over(failure, "list the folder", self._uri, None)
-                    break  # a listing that has failed gives no further page: another one begins behind the last key
+                    break  # a failed listing yields no further page: start another one after the last key
                 if page is None:
                     self._check_empty(is_empty=last == offset)
                     return
                 for entry in page:
                     key = entry["path"]
-                    if last is None or key > last:  # azurite and OneLake begin anew, whatever the offset is
+                    if last is None or key > last:  # azurite and OneLake start again, whatever the offset is
                         last = key
                         yield key, entry
 
     def _check_empty(self, *, is_empty: bool) -> None:
-        """Refuse an empty listing of a server that answers with web pages: the library reads one as a listing of nothing."""
+        """Raise StorageError for an empty listing if the server answers with web pages, which the library lists as nothing."""
         if is_empty and self._web_page is not None:
             raise self._web_page.error("list the folder", self._uri, None)
 
     def _done(self, doing: str, path: str | None, request: Callable[[], T], *, needs_object: bool = True) -> T:
-        """Send a request that may be sent again.
+        """Send a request that may be retried.
 
         Raises:
-            FileNotFoundError: the object is not there.
+            FileNotFoundError: the object does not exist.
             StorageError: the request failed.
         """
         pauses = self._pauses()
@@ -430,8 +430,8 @@ class ObjectStore:
         """Read the credentials again, unless another thread has done so since.
 
         Raises:
-            StorageError: there are no new ones. No other error may end a commit here: it would say that nothing was written, and an
-                attempt without an answer may have been made before.
+            StorageError: new ones cannot be read. Another error would end a commit and claim that nothing was written, although an
+                earlier attempt without an answer may have written it.
         """
         with self._renewing:
             if self._clients is not expired:
@@ -446,14 +446,14 @@ class ObjectStore:
 
 
 def _may_be_of_one(error: StorageError) -> bool:
-    """Whether a request for many objects failed by one of them: by its answer for that one, or by a key that it does not take."""
+    """Whether a request for many objects failed because of one: by its answer for that one, or by an invalid key."""
     status = error.facts.get("status")
     return status == _BAD_REQUEST if status is not None else error.facts.get("code") is not None
 
 
 def _before(key: str) -> str:
-    """The greatest text that is easily found below a key, so that a listing behind it begins with the key."""
-    # Not a slash, which would end a folder, and none of the surrogates, which are no characters.
+    """Return a string shortly before a key, so that a listing after it begins with the key."""
+    # Not a slash, which would end a folder, and not a surrogate, which is not a character.
     lower = {"0": ".", "\ue000": "\ud7ff"}.get(key[-1], chr(ord(key[-1]) - 1))
     return key[:-1] if lower < " " else key[:-1] + lower + _LAST
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of options that the library takes and then ends the program for, or passes over without a word.
+"""Check values of options on which the library would abort the program, or which it would ignore silently.
 
-obstore 0.12 panics at a line break in a key and at an endpoint that is no URL. It passes over a key of an encryption that is not
-asked for, and over a proxy or a proxy's certificate that it cannot read. It reads variables of the environment itself, so these
-are checked too.
+obstore 0.12 panics at a line break in a key and at an invalid endpoint. It ignores an encryption key without encryption, and a
+proxy or a proxy's certificate that it cannot parse. It reads environment variables itself, so these are checked too.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _ADDRESSES: Final = frozenset(
         "proxy_url",
     }
 )
-# Text of several lines, which is no part of a header.
+# Strings of several lines, which are not part of a header.
 _CERTIFICATES: Final = frozenset({"proxy_ca_certificate", "root_certificate"})
 _PEM: Final = "-----BEGIN CERTIFICATE-----"
 _TEXTS: Final = _CERTIFICATES | {"service_account_key"}
@@ -58,8 +57,8 @@ _NEEDED: Final[Mapping[str, tuple[str, str]]] = {
     "sse_bucket_key_enabled": ("kms", "aws:kms"),
     "sse_customer_key_base64": ("sse-c", "sse-c"),
 }
-"""By option: what the algorithm's name holds, and one such name."""
-# What the library reads of the environment and puts into a header.
+"""By option: a part of the algorithm's name, and an example of such a name."""
+# Environment variables that the library puts into a header.
 _OF_ENVIRONMENT: Final = frozenset(
     {
         *("access_key_id", "session_token", "token", "region", "default_region", "bearer_token", "web_identity_token_file"),
@@ -95,7 +94,7 @@ def check_options(given: Mapping[str, str], kind: Kind, table: str) -> None:
 
 
 def _by_short_name(given: Mapping[str, str], kind: Kind) -> dict[str, tuple[str, str]]:
-    """The name and the value by the name without its prefix: of options, and of the environment where there is no option."""
+    """Return name and value of the options, otherwise of environment variables, by the name without its prefix."""
     found: dict[str, tuple[str, str]] = {}
     for name, value in os.environ.items():
         short = _short(name, kind)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storage options: who asks for access, how the store is reached, and how long requests are tried again.
+"""Storage options: credentials, connections to the store, and how long requests are retried.
 
-The names are those that users of delta-rs know, in any case: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AZURE_STORAGE_ACCOUNT_KEY`,
-`GOOGLE_SERVICE_ACCOUNT`. What is not given comes from the environment. Source: object_store 0.14, `AmazonS3ConfigKey` and others.
+The names are delta-rs's, in any case: `AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AZURE_STORAGE_ACCOUNT_KEY`,
+`GOOGLE_SERVICE_ACCOUNT`. The environment supplies missing ones. Source: object_store 0.14, `AmazonS3ConfigKey` and others.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bayou.storage.object_stores.option_checks import check_options
 from bayou.storage.object_stores.places import Kind
 
 SINGLE_WRITER: Final = "single_writer"
-"""Whether a store that cannot exclude writers is taken all the same."""
+"""Whether a store that cannot exclude writers is accepted."""
 
-# Prefixes that delta-rs and object_store take before any name.
+# Prefixes that delta-rs and object_store accept before any name.
 _PREFIXES: Final[Mapping[Kind, str]] = {"s3": "aws_", "gcs": "google_", "azure": "azure_"}
 
 _CLIENT: Final = frozenset(
@@ -48,11 +48,11 @@ _MAX_RETRIES: Final = "max_retries"
 _RETRY_TIMEOUT: Final = "retry_timeout"
 _DEFAULT_RETRY_TIMEOUT: Final = timedelta(seconds=60)
 
-# Of delta-rs: how to write without conditional requests, which bayou always uses.
+# delta-rs's options for writing without conditional requests, which bayou always uses.
 _WITHOUT_MEANING: Final = frozenset({"aws_s3_allow_unsafe_rename", "allow_unsafe_rename", "aws_conditional_put", "conditional_put"})
 _LOCK_TABLES: Final = frozenset({"aws_s3_locking_provider", "delta_dynamo_table_name", "dynamo_lock_table_name"})
 
-# Names that object_store has otherwise.
+# Names that object_store spells differently.
 _OTHER_NAMES: Final[Mapping[str, str]] = {"aws_endpoint_url_s3": "aws_endpoint_url"}
 
 _DURATION: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*", re.ASCII)
@@ -61,15 +61,15 @@ _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 @dataclass(frozen=True, slots=True)
 class ObjectOptions:
-    """The storage options of a table, sorted by who obeys them. Most of them are secrets.
+    """The storage options of a table, sorted by what they apply to. Most of them are secrets.
 
     Attributes:
         store: credentials and settings of the store, by obstore's names.
-        client: how HTTP requests are made, by obstore's names.
-        retry_timeout: how long a request is tried again.
-        max_retries: how often it is tried again; None for any number.
-        single_writer: whether a store that cannot exclude writers is taken all the same.
-        credentials: gives the credentials, where obstore does not find them itself.
+        client: settings of HTTP requests, by obstore's names.
+        retry_timeout: how long a request is retried.
+        max_retries: how often it is retried; None for any number.
+        single_writer: whether a store that cannot exclude writers is accepted.
+        credentials: returns the credentials, if obstore does not find them itself.
     """
 
     store: Mapping[str, str] = field(repr=False)
@@ -87,11 +87,11 @@ class ObjectOptions:
             given: the options by name, in any case.
             kind: the kind of store.
             table: the table's URI, for errors.
-            credentials: gives the credentials, where the options do not say them.
+            credentials: returns the credentials, if the options do not contain them.
 
         Raises:
-            InvalidOptionError: an option's value cannot be read, it asks for a lock table, or it would have no effect.
-            MissingPackageError: an option asks for what botocore only can do.
+            InvalidOptionError: an option's value cannot be parsed, it requires a lock table, or it would have no effect.
+            MissingPackageError: an option needs botocore, which is not installed.
         """
         store: dict[str, str] = {}
         client = _client_of_environment(kind, table)
@@ -125,7 +125,7 @@ class ObjectOptions:
 
 
 def _client_of_environment(kind: Kind, table: str) -> dict[str, object]:
-    """What the environment says of requests, as `AWS_ALLOW_HTTP`: obstore itself reads the variables of the store only."""
+    """Return the environment's settings of requests, such as `AWS_ALLOW_HTTP`. obstore itself reads only those of the store."""
     prefix = _PREFIXES[kind].upper()
     given = {short: os.environ.get(f"{prefix}{short.upper()}") for short in sorted(_CLIENT)}
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which object store a URI names: its kind, the bucket or container, and the keys of a table in it."""
+"""Parse the URI of a table in an object store: the kind of store, the bucket or container, and the prefix of the keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PUBLIC_CLOUD: Final = "core.windows.net"
 
 # The query of a signed URL, and a shared access signature.
 _SIGNED: Final = re.compile(r"\?(?:.*&)?(?:sig|X-Amz-Signature|X-Goog-Signature)=", re.IGNORECASE)
-# What no bucket's name has; it would end a URL, or the library ends the program for it. A workspace of OneLake may have spaces.
+# Characters of no bucket's name. They would end a URL, or crash the library. A workspace of OneLake may have spaces.
 _NO_BUCKET: Final = re.compile(r"[<>?#\"]", re.ASCII)
 _SPACE: Final = re.compile(r"\s")
 _EXPRESS: Final = "--x-s3"
@@ -49,14 +49,14 @@ _AZURE_HOST: Final = re.compile(r"(?P<account>[^.]+)\.(?:dfs|blob)\.(?P<suffix>(
 
 @dataclass(frozen=True, slots=True)
 class ObjectPlace:
-    """Where a table is in an object store.
+    """The location of a table in an object store.
 
     Attributes:
         kind: the kind of store.
         bucket: the bucket, or the container.
-        prefix: what the keys of the table's files begin with, without a slash at the end; empty for a whole bucket.
+        prefix: the beginning of the keys of the table's files, without a slash at the end; empty for a whole bucket.
         account: the storage account that the URI names, on Azure.
-        cloud: the end of the account's host, as `core.windows.net`.
+        cloud: the end of the account's host, such as `core.windows.net`.
     """
 
     kind: Kind
@@ -72,7 +72,7 @@ class ObjectPlace:
 
 
 def place_of(path: QualifiedPath) -> ObjectPlace:
-    """Where a table is.
+    """Parse the location of a table.
 
     Raises:
         InvalidOptionError: the URI names no bucket, or no key can begin with its path.
@@ -107,6 +107,6 @@ def place_of(path: QualifiedPath) -> ObjectPlace:
 
 
 def _check_key(path: QualifiedPath, key: str) -> None:
-    # object_store 0.14 takes no such key, and Hadoop's `Path` folds some of them into others.
+    # object_store 0.14 accepts no such key, and Hadoop's `Path` folds some of them into others.
     if any(part in {"", ".", ".."} for part in key.split("/")) and key:
         raise failed("DELTA_ILLEGAL_OPTION/object-key", table=path.uri, option="path")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file in an object store, read in parts: each part is one request, and what was read once is not asked for again."""
+"""Read a file in an object store in parts. Each part is one request; the last one is cached."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Callable
 from typing import BinaryIO, Final, TypeAlias, cast
 
 Get: TypeAlias = Callable[[int | None, int], tuple[bytes, int]]
-"""Reads a part: the offset, None for the last bytes, and a length. Gives the bytes and the size of the whole file."""
+"""Reads a part by its offset (None for the last bytes) and length. Returns the bytes and the size of the whole file."""
 
-# A Parquet footer, or the first line of a commit, is in the first answer almost always.
+# The first request almost always covers a Parquet footer, or the first line of a commit.
 _BLOCK: Final = 64 << 10
 
 
 def open_ranged(get: Get, size: Callable[[], int], *, has_suffix_ranges: bool) -> BinaryIO:
-    """Open a file; the first part is read at once, so that a missing file is noticed.
+    """Open a file. The first part is read now, so that a missing file is noticed.
 
     Args:
         get: reads a part.
-        size: asks for the size, if parts cannot be counted from the end.
-        has_suffix_ranges: whether they can.
+        size: requests the size, for stores without suffix ranges.
+        has_suffix_ranges: whether parts can be counted from the end.
     """
     return cast("BinaryIO", _RangedFile(get, size, has_suffix_ranges=has_suffix_ranges))
 
@@ -89,7 +89,7 @@ class _RangedFile(io.RawIOBase):
             if len(block) != wanted:
                 msg = f"{wanted} bytes from {start} on were asked for, and {len(block)} came"
                 raise OSError(msg)
-            if length > _BLOCK:  # a large part is not asked for twice
+            if length > _BLOCK:  # a large part is not requested again
                 return block
             self._start, self._block = start, block
         return self._block[start - self._start : start - self._start + length]

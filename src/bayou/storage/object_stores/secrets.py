@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secrets of a store, so that no error shows one: a server may quote anything that it was sent."""
+"""Hide the secrets of a store from errors: a server may quote anything that it was sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
-# Shorter values are parts of words, and of other texts.
+# Shorter values are parts of words, and of other strings.
 _SHORTEST: Final = 8
 _HIDDEN: Final = "..."
 _NAMES: Final = re.compile(
@@ -19,7 +19,7 @@ _NAMES: Final = re.compile(
 )
 _NO_SECRETS: Final = re.compile(r"_(?:file|url|uri)$", re.ASCII)
 _ENVIRONMENT: Final = ("AWS_", "AZURE_", "GOOGLE_")
-# What a server may quote of the credentials that the library got for itself, and of what it signed.
+# What a server may quote of the credentials that the library got itself, and of what it signed.
 _PATTERNS: Final = (
     re.compile(r"(?i)\b(?P<kept>bearer\s+)[\w.~+/=-]{8,}"),
     re.compile(r"(?i)(?P<kept>\b(?:sig|x-amz-signature|x-amz-security-token|x-goog-signature|signature)=)[^&\s\"'<>,]+"),
@@ -28,7 +28,7 @@ _PATTERNS: Final = (
 
 
 class Secrets:
-    """Takes secrets out of texts."""
+    """Removes secrets from strings."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
         """Collect the secrets.
@@ -46,13 +46,13 @@ class Secrets:
         return f"Secrets({len(self._values)})"
 
     def add(self, values: Iterable[str]) -> None:
-        """Hide further values, which were asked for on the way."""
+        """Hide further values, which were received later."""
         found = {spelling for value in values for spelling in _spellings(value)}
         if not found <= set(self._values):
             self._values = _longest_first(found | set(self._values))
 
     def hide(self, text: str) -> str:
-        """A text without secrets."""
+        """Return a string without secrets."""
         for value in self._values:
             text = text.replace(value, _HIDDEN)
         for pattern in _PATTERNS:
@@ -61,7 +61,7 @@ class Secrets:
 
 
 def _of_option(name: str, value: str) -> Iterator[str]:
-    """The secrets in an option's value, in the spellings in which they may be quoted."""
+    """Yield the secrets in an option's value, in all spellings in which they may be quoted."""
     plain: list[str] = []
     if _NAMES.search(name) and not _NO_SECRETS.search(name):
         plain = [value, value.strip(), *value.split()]
@@ -84,7 +84,7 @@ def _longest_first(values: Iterable[str]) -> list[str]:
 
 
 def _of_address(value: str) -> Iterator[str]:
-    """The password of a URL, and what a proxy is sent of it."""
+    """Yield the password of a URL, and the encoded form that a proxy is sent."""
     user, _, password = urlsplit(value).netloc.rpartition("@")[0].partition(":")
     yield from (password, unquote(password))
     yield base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode()

@@ -10,9 +10,10 @@ import pytest
 from tests.support.operations.transactions import append, faulty_table, names_in_log
 
 import bayou
-from bayou.errors import ChecksumMismatchError, InvalidOptionError
+from bayou.errors import ChecksumMismatchError
 from bayou.log import events
 from bayou.log.commit import hooks
+from bayou.log.staging.staged import StagedActions
 from bayou.protocol.actions.actions import AddFile
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, checksum_path
 from bayou.testing.faulty_store import Fault
@@ -90,25 +91,19 @@ def test_a_hook_that_fails_is_reported_and_the_commit_stands(heard, caplog, path
     assert builder.log().snapshot().num_files == 1
 
 
-def test_a_hook_of_ones_own_runs_behind_the_others_and_can_be_removed(heard):
-    seen = []
+def test_the_hooks_behind_one_that_fails_run_all_the_same(heard):
+    builder = faulty_table()
+    append(builder, "a")
+    staged, seen = StagedActions.of([], builder.uri), []
+    committed = hooks.CommittedVersion(builder.log(), 1, staged, {"txnId": "t"}, {})
 
-    def hook(committed):
-        seen.append((committed.version, committed.snapshot().num_files, checksum_path(committed.version)))
-        assert committed.log.store.read(checksum_path(committed.version))
+    def fail(_committed):
         raise ValueError("not today")
 
-    remove = hooks.register_hook("mine", hook)
-    try:
-        with pytest.raises(InvalidOptionError, match="mine"):
-            hooks.register_hook("mine", hook)
-        builder = faulty_table()
-        append(builder, "a")
-    finally:
-        remove()
-    append(builder, "b")
-    assert [each[:2] for each in seen] == [(0, 0), (1, 1)]
-    assert [event.hook for event in heard if isinstance(event, events.HookFailedEvent)] == ["mine", "mine"]
+    heard.clear()
+    hooks.run_hooks(committed, {"first": fail, "second": lambda each: seen.append(each.snapshot().num_files)})
+    assert seen == [1]
+    assert [(event.hook, event.version, event.error) for event in heard] == [("first", 1, "ValueError: not today")]
 
 
 def test_a_checkpoint_cleans_up_what_has_expired(heard):

@@ -101,6 +101,24 @@ def test_a_version_that_the_process_has_seen_is_not_put_at_all():
     assert not builder.store.count("put_if_absent", r"0001\.json")
 
 
+@pytest.mark.parametrize("is_lost", [False, True], ids=["answered", "without an answer"])
+def test_a_cleanup_between_the_last_listing_and_the_put_is_noticed(is_lost):
+    """No listing before the put can know of it: the process may be suspended, or the put slow."""
+    builder = table()
+    late = builder.log().transaction("WRITE")
+
+    def meanwhile():
+        move_on(builder, 24)
+        assert clean_up(builder) == 20
+
+    if is_lost:
+        builder.store.add(Fault("put_if_absent", r"0001\.json", "after"))
+    builder.store.add(Fault("put_if_absent", r"0001\.json", "hook", hook=meanwhile))
+    outcome = late.try_commit([file("late")])
+    assert isinstance(outcome, Unknown if is_lost else Conflicted)
+    assert "late" not in live(builder)
+
+
 def test_a_late_commit_that_another_cleanup_deleted_leaves_the_outcome_open():
     builder = table()
     late = builder.log().transaction("WRITE")

@@ -100,6 +100,7 @@ def test_a_transaction_commits_once():
     builder = table()
     transaction = begin(builder)
     transaction.commit([FILE])
+    assert transaction.may_be_in_log
     with pytest.raises(TransactionStateError, match="committed"):
         transaction.commit([AddFile("more", {}, 1, 1)])
 
@@ -111,12 +112,12 @@ def test_a_transaction_that_failed_or_was_left_refuses_reuse():
         failed.commit([FILE, FILE])
     with pytest.raises(TransactionStateError, match="failed"):
         failed.commit([FILE])
-    assert failed.is_abandoned
+    assert not failed.may_be_in_log
     with builder.log().transaction() as left:
         pass
     with pytest.raises(TransactionStateError, match="left"):
         left.stage(FILE)
-    assert not left.is_abandoned
+    assert not left.may_be_in_log
     with pytest.raises(ZeroDivisionError), builder.log().transaction() as broken:
         broken.commit([AddFile(str(1 // 0), {}, 1, 1)])
     with pytest.raises(TransactionStateError, match="failed"):

@@ -153,7 +153,7 @@ def test_manifests_that_cannot_be_written_are_an_error_and_the_commit_remains(tm
     assert (error.error_class, error.sql_state, error.version) == ("DELTA_POST_COMMIT_HOOK_FAILED", "2DKD0", 2)
     assert (error.outcome, error.txn_id) == ("committed", transaction.txn_id)
     assert committed == [2]
-    assert not transaction.is_abandoned
+    assert transaction.may_be_in_log
     assert [each.hook for each in heard if each.name == "hook_failed"] == ["manifests"]
     assert bayou.open(tmp_path).version() == 2
     bayou.open(tmp_path).generate_manifests()

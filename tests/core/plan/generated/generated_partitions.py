@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import strategies as st
 
+from bayou.plan.generated.expressions import Call, Constant, Reference
 from bayou.plan.generated.filters import partition_rules
 from bayou.plan.generated.truncation import DATE_UNITS
 from bayou.plan.predicates.predicate import And, Column, Comparison, In, IsNull, Literal, Or, StartsWith
@@ -125,23 +126,48 @@ def text_of(wall):
     return wall.replace(tzinfo=None).isoformat(" ", "microseconds")
 
 
-def generated(name, kind, expression):
-    return StructField(name, kind, metadata={"delta.generationExpression": expression})
+BASE = Reference(("base",))
+
+
+def to_date(source=BASE):
+    return Call("Cast to date", (source,))
+
+
+def to_timestamp(source=BASE):
+    return Call("Cast to timestamp", (source,))
+
+
+def date_format(pattern, source=BASE):
+    return Call("DateFormatClass", (source, Constant(pattern)))
+
+
+def trunc(unit, source=None):
+    return Call("TruncDate", (source or to_date(), Constant(unit)))
+
+
+def date_trunc(unit, source=BASE):
+    return Call("TruncTimestamp", (Constant(unit), source))
+
+
+def substring(position, length):
+    return Call("Substring", (BASE, Constant(position), Constant(length)))
 
 
 def rules_for(base_type, *columns):
+    """The rules of partition columns, each with its name, its type and its generation expression as Spark resolves it."""
     inner = StructType((StructField("ts", base_type, metadata={"delta.columnMapping.physicalName": "col-ts"}),))
-    schema = StructType((StructField("base", base_type), StructField("S", inner), *(generated(*each) for each in columns)))
-    return partition_rules(schema, [name for name, _, _ in columns])
+    fields = (StructField(name, kind) for name, kind, _ in columns)
+    schema = StructType((StructField("base", base_type), StructField("S", inner), *fields))
+    return partition_rules(schema, {name: expression for name, _, expression in columns})
 
 
-PARTS = [
-    ("y", "integer", "YEAR(base)"),
-    ("m", "integer", "MONTH(base)"),
-    ("d", "integer", "DAY(base)"),
-    ("h", "integer", "HOUR(base)"),
-]
-"""A column for each of the year, the month, the day and the hour."""
+DATE_PARTS = [("y", "integer", Call("Year", (BASE,))), ("m", "integer", Call("Month", (BASE,)))]
+DATE_PARTS += [("d", "integer", Call("DayOfMonth", (BASE,)))]
+"""A column for each of the year, the month and the day of a date."""
+
+PARTS = [(name, kind, Call(call.name, (to_date(),))) for name, kind, call in DATE_PARTS]
+PARTS += [("h", "integer", Call("Hour", (BASE,)))]
+"""A column for each of the year, the month, the day and the hour of a timestamp."""
 
 
 def cut(text, position, length):
@@ -150,12 +176,12 @@ def cut(text, position, length):
     return "".join(character for place, character in enumerate(text, 1) if first <= place < first + length)
 
 
-STAMP = [("dt", "date", "CAST(base AS DATE)")]
+STAMP = [("dt", "date", to_date())]
 """The day of a timestamp."""
 
 
-def stamp(text):
-    return Literal(micros(text), "timestamp")
+def stamp(text, kind="timestamp"):
+    return Literal(micros(text), kind)
 
 
 def leaf(op, value):

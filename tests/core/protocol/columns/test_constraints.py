@@ -16,7 +16,6 @@ from bayou.protocol.columns.constraints import (
     constraint_key,
     constraints_of,
     drop_constraint,
-    refuse_nested_not_null,
 )
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, schema_to_json
 
@@ -56,20 +55,11 @@ def test_not_null_holds_for_columns_and_for_fields_of_structs():
     assert {each.kind for each in found} == {ConstraintKind.NOT_NULL}
 
 
-def test_not_null_inside_arrays_and_maps_is_no_constraint_and_no_new_table_may_have_it():
+def test_not_null_inside_arrays_and_maps_is_no_constraint():
     inner = StructType((StructField("x", "long", nullable=False),))
     for kind in (ArrayType(inner), MapType("string", inner), MapType(inner, "string"), ArrayType(ArrayType(inner))):
         field = StructField("s", StructType((StructField("a", kind),)))
         assert constraints(field) == ()
-        with pytest.raises(InvalidSchemaError) as caught:
-            refuse_nested_not_null(StructType((field,)), table="t")
-        assert caught.value.error_class == "DELTA_NESTED_NOT_NULL_CONSTRAINT"
-        assert caught.value.column[-1] == "x"
-
-
-def test_not_null_in_structs_is_allowed_in_new_tables():
-    inner = StructType((StructField("x", "long", nullable=False), StructField("y", ArrayType("long", contains_null=False))))
-    refuse_nested_not_null(StructType((StructField("s", inner, nullable=False),)), table="t")
 
 
 def test_an_invariant_is_the_expression_in_the_metadata_of_a_field():

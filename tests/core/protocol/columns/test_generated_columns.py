@@ -13,9 +13,7 @@ from bayou.protocol.columns.generated_columns import (
     check_type,
     columns_to_compute,
     generated_columns,
-    generation_expression,
     has_generated_columns,
-    with_generation_expression,
 )
 from bayou.protocol.evolution.column_dependents import dependents, refuse_dependents
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
@@ -55,12 +53,6 @@ def test_an_expression_alone_makes_no_generated_column(protocol, expected):
 def test_what_is_not_provided_is_computed(provided):
     lowered = {name.lower() for name in provided}
     assert {each.name.lower() for each in columns_to_compute(SCHEMA, provided)} == {"day", "year"} - lowered
-
-
-def test_the_expression_of_a_field_can_be_set_and_taken_away():
-    field = with_generation_expression(StructField("d", "date", metadata={"comment": "x"}), "date(ts)")
-    assert generation_expression(field) == "date(ts)"
-    assert with_generation_expression(field, None).metadata == {"comment": "x"}
 
 
 def test_references_to_plain_columns_are_fine():

@@ -99,7 +99,7 @@ def test_writes_one_after_the_other_never_repeat_a_number(start, step, num_parti
     current, seen = column(start, step), set()
     for rows in writes:
         cells = itertools.product(range(num_partitions), range(rows))
-        values = [current.value_at(partition, row, num_partitions) for partition, row in cells]
+        values = [current.next_value + step * (partition + row * num_partitions) for partition, row in cells]
         assert len(set(values)) == len(values)
         assert not seen & set(values)
         assert all((value - start) % step == 0 and (value - start) * step >= 0 for value in values)

@@ -13,10 +13,7 @@ from bayou.protocol.columns.identity_rules import (
     check_definition,
     column_to_sync,
     identity_conflict,
-    refuse_alter,
     refuse_explicit_values,
-    refuse_replace_columns,
-    refuse_update,
 )
 from bayou.protocol.types.schema import ArrayType, StructField, StructType, schema_to_json
 
@@ -60,16 +57,6 @@ def test_a_column_that_cannot_be_an_identity_column_is_refused(field, partitions
 def test_only_a_column_that_is_generated_by_default_takes_values():
     refuse_explicit_values(SCHEMA, ["KEY", "v"], table="t")
     assert refusal(refuse_explicit_values, SCHEMA, ["iD", "v"]) == ("EXPLICIT_INSERT_NOT_SUPPORTED", "42808")
-
-
-def test_no_identity_column_is_updated_altered_or_replaced():
-    refuse_update(SCHEMA, ["v"], table="t")
-    assert refusal(refuse_update, SCHEMA, ["v", "KEY"]) == ("UPDATE_NOT_SUPPORTED", "42808")
-    refuse_alter(SCHEMA, "v", table="t")
-    refuse_alter(SCHEMA, "gone", table="t")
-    assert refusal(refuse_alter, SCHEMA, "id") == ("ALTER_COLUMN_NOT_SUPPORTED", "429BQ")
-    refuse_replace_columns(StructType((StructField("v", "string"),)), table="t")
-    assert refusal(refuse_replace_columns, SCHEMA) == ("REPLACE_COLUMN_NOT_SUPPORTED", "429BQ")
 
 
 def test_only_an_identity_column_is_synced():

@@ -198,8 +198,6 @@ def test_nothing_about_the_protocol_lands_in_the_configuration():
     assert asked.configuration == {}
     assert asked.features == ("rowTracking", "timestampNtz")
     assert (asked.min_reader_version, asked.min_writer_version) == (3, 7)
-    assert asked.asks_protocol
-    assert not change({"delta.appendOnly": "true"}).asks_protocol
 
 
 def test_an_unknown_feature_is_refused_with_the_likely_one():

@@ -5,8 +5,9 @@ import pytest
 from tests.support.cases import in_one_test
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.schema.validity import check_has_data, check_schema, is_supported, walk
+from bayou.protocol.schema.validity import check_has_data, check_schema, is_supported
 from bayou.protocol.types.schema import PHYSICAL_NAME, ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.traverse import walk
 
 
 def struct(**columns):

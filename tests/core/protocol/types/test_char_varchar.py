@@ -10,10 +10,8 @@ from bayou.errors import InvalidSchemaError
 from bayou.protocol.schema.validity import walk
 from bayou.protocol.types.char_varchar import (
     DECLARED_TYPE,
-    LengthCheck,
     bounded_length,
     from_stored,
-    length_checks,
     parse_type_text,
     to_stored,
     type_text,
@@ -77,13 +75,6 @@ def test_storing_again_what_was_read_changes_nothing_down_to_the_metadata(schema
 @given(SCHEMAS)
 def test_the_log_holds_no_char_or_varchar(schema):
     assert all(bounded_length(kind) is None for _, kind in walk(to_stored(schema)))
-
-
-@given(SCHEMAS)
-def test_there_is_one_check_for_each_declared_length(schema):
-    declared = [(path, bounded_length(kind)) for path, kind in walk(schema)]
-    expected = [LengthCheck(path, *bounded) for path, bounded in declared if bounded is not None]
-    assert list(length_checks(to_stored(schema))) == expected
 
 
 @given(NULLABLE)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.schema.validity import walk
 from bayou.protocol.types.paths import TableRules, edit_at, first_conflict, type_at
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
+from bayou.protocol.types.traverse import walk
 
 RULES = TableRules("/t", 3)
 TYPES = st.recursive(

@@ -13,7 +13,7 @@ from tests.support.cases import in_one_test
 pytest.importorskip("pyspark")
 
 from pyspark import SparkContext
-from pyspark.errors import PySparkTypeError
+from pyspark.errors import PySparkException, PySparkTypeError
 from pyspark.sql import Row, SparkSession
 
 import bayou
@@ -126,25 +126,22 @@ def test_a_builder_gives_the_session_that_it_gets_or_creates(monkeypatch):
     assert session_of(session) is session
 
 
-class FakeJvm:
-    """A JVM that is asked for nothing but its thread."""
-
-    def thread_id(self):
-        return 1
-
-
 def without_compiler(_):
     raise SessionError("none here")
 
 
-def test_enable_returns_the_session_of_a_builder(monkeypatch):
-    session = bare(SparkSession)
-    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: session)
-    monkeypatch.setattr(enable_module.Jvm, "of", lambda _: FakeJvm())
+def test_a_session_whose_adapters_cannot_be_compiled_is_refused_and_gets_nothing_of_bayou(monkeypatch):
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda _: bare(SparkSession))
+    monkeypatch.setattr(enable_module.Jvm, "of", lambda _: object())
     monkeypatch.setattr(enable_module.callbacks, "start", lambda _: True)
     monkeypatch.setattr(enable_module.Adapters, "of", without_compiler)
-    with pytest.warns(UserWarning, match="none here"):
-        assert bayou.enable(SparkSession.builder) is session
+    installed = []
+    for name in ("register_hadoop_stores", "register_object_stores", "tell_transactions", "follow_writes", "listen"):
+        monkeypatch.setattr(enable_module, name, lambda *_, name=name: installed.append(name))
+    with pytest.raises(SessionError, match="none here") as caught:
+        bayou.enable(SparkSession.builder)
+    assert isinstance(caught.value, PySparkException)
+    assert installed == []
 
 
 FRAMES = {

@@ -175,7 +175,7 @@ def test_a_commit_that_the_server_refuses_is_over_and_its_files_may_go(place, op
     server.fault = lambda request: Fault(403, "AccessDenied") if request.method == "PUT" else None
     with pytest.raises(StorageError, match="AccessDenied") as caught, log.transaction("WRITE") as transaction:
         transaction.commit([AddFile("a", {}, 1, 1)])
-    assert transaction.is_abandoned
+    assert not transaction.may_be_in_log
     assert caught.value.facts.get("outcome") is None
 
 
@@ -195,7 +195,7 @@ def test_a_refusal_after_a_lost_answer_says_nothing_of_the_first_attempt(place, 
     server.fault = lose_then_refuse
     with log.transaction("WRITE") as transaction:
         transaction.try_commit([AddFile("a", {}, 1, 1)])
-    assert not transaction.is_abandoned
+    assert transaction.may_be_in_log
     assert len(sent) > 1
     server.fault = lambda _: None
     assert bayou.open(place, storage_options=options).snapshot().num_files == 1
@@ -228,7 +228,7 @@ def test_expired_credentials_that_stay_so_end_a_commit_for_certain(place, option
     server.fault = lambda request: Fault(400, "ExpiredToken") if request.method == "PUT" else None
     with pytest.raises(StorageError, match="Renew the credentials"), log.transaction("WRITE") as transaction:
         transaction.commit([AddFile("a", {}, 1, 1)])
-    assert transaction.is_abandoned
+    assert not transaction.may_be_in_log
 
 
 def test_a_refusal_says_nothing_of_a_single_writers_first_attempt(place, options, server, monkeypatch):
@@ -276,7 +276,7 @@ def test_a_refusal_to_read_back_says_nothing_of_the_first_attempt(place, options
     with log.transaction("WRITE") as transaction:
         outcome = transaction.try_commit([AddFile("a", {}, 1, 1)])
     assert type(outcome).__name__ == "Unknown"
-    assert not transaction.is_abandoned
+    assert transaction.may_be_in_log
     server.fault = lambda _: None
     assert bayou.open(place, storage_options=options).snapshot().num_files == 1
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +17,6 @@ import bayou
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
 from bayou.spark.scan import vector_columns
-from bayou.spark.session.application import Application
 from bayou.testing.table_builder import TableBuilder
 
 FOLDER = Path(sys.argv[1])
@@ -213,20 +211,5 @@ def compacted(spark):
     return [bayou.open(place).snapshot().num_files, sorted(row.id for row in table.toDF().collect())]
 
 
-def without_adapters(spark):
-    """The last one: the application is as on a Spark without a compiler from here on."""
-    application = Application.of(spark)
-    application.native = False
-    application.why_not_native = "no adapters"
-    warnings.simplefilter("ignore")
-    bayou.write(spark.range(100).selectExpr("id", "id % 3 as k"), path("bare"), partition_by=["k"])
-    builder = numbers_table(path("bare vectors"), [1, 2], [3])
-    builder.commit(numbers(path("bare vectors"), "v.parquet", [4, 5, 6], **without_rows([1])))
-    return [
-        bayou.read(spark, path("bare")).where("k = 1 and id > 50").count(),
-        ids(bayou.read(spark, path("bare vectors"))),
-    ]
-
-
 if __name__ == "__main__":
-    answer(start, [processes, partitioned, vectors, mapped, changed, cached, compacted, without_adapters])
+    answer(start, [processes, partitioned, vectors, mapped, changed, cached, compacted])

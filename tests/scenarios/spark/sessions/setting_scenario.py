@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 import bayou
-from bayou.protocol.types.schema import leaves
+from bayou.protocol.types.traverse import leaves
 from bayou.spark.jvm.core.bridge import Jvm
 
 if TYPE_CHECKING:

@@ -77,9 +77,5 @@ def test_a_cached_table_follows_a_write_on_executors(cluster):
     assert cluster["cached"] == [[1, 2, 3], [1, 2, 3, 4]]
 
 
-def test_reading_and_writing_without_adapters_work_on_executors(cluster):
-    assert cluster["without_adapters"] == [len([i for i in range(51, 100) if i % 3 == 1]), [1, 2, 3, 4, 6]]
-
-
 def test_files_are_compacted_on_executors(cluster):
     assert cluster["compacted"] == [2, [each for each in range(30) if each not in (3, 14)]]

@@ -29,7 +29,7 @@ def start() -> tuple[int, list[str]]:
     client.send_command = counted
     bayou.enable(spark)
     client.send_command = send
-    return len(calls), sorted({"pyarrow", "numpy", "sqlglot", "pandas", "rich"} & (set(sys.modules) - before))
+    return len(calls), sorted({"pyarrow", "numpy", "pandas", "rich"} & (set(sys.modules) - before))
 
 
 def calls(found: tuple[int, list[str]]) -> int:

@@ -17,7 +17,6 @@ from tests.support.operations.statements import settings
 import bayou
 from bayou.errors import DataFileNotFoundError, DeltaError, InvalidCommitError, SessionError, UnreadableDataFileError
 from bayou.spark.data_files import new_files
-from bayou.spark.jvm.core import adapters
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations import own_sql
 from bayou.spark.session import log_jobs
@@ -200,15 +199,15 @@ def test_stored_conditions_mean_what_they_meant_when_they_were_stored(spark, tab
                 bayou.write(spark.createDataFrame([(text,)], "t string"), table_path, mode="append")
 
 
-def test_own_sql_is_parsed_alike_without_the_adapters(spark, monkeypatch):
+def test_own_sql_is_parsed_alike_whatever_the_session_says_of_its_parser(spark):
     jvm, session = Jvm.of(spark), spark._jsparkSession
     texts = ("cast(`a.*` as timestamp)", '"x"', r"'\\'", "1e2")
+    with settings(spark, {"spark.sql.ansi.enabled": "true"}):
+        plain = [own_sql.parsed_plainly(jvm, session, text).toJSON() for text in texts]
     with settings(spark, {**ODD_PARSER, **NO_ZONES}):
-        with_adapters = [own_sql.parsed_plainly(jvm, session, text).toJSON() for text in texts]
-        monkeypatch.setattr(adapters.Adapters, "_instances", {})
-        without = [own_sql.parsed_plainly(jvm, session, text).toJSON() for text in texts]
-    assert without == with_adapters
-    assert '"timestamp"' in without[0]
+        odd = [own_sql.parsed_plainly(jvm, session, text).toJSON() for text in texts]
+    assert odd == plain
+    assert '"timestamp"' in odd[0]
 
 
 @pytest.mark.parametrize(

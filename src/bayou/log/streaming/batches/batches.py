@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stream makes of commits: rows of the table, or its changes. Both are read in the same order, between offsets."""
+"""The two kinds of batches of a stream, rows or changes, which are read in the same order between offsets."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ class ReadCommit(Protocol):
 
     @property
     def version(self) -> int:
-        """The version that it made."""
+        """Its version."""
         ...
 
     @property
     def header(self) -> Header:
-        """Its protocol and metadata, where it has some."""
+        """Its protocol and metadata, if it has any."""
         ...
 
     @property
     def info(self) -> Mapping[str, Any]:
-        """Its `commitInfo`; empty where it has none."""
+        """Its `commitInfo`; empty if it has none."""
         ...
 
     @property
     def indexed(self) -> IndexedFiles:
-        """The files of it that the stream reads."""
+        """Those of its files that the stream reads."""
         ...
 
     @property
     def is_atomic(self) -> bool:
-        """Whether its files are read in one batch or in none."""
+        """Whether all its files belong in one batch."""
         ...
 
 
@@ -61,10 +61,8 @@ class BatchParts:
     """What lies between two offsets.
 
     Attributes:
-        begin: the first offset.
-        end: the second one.
-        initial: the files of the first snapshot; None where there are none.
-        commits: each commit, with the positions of its files from the first one to the last one, which is not included.
+        initial: the files of the first snapshot; None if there are none.
+        commits: each commit with the range of positions of its files; the end is excluded.
     """
 
     begin: SourceOffset
@@ -74,7 +72,7 @@ class BatchParts:
 
 
 class Batches(Protocol):
-    """What a stream reads."""
+    """Reads commits and builds batches for one kind of stream."""
 
     @property
     def schema(self) -> StructType:
@@ -82,23 +80,23 @@ class Batches(Protocol):
         ...
 
     def read(self, file: ActionFile, timestamp: int) -> ReadCommit:
-        """Read a commit that was made at a time, in ms since the epoch."""
+        """Read a commit with a modification time, in ms since the epoch."""
         ...
 
     def check(self, commit: Any) -> None:
-        """Refuse a commit that the stream cannot read."""
+        """Raise if the stream cannot read a commit."""
         ...
 
     def check_metadata(self, metadata: Metadata, version: int) -> None:
-        """Refuse a table whose properties do not allow the stream."""
+        """Raise if the table's properties do not allow the stream."""
         ...
 
     def empty(self, at: SourceOffset) -> StreamFiles | ChangeFeed:
-        """A batch without files."""
+        """Return a batch without files."""
         ...
 
     def batch(self, parts: BatchParts) -> StreamFiles | ChangeFeed:
-        """The files of a batch."""
+        """Return the files of a batch."""
         ...
 
 
@@ -133,5 +131,5 @@ class RowBatches:
         tables = [STREAM_FILES.empty_table()] if initial is None else [initial.files.table(initial.places)]
         tables += [commit.files(start, end) for commit, start, end in parts.commits]
         files = pa.concat_tables(tables)
-        # One chunk a commit would make every later step slow.
+        # One chunk per commit would make every later step slow.
         return StreamFiles(self._snapshot, files.combine_chunks() if len(tables) > _FEW else files, initial)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream of the changes that commits make, as the change data feed has them.
+"""A stream of the changes of commits, as in the change data feed.
 
 Source: delta-spark's `DeltaSourceCDCSupport`.
 """
@@ -41,13 +41,12 @@ class ChangeCommit:
     """One commit, read.
 
     Attributes:
-        file: the commit.
-        header: its protocol and metadata, where it has some.
-        info: its `commitInfo`; empty where it has none.
+        header: its protocol and metadata, if it has any.
+        info: its `commitInfo`; empty if it has none.
         timestamp: when it was made, in ms since the epoch.
-        changes: the file actions that its changes are read from, each an object with one key, in its order.
-        indexed: those that the stream reads, by their places among `changes`.
-        is_atomic: whether they belong together: change files, and files with deletion vectors.
+        changes: the file actions that hold its changes, each an object with one key, in their order.
+        indexed: those that the stream reads, by their positions in `changes`.
+        is_atomic: whether they belong in one batch, as change data files and files with deletion vectors do.
     """
 
     file: ActionFile
@@ -64,7 +63,7 @@ class ChangeCommit:
         return self.file.version
 
     def part(self, start: int, end: int) -> FeedCommit:
-        """The changes from one position among `indexed` to another, the end not included."""
+        """Return the changes at a range of positions in `indexed`; the end is excluded."""
         places = range(start, end) if self.indexed.indices is None else self.indexed.indices.slice(start, end - start).to_pylist()
         info = CommitInfo(self.info) if self.info else None
         return FeedCommit(_Part(self.file, [self.changes[place] for place in places]), info, self.timestamp)
@@ -72,7 +71,7 @@ class ChangeCommit:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some actions of a commit, as `change_files` takes them."""
+    """Some actions of a commit, in the form that `change_files` takes."""
 
     file: ActionFile
     chosen: Sequence[Mapping[str, Any]]
@@ -89,14 +88,10 @@ class _Part:
 
 
 class ChangeBatches:
-    """A stream of changes. The rows of the first snapshot come as inserts of its version."""
+    """A stream of changes. It reads the rows of the first snapshot as inserts of its version."""
 
     def __init__(self, log: LogReader, snapshot: Snapshot, exclude: PathFilter | None) -> None:
-        """Begin with the version that the query was analysed at.
-
-        Raises:
-            InvalidSchemaError: the table has columns that the feed adds.
-        """
+        """Begin with the version that the query was analysed at, or raise InvalidSchemaError if it has columns of the feed."""
         self._log = log
         self._snapshot = snapshot
         self._exclude = exclude
@@ -144,7 +139,7 @@ class ChangeBatches:
         return self._feed(parts.begin.version, last, files)
 
     def _added(self, begin: SourceOffset, commits: Sequence[ChangeCommit]) -> Iterator[pa.Table]:
-        """What `add` actions say of files: those of the batch, and those before it."""
+        """Yield the facts of `add` actions: those of the batch, then those before it."""
         for commit in commits:
             adds = [value for action in commit.file.actions() if (value := action.get("add")) is not None]
             with contextlib.suppress(*BROKEN_ACTION):
@@ -175,12 +170,12 @@ def _inserts(part: InitialPart) -> pa.Table:
 
 
 def _changes_rows(action: Mapping[str, Any]) -> bool:
-    """Whether an action adds or removes a file, and rows with it."""
+    """Return whether an action adds or removes a file with `dataChange`."""
     return any((value := action.get(kind)) is not None and not moves_only(value) for kind in ("add", "remove"))
 
 
 def _of(action: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a file action says; nothing where it is broken, which is told when its files are read."""
+    """Return the value of a file action; empty if it is malformed, which raises when its files are read."""
     value = next((value for kind in ("cdc", "add", "remove") if (value := action.get(kind)) is not None), None)
     return value if isinstance(value, dict) else {}
 

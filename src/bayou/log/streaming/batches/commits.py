@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One commit as a stream of the table's rows sees it."""
+"""One commit as a stream of the table's rows reads it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ class StreamCommit:
     """One commit, read.
 
     Attributes:
-        version: the version that it made.
-        header: its protocol and metadata, where it has some.
-        info: its `commitInfo`; empty where it has none.
+        header: its protocol and metadata, if it has any.
+        info: its `commitInfo`; empty if it has none.
         adds: the files that it adds with `dataChange`, STREAM_FILES, in its order.
         removed: the path of the first file that it removes with `dataChange`, or None.
-        indexed: the added files that the stream reads, by their places among `adds`.
+        indexed: the added files that the stream reads, by their positions in `adds`.
     """
 
     version: int
@@ -43,25 +42,18 @@ class StreamCommit:
 
     @property
     def is_atomic(self) -> bool:
-        """Whether its files are read in one batch or in none: each file is read for itself."""
+        """Whether all its files belong in one batch: no, each file is read separately."""
         return False
 
     def files(self, start: int, end: int) -> pa.Table:
-        """The files from one position among `indexed` to another, the end not included."""
+        """Return the files at a range of positions in `indexed`; the end is excluded."""
         if self.indexed.indices is None:
             return self.adds.slice(start, end - start)
         return self.adds.take(self.indexed.indices.slice(start, end - start))
 
 
 def read_commit(file: ActionFile, exclude: PathFilter | None, *, skip_changes: bool) -> StreamCommit:
-    """Read a commit.
-
-    Args:
-        skip_changes: whether the files that it adds do not count where it removes others.
-
-    Raises:
-        CorruptLogError: a line is no JSON, or an action has a field of a wrong type.
-    """
+    """Read a commit; with `skip_changes`, its added files are ignored if it removes files."""
     adds: list[Mapping[str, Any]] = []
     removed = None
     info: Mapping[str, Any] = {}

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InitialPart:
-    """The files of a batch that are of the stream's first snapshot; they come first.
-
-    Attributes:
-        files: all files of that snapshot.
-        places: those of the batch.
-    """
+    """The files of a batch from the stream's first snapshot, by their places in it; they come first."""
 
     files: InitialFiles
     places: pa.Array
@@ -37,16 +32,15 @@ class InitialPart:
 
 @dataclass(frozen=True, slots=True)
 class StreamFiles:
-    """The files of one batch, in the order in which the stream meets them. A path may be there again with another vector.
+    """The files of one batch, in the order of the stream. A path may occur again with another deletion vector.
 
-    One row of `files` is one file: `path` (percent-encoded, as in the log), `partition_values` (by physical name), `size` in
-    bytes, `modification_time` in ms, `deletion_vector`, `base_row_id`, `default_row_commit_version`, `stats` (JSON; NULL for
-    files of the first snapshot, which knows them itself) and `commit_version`: what added it, or the first snapshot's version.
+    One row of `files` is one file: `path` (percent-encoded, as in the log), `partition_values` (by physical name), `size` in bytes,
+    `modification_time` in ms, `deletion_vector`, `base_row_id`, `default_row_commit_version`, `stats` (JSON; NULL for files of the
+    first snapshot, which has them) and `commit_version`: the version that added it, or the first snapshot's.
 
     Attributes:
-        snapshot: the version whose schema, partition columns and column mapping the files are read under.
-        files: the files.
-        initial: where files of the stream's first snapshot are among them, which; else None.
+        snapshot: the version whose schema, partition columns and column mapping apply to the files.
+        initial: the files of the stream's first snapshot; None if there are none.
     """
 
     snapshot: Snapshot
@@ -55,25 +49,21 @@ class StreamFiles:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the files together."""
+        """The total size of the files."""
         return pc.sum(self.files["size"]).as_py() or 0
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name, aligned with `files`."""
+        """Return the partition values as in the log, by physical name, aligned with `files`."""
         return _added(self.snapshot, self.files).partition_texts()
 
     def num_records(self) -> pa.Array:
-        """How many rows each file has, deleted ones included; null where the log does not say."""
+        """Return the row count of each file, deleted rows included; null if unknown."""
         first = 0 if self.initial is None else len(self.initial.places)
         known = [] if self.initial is None else [self.initial.files.snapshot.statistics({}).num_records.take(self.initial.places)]
         return pa.concat_arrays([*known, from_json(self.files["stats"].slice(first), {}).num_records])
 
     def may_match(self, where: Filters) -> pa.BooleanArray:
-        """For each file, whether it may hold a row that a filter keeps; true where in doubt.
-
-        Raises:
-            InvalidOptionError: the filter cannot be understood.
-        """
+        """Return for each file whether it may hold a row that a filter keeps; true if unknown."""
         from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (a batch without filters needs no planning)
 
         parts = []
@@ -88,7 +78,7 @@ class StreamFiles:
 
 
 class _Added:
-    """Files that commits added, seen as skipping sees a snapshot's."""
+    """Files that commits added, with the interface of a snapshot that data skipping needs."""
 
     def __init__(self, snapshot: Snapshot, files: pa.Table) -> None:
         self.schema: StructType = snapshot.schema
@@ -96,19 +86,15 @@ class _Added:
         self._files = files
 
     def files(self, columns: Iterable[str] | None = None) -> pa.Table:
-        """The files, one row each."""
         return self._files if columns is None else self._files.select(list(columns))
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
-        """The partition values as in the log, by physical name."""
         return partition_texts(self._files["partition_values"], physical_names(self.schema, self._columns))
 
     def partitions(self) -> Mapping[tuple[str, ...], pa.Array]:
-        """The partition values typed, by physical path."""
         return typed_partitions(self.schema, self.partition_texts())
 
     def statistics(self, fields: Fields) -> FileStatistics:
-        """Statistics of some columns, by physical path."""
         return from_json(self._files["stats"], fields)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of one version in the order in which a stream reads them, each with its index."""
+"""The files of one version in the order in which a stream reads them, each with its index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FILE_COLUMNS: Final = (
     *("path", "partition_values", "size", "modification_time", "deletion_vector"),
     *("base_row_id", "default_row_commit_version"),
 )
-"""What a batch says of each file beside its statistics and its version."""
+"""The columns of a batch's file in addition to its statistics and its version."""
 STREAM_FILES: Final = pa.schema(
     [
         *(ADD_SCHEMA.field(name) for name in FILE_COLUMNS),
@@ -29,11 +29,9 @@ STREAM_FILES: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class IndexedFiles:
-    """The sizes and the indices of a version's files, those left out that an `excludeRegex` finds.
+    """The sizes (in bytes) and indices of a version's files that an `excludeRegex` does not leave out.
 
-    Attributes:
-        sizes: in bytes, int64.
-        indices: the files' indices, int64 and rising; None where the index is the position.
+    The indices ascend; they are None if the index is the position.
     """
 
     sizes: pa.Array
@@ -52,11 +50,11 @@ class IndexedFiles:
         return len(self.sizes)
 
     def index_at(self, position: int) -> int:
-        """The index of the file at a position."""
+        """Return the index of the file at a position."""
         return position if self.indices is None else int(self.indices[position].as_py())
 
     def position_after(self, index: int) -> int:
-        """The position of the first file whose index is higher."""
+        """Return the position of the first file whose index is higher."""
         if index < 0:
             return 0
         if self.indices is None:
@@ -64,14 +62,14 @@ class IndexedFiles:
         return int(pc.sum(pc.less_equal(self.indices, index)).as_py() or 0)
 
     def size_after(self, position: int) -> int:
-        """The size in bytes of the files from a position on."""
+        """Return the total size of the files from a position on."""
         return int(pc.sum(self.sizes.slice(position)).as_py() or 0)
 
 
 def take_rows(column: pa.ChunkedArray, places: pa.Array) -> pa.ChunkedArray:
-    """Some rows of a column in the order of `places`, without a copy of the whole column.
+    """Take rows of a column in the order of `places`, without copying the whole column.
 
-    Arrow joins the chunks of a column of texts before it takes rows, which costs as much as the column is big.
+    Arrow concatenates the chunks of a string column before it takes rows, which costs as much as the whole column.
     """
     if column.num_chunks <= 1:
         return column.take(places)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the snapshot that a stream begins with, in an order that a restart finds again: their own, or by event time.
+"""The files of the snapshot that a stream begins with, in an order that survives a restart.
 
-Source: delta-spark's `DeltaSourceSnapshot`.
+The order is by modification time and path, or by event time. Source: delta-spark's `DeltaSourceSnapshot`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from bayou.errors import InvalidOptionError, StreamingSourceError
 from bayou.log.streaming.batches.indexed_files import FILE_COLUMNS, STREAM_FILES, IndexedFiles, take_rows
 from bayou.protocol.stats.file_stats import skipping_types
-from bayou.protocol.types.schema import leaves
+from bayou.protocol.types.traverse import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class InitialFiles:
-    """The live files of a snapshot, ordered by modification time and path, or by the least event time before these.
+    """The live files of a snapshot, ordered by the minimum event time if requested, then by modification time and path.
 
-    Beside what the snapshot holds this takes two or three integers a file.
+    Takes two or three integers per file in addition to the snapshot.
     """
 
     def __init__(self, snapshot: Snapshot, exclude: PathFilter | None, event_time: str | None = None) -> None:
@@ -40,13 +40,13 @@ class InitialFiles:
         self._matching: tuple[Filters, pa.Array] | None = None
 
     def places(self, start: int, end: int) -> pa.Array:
-        """The places in the snapshot of the files from one position to another, the end not included."""
+        """Return the places in the snapshot of the files at a range of positions; the end is excluded."""
         if self.indexed.indices is None:
             return self._order.slice(start, end - start)
         return self._order.take(self.indexed.indices.slice(start, end - start))
 
     def table(self, places: pa.Array) -> pa.Table:
-        """The files at some places, STREAM_FILES, without their statistics: the snapshot knows these."""
+        """Return the files at some places as STREAM_FILES, without statistics, which the snapshot has."""
         found = self.snapshot.files(FILE_COLUMNS)
         columns = [take_rows(found[name], places) for name in FILE_COLUMNS]
         size = len(places)
@@ -54,7 +54,7 @@ class InitialFiles:
         return pa.Table.from_arrays([*columns, pa.nulls(size, pa.string()), versions], schema=STREAM_FILES)
 
     def may_match(self, where: Filters) -> pa.Array:
-        """For each file of the snapshot, whether it may hold a row that a filter keeps; the last answer is kept."""
+        """Return for each file of the snapshot whether it may hold a row that a filter keeps; the last answer is cached."""
         known = self._matching
         if known is None or known[0] != where:
             known = self._matching = (where, self.snapshot.may_match(where))
@@ -74,14 +74,14 @@ NOTE: Final = "bayou-event-time-order"
 
 
 def check_event_order(store: LogStore, event_time: str | None, reached: SourceOffset | None, table: str) -> None:
-    """Note the order of a query that begins; refuse another one than that of a query that goes on.
+    """Store the order of a new query, or check that a resumed query has the same order.
 
-    An offset in the first snapshot is a place in that order. Under another order the same place means other files, so that rows
-    would be lost and others come twice.
+    An offset in the first snapshot is a position in that order. Under another order, the position means other files: rows would be
+    lost, and others read twice.
 
     Args:
-        event_time: the column that orders the files; None where no column does.
-        reached: how far the query has read; None where it begins.
+        event_time: the column that orders the files; None if no column does.
+        reached: how far the query has read; None if it is new.
 
     Raises:
         StreamingSourceError: the query is in the first snapshot and has read it in another order so far.
@@ -111,14 +111,7 @@ def _described(column: str | None) -> str:
 
 
 def least_values(snapshot: Snapshot, column: str, count: int) -> pa.Array | pa.ChunkedArray:
-    """The least value of a column in each file of a snapshot; NULL where the log does not say.
-
-    Args:
-        column: the column's name, with dots for nested ones; its case does not matter.
-
-    Raises:
-        InvalidOptionError: there is no such column.
-    """
+    """Return the minimum of a column, named in any case and with dots, in each file of a snapshot; NULL if unknown."""
     wanted = column.replace("`", "").lower()
     physical = next((place for names, place, _ in leaves(snapshot.schema) if ".".join(names).lower() == wanted), None)
     if physical is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which commits stop a stream, and what its error says of them: what the commit did, who made it, and how to go on.
+"""The commits that stop a stream, and their errors: what the commit did, who made it, and how to go on.
 
 Source: delta-spark's `DeltaSource.validateCommitAndDecideSkipping`.
 """
@@ -20,11 +20,7 @@ _TEXT: Final = 300
 
 
 def check_changes(commit: StreamCommit, options: StreamOptions, table: str) -> None:
-    """Refuse a commit that removes rows, unless the options say what to do with it.
-
-    Raises:
-        StreamingSourceError: it removes files with `dataChange`, and no option lets it pass.
-    """
+    """Raise StreamingSourceError if a commit removes files with `dataChange` and no option allows it."""
     if commit.removed is None or options.ignore_changes or options.skip_change_commits:
         return
     if commit.adds.num_rows:
@@ -34,18 +30,18 @@ def check_changes(commit: StreamCommit, options: StreamOptions, table: str) -> N
 
 
 def operation_of(info: Mapping[str, Any]) -> str | None:
-    """The operation that a commit says it was."""
+    """Return the operation that a commit names."""
     value = info.get("operation")
     return value if isinstance(value, str) else None
 
 
 def user_of(info: Mapping[str, Any]) -> str | None:
-    """Who made a commit, by name or else by id."""
+    """Return who made a commit, by name if possible, otherwise by id."""
     return next((value for key in ("userName", "userId") if isinstance(value := info.get(key), str)), None)
 
 
 def what_it_was(version: int, info: Mapping[str, Any]) -> str:
-    """A commit in words: its version, its operation, who made it, and with which program."""
+    """Describe a commit: its version, operation, user and engine."""
     words = [operation_of(info) or "an operation that it does not name"]
     user, engine = user_of(info), info.get("engineInfo")
     if user is not None:

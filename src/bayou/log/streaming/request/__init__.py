@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stream was asked for: options, rate limits, session settings, path filter, and offsets as the checkpoint has them.
+"""The request of a stream: its options, rate limits, session settings, path filter, and offsets as the checkpoint has them.
 
 Nothing here reads the table's log.
 """

@@ -13,17 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 DEFAULT_MAX_FILES: Final = 1000
-"""How many files a batch reads at most where nothing is said. Source: delta-spark's `DeltaOptions`."""
+"""The default limit of files per batch. Source: delta-spark's `DeltaOptions`."""
 _NO_LIMIT: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The most that a batch reads: what is reached first counts. One file is read always.
+    """The limits of a batch, None for no limit; the first one reached ends it. One file is always read.
 
-    Attributes:
-        max_files: how many files; None for any number.
-        max_bytes: how many bytes: files are taken until there are as many, so that the last one may go beyond. None for any.
+    Files are taken until there are `max_bytes`, so the last file may exceed them.
     """
 
     max_files: int | None = None
@@ -31,10 +29,10 @@ class ReadLimits:
 
 
 class Admission:
-    """What a batch still has room for, while its files are looked at in order."""
+    """The remaining capacity of a batch, while its files are examined in order."""
 
     def __init__(self, limits: ReadLimits | None) -> None:
-        """Begin a batch; without limits it takes everything."""
+        """Begin a batch; None takes everything."""
         known = limits or ReadLimits()
         self._files = _NO_LIMIT if known.max_files is None else known.max_files
         self._bytes = _NO_LIMIT if known.max_bytes is None else known.max_bytes
@@ -42,18 +40,11 @@ class Admission:
 
     @property
     def has_capacity(self) -> bool:
-        """Whether one more file has room."""
+        """Whether one more file fits."""
         return self._files > 0 and self._bytes > 0
 
     def admit(self, sizes: pa.Array) -> int:
-        """Take as many of the next files as have room.
-
-        Args:
-            sizes: their sizes in bytes, int64.
-
-        Returns:
-            How many of them, from the first one on, are taken. A file is taken where there is room before it.
-        """
+        """Take the next files, of these sizes in bytes, while there is capacity before each, and return their number."""
         if not self.has_capacity or not len(sizes):
             return 0
         some = sizes.slice(0, min(self._files, len(sizes)))
@@ -68,7 +59,7 @@ class Admission:
     def admit_together(self, files: int, size_bytes: int) -> bool:
         """Take some files together, or none of them.
 
-        They are taken where all of them have room, or where nothing was taken before.
+        They are taken if all of them fit, or if nothing was taken before.
         """
         if not files:
             return True

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a stream has read a table: its offset, as delta-spark keeps it in the checkpoint of a query.
+"""The offset of a stream, as delta-spark keeps it in a query's checkpoint.
 
-Source: delta-spark's `DeltaSourceOffset`; the texts are the same to the byte, so that a query may change engines.
+Source: delta-spark's `DeltaSourceOffset`; the strings are the same to the byte, so that a query may change engines.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from bayou.errors import StreamingSourceError
 BASE_INDEX: Final = -100
 """The index before everything in a version; a checkpoint holds -1 for it."""
 END_INDEX: Final = (1 << 63) - 1 - 100
-"""The index after everything in a version; no checkpoint holds it, but the next version's BASE_INDEX."""
+"""The index after everything in a version; a checkpoint holds the next version's BASE_INDEX for it."""
 METADATA_CHANGE_INDEX: Final = -20
-"""The index of a change of the metadata: before the version's files, after all that came before."""
+"""The index of a metadata change: after all earlier versions, before the version's files."""
 POST_METADATA_CHANGE_INDEX: Final = -19
-"""The index right after a change of the metadata."""
+"""The index right after a metadata change."""
 OFFSET_VALIDATION_CONF: Final = "spark.databricks.delta.streaming.offsetValidation.enabled"
-"""The setting of a session that lets an offset go back where it is false."""
+"""The session's setting that, if false, allows an offset to go back."""
 
 _WRITTEN_BASE_INDEX: Final = -1
 _CURRENT_VERSION: Final = 3
@@ -33,13 +33,12 @@ _NEXT_STEP: Final = "Restore the query's checkpoint from a backup, or start the 
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """A place between the files of a table's history. Offsets of one table are ordered by version and index.
+    """A position in a table's history, between two files. Offsets of one table are ordered by version and index.
 
     Attributes:
-        table_id: the table's id, from its metadata.
         version: the version that is being read.
-        index: the place of the last file that was read in the version, from 0; BASE_INDEX where there is none.
-        is_starting_version: whether the files of the version's snapshot are read, and not what its commit added.
+        index: the index of the last file read in the version, from 0; BASE_INDEX if none was.
+        is_starting_version: whether the files of the version's snapshot are read instead of those that its commit added.
     """
 
     table_id: str
@@ -65,11 +64,11 @@ class SourceOffset:
 
     @property
     def is_metadata_change(self) -> bool:
-        """Whether the offset is at a change of the metadata, or right after it."""
+        """Whether the offset is at a metadata change or right after it."""
         return self.index in _BARRIERS
 
     def to_json(self) -> str:
-        """The offset as a checkpoint holds it."""
+        """Return the offset as a checkpoint holds it."""
         if self.index == END_INDEX:
             return SourceOffset(self.table_id, self.version + 1).to_json()
         document = {
@@ -83,10 +82,10 @@ class SourceOffset:
 
     @classmethod
     def parse(cls, text: str, table_id: str, table: str) -> SourceOffset:
-        """The offset that a checkpoint holds.
+        """Parse the offset that a checkpoint holds.
 
         Raises:
-            StreamingSourceError: the text is no offset, a later version of Delta wrote it, or it is of another table.
+            StreamingSourceError: the string is not an offset, a later version of Delta wrote it, or it belongs to another table.
         """
         document = _document(text, table)
         version = _integer(document, "sourceVersion", table, missing=0)
@@ -120,11 +119,7 @@ class SourceOffset:
 
 
 def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> None:
-    """Refuse an offset that goes back, as rows would come twice.
-
-    Raises:
-        StreamingSourceError: it goes back.
-    """
+    """Raise StreamingSourceError if an offset goes back, which would read rows twice."""
     if not previous.is_starting_version and current.is_starting_version:
         what = "'isInitialSnapshot' flipped incorrectly"
     elif previous.version > current.version:
@@ -142,7 +137,7 @@ def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> No
 
 
 def other_table(new_id: str, old_id: str, table: str) -> StreamingSourceError:
-    """The error for a table with another id than the one that a stream has read so far."""
+    """Return the error for a table whose id differs from the one that a stream has read so far."""
     return StreamingSourceError(
         f"The streaming query was reading from an unexpected Delta table (id = '{new_id}'): it used to read from another one"
         f" (id = '{old_id}') according to its checkpoint. The code names another table, or the table was deleted and re-created",

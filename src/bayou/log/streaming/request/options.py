@@ -29,25 +29,20 @@ _LONG_MAX: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
-    """What a stream was asked for.
+    """The options of a stream.
 
     Attributes:
-        max_files: `maxFilesPerTrigger`.
-        max_bytes: `maxBytesPerTrigger`.
         starting_version: `startingVersion`; "latest" for what is committed from now on.
-        starting_timestamp: `startingTimestamp`.
-        ignore_deletes: commits that only remove files are passed over.
-        ignore_changes: the files that a commit adds are read though it removes others; `ignoreFileDeletion` too.
-        skip_change_commits: commits that remove files are passed over, with the files that they add.
+        ignore_deletes: whether to skip commits that only remove files.
+        ignore_changes: whether to read the added files of a commit that also removes files; `ignoreFileDeletion` too.
+        skip_change_commits: whether to skip commits that remove files, with the files that they add.
         fail_on_data_loss: whether a missing commit stops the stream.
-        exclude_regex: data files whose path it finds are not read.
-        read_change_feed: the stream's rows are the changes.
+        exclude_regex: data files whose path matches are not read.
+        read_change_feed: whether the stream reads the change data feed.
         schema_location: `schemaTrackingLocation`, or its alias `schemaLocation`.
         tracking_id: `streamingSourceTrackingId`.
-        allow_rename: `allowSourceColumnRename`: a version, or "always".
-        allow_drop: `allowSourceColumnDrop`.
-        allow_type_change: `allowSourceColumnTypeChange`.
-        with_event_time_order: the first snapshot's files are read in the order of the event time.
+        allow_rename: `allowSourceColumnRename`: a version, or "always"; the next two likewise.
+        with_event_time_order: whether the first snapshot's files are read in the order of the event time.
     """
 
     max_files: int | None = None
@@ -69,23 +64,23 @@ class StreamOptions:
 
     @property
     def has_start(self) -> bool:
-        """Whether a start is named."""
+        """Whether the options name a start."""
         return self.starting_version is not None or self.starting_timestamp is not None
 
     @property
     def limits(self) -> ReadLimits:
-        """What a batch reads at most."""
+        """The limits of a batch."""
         if self.max_files is None and self.max_bytes is None:
             return ReadLimits(DEFAULT_MAX_FILES)
         return ReadLimits(self.max_files, self.max_bytes)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str], table: str) -> StreamOptions:
-        """The options that a reader was given; their names in any case, others ignored.
+        """Read a reader's options, whose names may be in any case; unknown ones are ignored.
 
         Raises:
-            InvalidOptionError: an option has a value that it cannot have, or is given beside one that excludes it.
-            TimeTravelError: a version or a time of the table is named.
+            InvalidOptionError: an option has an invalid value, or excludes another one.
+            TimeTravelError: the options name a version or time of the table.
         """
         given = _Given({name.lower(): value for name, value in options.items()}, table)
         given.check_no_time_travel()
@@ -101,7 +96,7 @@ class StreamOptions:
             starting_version=given.starting_version(),
             starting_timestamp=given.text("startingTimestamp"),
             ignore_deletes=given.flag("ignoreDeletes"),
-            # Both are looked at, so that a wrong value of either is found.
+            # Both are read, so that an invalid value of either is found.
             ignore_changes=any([given.flag("ignoreChanges"), given.flag("ignoreFileDeletion")]),
             skip_change_commits=given.flag("skipChangeCommits"),
             fail_on_data_loss=given.flag("failOnDataLoss", default=True),
@@ -117,18 +112,14 @@ class StreamOptions:
 
 
 def option_names() -> tuple[str, ...]:
-    """The names of all options of a stream: those that are looked for where none is given."""
+    """Return the names of all options of a stream, recorded while none is set."""
     given = _Given({}, "")
     StreamOptions._read(given)  # noqa: SLF001  (of this module)
     return tuple(dict.fromkeys(given.asked))
 
 
 class _Given:
-    """Options by their names in lower case.
-
-    Attributes:
-        asked: the names that were looked for.
-    """
+    """Options by their names in lower case, with the names that were `asked` for."""
 
     def __init__(self, options: Mapping[str, str], table: str) -> None:
         self._options = options
@@ -141,7 +132,7 @@ class _Given:
         return None if value is None else str(value)
 
     def location(self, *names: str) -> str | None:
-        """The first of some options that is given: the path of a folder."""
+        """Return the first of some options that is set, the path of a folder."""
         found = [(name, text) for name in names if (text := self.text(name)) is not None]
         for name, text in found:
             if not text.strip():
@@ -234,7 +225,7 @@ class _Given:
 
 
 def _byte_size(text: str) -> int | None:
-    """A number of bytes as Spark reads it, such as "10g"; None where it is none. Source: Spark's `JavaUtils.byteStringAs`."""
+    """Parse a number of bytes such as "10g" as Spark does (`JavaUtils.byteStringAs`); None if it is invalid."""
     found = _BYTES.fullmatch(text.strip().lower())
     if found is None:
         return None

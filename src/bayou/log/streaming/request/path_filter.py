@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which data files an `excludeRegex` leaves out, by their paths as in the log."""
+"""The filter of an `excludeRegex`, which leaves out data files by their paths in the log."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pyarrow.compute as pc
 
 
 class PathFilter:
-    """A regular expression for paths, applied to whole columns where RE2 knows its syntax, and else path by path."""
+    """A regular expression for paths, applied to whole columns if RE2 supports its syntax, otherwise path by path."""
 
     def __init__(self, pattern: str) -> None:
-        """Take a pattern that `is_valid`."""
+        """Take a pattern for which `is_valid` is true."""
         self._pattern = pattern
         self._compiled = None if _is_known_to_re2(pattern) else re.compile(pattern)
 
     @staticmethod
     def is_valid(pattern: str) -> bool:
-        """Whether the pattern can be understood."""
+        """Return whether the pattern is valid."""
         if _is_known_to_re2(pattern):
             return True
         try:
@@ -29,7 +29,7 @@ class PathFilter:
         return True
 
     def keeps(self, paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-        """For each path, whether the pattern finds nothing in it."""
+        """Return for each path whether the pattern does not match it."""
         if self._compiled is None:
             return pc.invert(pc.match_substring_regex(paths, self._pattern))
         return pa.array((self._compiled.search(path) is None for path in paths.to_pylist()), pa.bool_())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a session that change what a stream does.
+"""The session settings that affect streams.
 
 Source: delta-spark's `DeltaSQLConf`.
 """
@@ -29,21 +29,21 @@ OUTSIDE_CHECKPOINT_CONF: Final = "spark.databricks.delta.streaming.allowSchemaLo
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """What a session says of streams.
+    """The session's settings for streams.
 
     Attributes:
-        allows_mapping_changes: whether renamed and dropped columns pass.
-        allows_partition_changes: whether other partition columns pass.
-        checks_start: whether the schema of the version that a run begins at is checked.
-        checks_nulls: whether a column that is NOT NULL is kept from files where it may be NULL.
-        tracks_schemas: whether a schema tracking location is offered as the way out.
-        allows_widening: whether wider types pass, at a restart.
+        allows_mapping_changes: whether renamed and dropped columns are allowed.
+        allows_partition_changes: whether other partition columns are allowed.
+        checks_start: whether the schema of a run's first version is checked.
+        checks_nulls: whether a NOT NULL column must not be read from files in which it may be NULL.
+        tracks_schemas: whether schema tracking is available.
+        allows_widening: whether wider types are allowed after a restart.
         tracks_widening: whether wider types need a schema tracking location.
-        checks_types: whether a stream that follows schemas looks at changed types.
-        merges_changes: whether changes of the schema that follow one another count as one.
+        checks_types: whether a stream with schema tracking checks changed types.
+        merges_changes: whether consecutive schema changes count as one.
         checks_source_path: whether a schema log belongs to one source of one query.
-        allows_outside: whether a schema log may lie outside the query's checkpoint.
-        checks_offsets: whether an offset may not go back.
+        allows_outside: whether a schema log may be outside the query's checkpoint.
+        checks_offsets: whether an offset must not go back.
         allows_out_of_range: whether a stream may start after the latest commit.
     """
 
@@ -63,11 +63,7 @@ class StreamSettings:
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> StreamSettings:
-        """Read a session's settings; what is not set is as delta-spark has it.
-
-        Raises:
-            InvalidOptionError: a setting is neither true nor false.
-        """
+        """Read a session's settings, with delta-spark's defaults; each must be true or false."""
 
         def flag(name: str, default: bool) -> bool:  # noqa: FBT001  (the value, not a switch)
             text = settings.get(name, str(default)).strip().lower()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a stream can read on under its schema, when it meets another one.
+"""Checks whether a stream can continue under its schema when the table's schema changes.
 
-A query's schema is fixed while it runs. A change that a restart can follow stops it once; another one stops it for good.
+A query's schema is fixed while it runs. A change that a restart can follow stops the query once; any other change stops it for
+good.
 
 Sources: delta-spark's `DeltaSourceBase.checkReadIncompatibleSchemaChanges` and `DeltaStreamUtils`.
 """
@@ -32,14 +33,10 @@ _NO_COMMIT: Final[Mapping[str, Any]] = {}
 
 
 class SchemaCheck:
-    """What schemas a stream can read whose query was analysed at one version of the table."""
+    """Checks schemas against the version at which a stream's query was analysed."""
 
     def __init__(self, snapshot: Snapshot, settings: StreamSettings, *, has_start: bool) -> None:
-        """Begin with the version that the query was analysed at.
-
-        Args:
-            has_start: whether the query names a start, which the error then talks about.
-        """
+        """Begin with the version that the query was analysed at; errors mention its start if it `has_start`."""
         self._snapshot = snapshot
         self._settings = settings
         self._has_start = has_start
@@ -48,19 +45,19 @@ class SchemaCheck:
 
     @property
     def maps_columns(self) -> bool:
-        """Whether the table has column mapping, and renamed columns matter."""
+        """Whether the table has column mapping and renamed columns are not allowed."""
         return self._maps_columns and not self._settings.allows_mapping_changes
 
     def check(self, metadata: Metadata, version: int, info: Mapping[str, Any] = _NO_COMMIT, *, is_start: bool = False) -> None:
-        """Look at the metadata of a version that the stream reads.
+        """Check the metadata of a version that the stream reads.
 
         Args:
             info: the `commitInfo` of the commit that set it, for the error.
-            is_start: whether it is what the run begins with.
+            is_start: whether the run begins with this version.
 
         Raises:
-            StreamingSourceError: it is another table's.
-            SchemaChangedError: the stream's schema does not fit it.
+            StreamingSourceError: the metadata belongs to another table.
+            SchemaChangedError: the metadata is not compatible with the stream's schema.
         """
         read = self._snapshot.metadata
         is_older = version < self._snapshot.version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a stream may go on after a change of the schema that it has followed: renamed, dropped and widened columns need leave.
+"""Permission to continue a stream after a schema change: renamed, dropped and widened columns must be allowed by the user.
 
 Source: delta-spark's `SchemaEvolutionUtils`.
 """
@@ -15,7 +15,7 @@ from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.differences import changed_types, dropped_columns, renamed_columns
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.schema.read_compatibility import is_read_compatible
-from bayou.protocol.types.schema import to_physical
+from bayou.protocol.types.traverse import to_physical
 
 if TYPE_CHECKING:
     from bayou.log.streaming.request.options import StreamOptions
@@ -31,15 +31,7 @@ _INT_BITS: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One kind of change that needs leave.
-
-    Attributes:
-        name: what delta-spark calls it.
-        columns: which columns, in words.
-        option: the reader's option that gives leave.
-        given: its value, or None.
-        confs: the settings that give leave, any one of them.
-    """
+    """One kind of change that needs permission: by a reader's option with its given value, or by one of some settings."""
 
     name: str
     columns: str
@@ -66,14 +58,9 @@ def check_leave(
     source_path: str,
     table: str,
 ) -> None:
-    """Refuse to go on after a change that loses or renames columns, or makes types wider, unless someone gave leave.
+    """Raise SchemaChangedError if a change drops, renames or widens columns and the user did not allow it.
 
-    Args:
-        previous: what the stream read the table under before.
-        source_path: the folder of the stream's source in the query's checkpoint.
-
-    Raises:
-        SchemaChangedError: there is such a change, and no leave; or a type has changed to one that is not wider.
+    A type must not change otherwise. The hash of `source_path`, the source's folder in the checkpoint, is part of setting names.
     """
     settings = StreamSettings.of(confs)
     _check_types(previous, current, settings, table)
@@ -83,7 +70,7 @@ def check_leave(
     if all(each.is_allowed(confs, checkpoint, version) for each in changes):
         return
     name = _name([each.name for each in changes])
-    told = ", ".join(f"{each.option}={version}" for each in changes)
+    this_version = ", ".join(f"{each.option}={version}" for each in changes)
     always = ", ".join(f"{each.option}={_ALWAYS}" for each in changes)
     conf = " and ".join(f"{each.confs[0]}.ckpt_{checkpoint}={version}" for each in changes)
     raise SchemaChangedError(
@@ -93,7 +80,7 @@ def check_leave(
         version=version,
         error_class="DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
         next_step="See whether the table that the stream writes has to change in the same way first. Then give the reader the"
-        f" option {told} to let this change pass, or {always} for all; or set {conf}.",
+        f" option {this_version} to let this change pass, or {always} for all; or set {conf}.",
         operation=name,
         user=None,
         retryable=False,
@@ -103,7 +90,7 @@ def check_leave(
 
 
 def java_hash(text: str) -> int:
-    """What Java's `String.hashCode` says of a text; the names of settings have it."""
+    """Return Java's `String.hashCode` of a string, which is part of setting names."""
     value = 0
     data = text.encode("utf-16-be")
     for high, low in zip(data[::2], data[1::2], strict=True):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream that follows changes of the schema: it keeps what it reads the table under, and stops at each change to begin anew.
+"""Schema tracking: a stream stores the metadata it reads a table under, and restarts at each schema change.
 
-A change is met between two batches. What comes before it is read and written; then the new metadata goes into the schema log,
-and the query fails. Started again it reads under the new metadata, where nothing was lost, or someone gave leave.
+A change lies between two batches. Everything before it is read and written; then the new metadata is added to the schema log, and
+the query fails. After a restart it reads under the new metadata if the change is additive or the user allowed it.
 
 Source: delta-spark's `DeltaSourceMetadataEvolutionSupport`.
 """
@@ -35,10 +35,10 @@ _SOURCES = "/sources/"
 
 
 class SchemaTracking:
-    """What a stream reads a table under, and how it goes on from one schema to the next.
+    """The metadata that a stream reads a table under, and the steps from one schema to the next.
 
     Attributes:
-        snapshot: the version that the query was analysed at, under the metadata that the stream reads it under.
+        snapshot: the version that the query was analysed at, with the metadata that the stream reads it under.
     """
 
     def __init__(self, log: LogReader, snapshot: Snapshot, entries: SchemaLog, source_path: str) -> None:
@@ -59,11 +59,11 @@ class SchemaTracking:
 
     @property
     def is_active(self) -> bool:
-        """Whether the log says what the stream reads."""
+        """Whether the schema log has an entry."""
         return self._entries.current is not None
 
     def has_change(self, metadata: Metadata | None, protocol: Protocol | None, version: int) -> bool:
-        """Whether a version brings another protocol, schema, partitioning or property than the stream reads under."""
+        """Return whether a version's protocol, schema, partitioning or properties differ from the stream's."""
         if self._at_start is not None and self._at_start.version >= version:
             return False
         if protocol is not None and protocol != self.snapshot.protocol:
@@ -71,9 +71,10 @@ class SchemaTracking:
         return metadata is not None and _facts(metadata) != _facts(self.snapshot.metadata)
 
     def next_offset(self, at: SourceOffset) -> SourceOffset | None:
-        """What follows a place at a change of the metadata; None where the stream is at none, or has followed it.
+        """Return the offset after a metadata change; None if the stream is not at one, or has followed it.
 
-        The engine commits a batch when the next one begins: so there are two places, and the second one holds the stream.
+        The engine commits a batch only when the next one begins. Therefore a change has two offsets, and the second one holds the
+        stream.
         """
         if at.index == METADATA_CHANGE_INDEX:
             return SourceOffset(at.table_id, at.version, POST_METADATA_CHANGE_INDEX)
@@ -84,14 +85,14 @@ class SchemaTracking:
         return None
 
     def begin(self, first: int, last: int | None) -> None:
-        """Write the first entry, where there is none.
+        """Write the first entry if there is none.
 
         Args:
-            last: the last version of a batch that was planned already; None where there is none.
+            last: the last version of a batch that was planned already; None if there is none.
 
         Raises:
-            SchemaChangedError: the entry is not what the query was analysed with; started again it is.
-            StreamingSourceError: the batch was planned over a change that one schema cannot read over.
+            SchemaChangedError: the entry differs from the metadata that the query was analysed with; a restart uses the entry.
+            StreamingSourceError: the batch was planned across a change that no single schema can read.
         """
         if self.is_active:
             return
@@ -106,21 +107,13 @@ class SchemaTracking:
             raise self._evolved(entry)
 
     def follow(self, end: SourceOffset) -> None:
-        """After the batch that ends at a change: write the new entry, and stop.
-
-        Raises:
-            SchemaChangedError: there is a new entry.
-        """
+        """Write a new entry and raise SchemaChangedError after the batch that ends at a change."""
         if self.is_active and end.is_metadata_change:
             header = self._header(end.version)
             self._follow(header.metadata, header.protocol, end.version, replaces=False)
 
     def check_initial(self, snapshot: Snapshot) -> None:
-        """Before the first snapshot is read: it may be a later one than the entry is of.
-
-        Raises:
-            SchemaChangedError: there is a new entry.
-        """
+        """Raise SchemaChangedError, with a new entry, if the first snapshot is later than the entry and differs."""
         if self.is_active:
             self._follow(snapshot.metadata, snapshot.protocol, snapshot.version, replaces=True)
 
@@ -135,7 +128,7 @@ class SchemaTracking:
         raise self._evolved(entry)
 
     def _common(self, first: int, last: int) -> tuple[Metadata, Protocol]:
-        """The metadata and the protocol that a range of versions can be read under."""
+        """Return the metadata and protocol that can read all of a range of versions."""
         start = self._log.snapshot(first)
         headers = [self._header(version) for version in range(first, last + 1)]
         found = [start.metadata, *(header.metadata for header in headers if header.metadata is not None)]
@@ -199,18 +192,18 @@ def open_tracking(
     source_path: str | None = None,
     store: LogStore | None = None,
 ) -> SchemaTracking | None:
-    """The schema tracking that a stream's options ask for; None where they ask for none.
+    """Return the schema tracking that a stream's options request; None if they request none.
 
     Args:
         snapshot: the version that the query is analysed at.
         source_path: the folder of the stream's source in the query's checkpoint; None while the query is analysed.
-        store: the store of the schema log's folder; opened by its scheme where None.
+        store: the store of the schema log's folder; None opens it by its scheme.
 
     Raises:
-        SchemaChangedError: the stream has followed a change that needs leave, and has none.
+        SchemaChangedError: the stream has followed a change that the user did not allow.
         InvalidOptionError: the location is outside the checkpoint, or another stream's.
-        StreamingSourceError: the schema log is broken, or of another table.
-        UnsupportedFeatureError: the session has no schema tracking.
+        StreamingSourceError: the schema log is corrupt, or of another table.
+        UnsupportedFeatureError: the session disables schema tracking.
     """
     settings = StreamSettings.of(confs)
     if options.schema_location is None or settings.allows_mapping_changes:
@@ -267,7 +260,7 @@ def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> N
 
 
 def _skim(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
-    """Make one change of several that follow one another without a file between them."""
+    """Merge consecutive changes without a file between them into one."""
     metadata: Metadata | None = None
     protocol: Protocol | None = None
     version = current.version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema tracking log of a stream: the metadata that it reads a table under, one entry for each change it has followed.
+"""The schema tracking log of a stream: the metadata it reads a table under, with one entry for each followed change.
 
 Sources: delta-spark's `DeltaSourceMetadataTrackingLog` and `SchemaTrackingLog`; the files are the same to the byte.
 """
@@ -27,14 +27,10 @@ class TrackedMetadata:
     """One entry of the log.
 
     Attributes:
-        table_id: the table's id.
-        version: the version that the metadata was met in; the table's own at that version can be read under it.
-        schema_json: the schema.
-        partition_schema_json: the schema of the partition columns.
         source_path: the folder of the stream's source in the query's checkpoint.
-        configuration: the table's properties; None where an older program wrote the entry.
-        protocol: the table's protocol; None as well.
-        previous: the number of the entry before it, where that is not the one with the number before.
+        configuration: the table's properties; None if an older program wrote the entry.
+        protocol: the table's protocol; None likewise.
+        previous: the number of the preceding entry if it is not the number before.
     """
 
     table_id: str
@@ -48,7 +44,7 @@ class TrackedMetadata:
 
     @classmethod
     def of(cls, table_id: str, version: int, metadata: Metadata, protocol: Protocol, source_path: str) -> TrackedMetadata:
-        """The entry for a table's metadata at a version."""
+        """Return the entry for a table's metadata at a version."""
         schema = parse_schema(metadata.schema_string)
         fields = [found for name in metadata.partition_columns if (found := schema.field(name)) is not None]
         return cls(
@@ -67,7 +63,7 @@ class TrackedMetadata:
         return parse_schema(self.schema_json)
 
     def applied_to(self, metadata: Metadata) -> Metadata:
-        """A table's metadata with the schema, the partition columns and the properties of the entry."""
+        """Return a table's metadata with the schema, partition columns and properties of the entry."""
         return replace(
             metadata,
             schema_string=self.schema_json,
@@ -76,7 +72,7 @@ class TrackedMetadata:
         )
 
     def to_text(self) -> str:
-        """The entry as its file holds it."""
+        """Return the entry as its file holds it."""
         document: dict[str, Any] = {
             "tableId": self.table_id,
             "deltaCommitVersion": self.version,
@@ -94,11 +90,7 @@ class TrackedMetadata:
 
     @classmethod
     def from_text(cls, text: str, location: str) -> TrackedMetadata:
-        """Read an entry.
-
-        Raises:
-            StreamingSourceError: it is incomplete, or broken.
-        """
+        """Parse an entry, or raise StreamingSourceError if it is incomplete or corrupt."""
         lines = text.split("\n")
         try:
             document: dict[str, Any] = json.loads(lines[1] if lines[0].strip() == _HEAD else "")
@@ -125,13 +117,9 @@ class TrackedMetadata:
 
 @dataclass(slots=True)
 class SchemaLog:
-    """The entries of one stream's log, as they were when it was opened, and those that the stream adds.
+    """The entries of one stream's log: those found when it was opened, and those that the stream adds.
 
-    Attributes:
-        store: the log's own folder.
-        location: where that is, for errors.
-        number: the number of the current entry; -1 where there is none.
-        current: the current entry, or None.
+    The number of the current entry is -1 if there is none.
     """
 
     store: LogStore
@@ -144,11 +132,7 @@ class SchemaLog:
         self.current = self.entry(self.number)
 
     def entry(self, number: int) -> TrackedMetadata | None:
-        """The entry with a number, or None.
-
-        Raises:
-            StreamingSourceError: it is broken.
-        """
+        """Return the entry with a number, or None; raise StreamingSourceError if it is corrupt."""
         if number < 0:
             return None
         try:
@@ -159,7 +143,7 @@ class SchemaLog:
 
     @property
     def previous(self) -> TrackedMetadata | None:
-        """The entry that the current one followed."""
+        """The entry that precedes the current one."""
         return self.entry(self._previous_number)
 
     @property
@@ -171,10 +155,10 @@ class SchemaLog:
         """Make an entry the current one.
 
         Args:
-            in_place_of_current: whether it counts as following what the current one followed.
+            in_place_of_current: whether the new entry takes the current one's predecessor.
 
         Raises:
-            InvalidOptionError: another stream writes the same log.
+            InvalidOptionError: another stream writes to the same log.
         """
         if in_place_of_current and self.current is not None:
             entry = replace(entry, previous=self._previous_number)
@@ -195,16 +179,12 @@ class SchemaLog:
 
 
 def log_location(root: str, table_id: str, tracking_id: str | None) -> str:
-    """The folder of a stream's log.
-
-    Args:
-        tracking_id: the `streamingSourceTrackingId`, or None.
-    """
+    """Return the folder of a stream's schema log."""
     return f"{root.rstrip('/')}/_schema_log_{table_id}{'' if tracking_id is None else f'_{tracking_id}'}"
 
 
 def conflict(location: str, table: str) -> InvalidOptionError:
-    """The error for a log that another stream uses."""
+    """Return the error for a log that another stream uses."""
     return InvalidOptionError(
         f"Detected conflicting schema location '{location}' while streaming from table or table located at '{table}': another"
         " stream may be reusing the same schema location, which is not allowed",

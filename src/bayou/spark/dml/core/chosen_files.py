@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.log.snapshot.data_skipping import must_match
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.scan.pruning import choose, matching_partitions
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def choose_files(application: Application, spark: SparkSession, snapshot: Snapsh
     in_partitions = matching_partitions(application, spark, snapshot, condition.partition_parts)
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
-    skipped = choose(snapshot, condition.predicate)
+    skipped = choose(application, java_session(spark), snapshot, condition.predicate)
     candidates = in_partitions if skipped is None else common(in_partitions, skipped)
     proved = pc.indices_nonzero(must_match(snapshot, condition.predicate))
     return ChosenFiles(total, in_partitions, candidates, common(candidates, proved))

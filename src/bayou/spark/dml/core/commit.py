@@ -6,17 +6,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from bayou.log.commit.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
-from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.data_files.request import WriteRequest
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
@@ -91,24 +88,18 @@ def write_request(change: Change) -> WriteRequest:
     return WriteRequest(uri, "append", storage_options=options, optimize_write=optimizes, string_prefix=prefix)
 
 
-def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: Stopwatch) -> RowChangeResult:
-    """Commits what an operation prepared; what was written for it is deleted again where the commit is not in the log.
-
-    Raises:
-        ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log all the same.
-    """
+def _commit(
+    change: Change, transaction: Transaction, uncommitted: UncommittedFiles, outcome: Outcome, watch: Stopwatch
+) -> RowChangeResult:
     rows_name = "numDeletedRows" if change.operation == "DELETE" else "numUpdatedRows"
     metrics = replace(outcome.counts, change_files=len(outcome.added.changes)).metrics(rows_name, watch.times())
-    take_back = partial(_take_back, change, outcome)
-    with taking_back(take_back):
-        if len(outcome.removed):
-            transaction.remove_files(change.snapshot.files().take(outcome.removed))
-        if outcome.deleted is None:
-            change.note_reads(transaction.reads)
-        else:
-            transaction.delete_rows(outcome.deleted)  # what was read for it is in there
-    made = commit_new_files(transaction, outcome.added, metrics, take_back)
+    if outcome.deleted is None:
+        change.note_reads(transaction.reads)
+    else:
+        transaction.delete_rows(outcome.deleted)  # what was read for it is in there
+    if len(outcome.removed):
+        transaction.remove_files(change.snapshot.files().take(outcome.removed))
+    made = uncommitted.commit(transaction, outcome.added, metrics)
     if isinstance(made, Unchanged):
         return RowChangeResult(change.operation, made.version, committed=False, reason=made.reason, spark=change.target.spark)
     affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
@@ -125,27 +116,27 @@ def commit(change: Change, transaction: Transaction, outcome: Outcome, watch: St
     )
 
 
-def commit_no_rows(change: Change, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
-    """Commits an operation that changes no row, as a MERGE without one: its batch alone, and nothing where it has none.
+def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwatch], Outcome | None]) -> RowChangeResult:
+    """Run an operation in a transaction of its own.
 
-    Without that a replay would change rows that came after the batch. What was looked through is noted as for deletion vectors,
-    of which there are none: others may change the files.
+    Args:
+        prepare: writes what the commit needs. It returns None if no row changes. It is not called if `txn` was committed before.
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
         StorageError: the store failed; the commit may be in the log all the same.
     """
-    return commit(change, transaction, Outcome(RowChangeCounts(), deleted=mark_rows(change, {})), watch)
-
-
-def run(change: Change, execute: Callable[[Transaction], RowChangeResult]) -> RowChangeResult:
-    """Runs an operation in a transaction of its own.
-
-    Args:
-        execute: prepares and commits it; not called where `txn` was committed before.
-    """
-    with operation(change.operation, change.target.spark, change.settings), change.transaction() as transaction:
-        result = _replayed(change) if transaction.is_replay else execute(transaction)
+    with (
+        operation(change.operation, change.target.spark, change.settings),
+        change.transaction() as transaction,
+        UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted,
+    ):
+        if transaction.is_replay:
+            result = _replayed(change)
+        else:
+            watch = Stopwatch()
+            outcome = prepare(transaction, uncommitted, watch) or _no_rows(change)
+            result = _commit(change, transaction, uncommitted, outcome, watch)
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:
         target = change.target
@@ -161,7 +152,10 @@ def _replayed(change: Change) -> RowChangeResult:
     return RowChangeResult(change.operation, change.snapshot.version, committed=False, reason=REPLAYED, spark=change.target.spark)
 
 
-def _take_back(change: Change, outcome: Outcome) -> None:
-    delete_files(write_request(change), outcome.added.actions)
-    if outcome.deleted is not None:
-        outcome.deleted.discard()
+def _no_rows(change: Change) -> Outcome:
+    """Return what an operation has prepared that changes no row.
+
+    Its commit holds its batch alone; without it, a replay would change rows that came after the batch. The files that were
+    searched are noted as for deletion vectors, of which there are none: other commits may change them.
+    """
+    return Outcome(RowChangeCounts(), deleted=mark_rows(change, {}))

@@ -30,16 +30,12 @@ def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mappi
     return _in_footers(jvm, snapshot, unknown, options, strict=True) if len(unknown) else {}
 
 
-def rows_in_footers(change: Change, positions: pa.Array, *, strict: bool = False) -> dict[str, int]:
-    """How many rows some files have, by their paths in the log, whatever their statistics say.
+def rows_in_footers(change: Change, positions: pa.Array) -> dict[str, int]:
+    """Return how many rows some files have, by their paths in the log, whatever their statistics say.
 
-    Args:
-        strict: whether a file that cannot be read is an error; else it is left out.
-
-    Raises:
-        OSError: it is one.
+    Files that cannot be read are left out.
     """
-    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=strict)
+    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=False)
 
 
 def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:

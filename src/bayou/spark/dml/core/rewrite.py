@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -13,8 +12,6 @@ from bayou.protocol.columns.constraints import constraints_of
 from bayou.spark.data_files.change_files import write_change_files
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.jvm.catalyst.wide_columns import select
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.columns.constraints import Constraint
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
 
@@ -56,15 +54,17 @@ def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
 def write_rows(
     change: Change,
     rows: DataFrame,
+    uncommitted: UncommittedFiles,
     provided: Iterable[str] | None = None,
     *,
     feeds: bool,
     before: Mapping[str, str] | None = None,
 ) -> NewFiles:
-    """Writes rows of the table as new files of it.
+    """Write rows of the table as new files of it.
 
     Args:
         rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where they feed.
+        uncommitted: takes over the new files.
         provided: the columns that have new values; the rows are checked against the table's rules then.
         feeds: whether they are for the change data feed, too.
         before: for columns that have new values, the columns of the rows with the old ones; the change data feed has both.
@@ -79,23 +79,25 @@ def write_rows(
     target = replace(_target_of(change), constraints=rules)
     beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
     frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
-    return write_new_files(change.target.application, frame, write_request(change), target, beside=beside)
+    return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, beside=beside)
 
 
 def tell_rows(
     change: Change,
     added: NewFiles,
     rows: DataFrame,
+    uncommitted: UncommittedFiles,
     *,
     expected: int | None,
     counted: pa.Array | None = None,
     before: Mapping[str, str] | None = None,
 ) -> NewFiles:
-    """Writes what a change data feed tells of rows, beside files that have been written.
+    """Write the change rows of rows, beside files that have been written.
 
     Args:
-        added: the files; they are deleted again where this fails.
+        added: the files.
         rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
+        uncommitted: takes over the files of change rows.
         expected: how many rows the feed has to have; None where that is not known.
         counted: the positions of the files for whose number of rows the log's word was taken.
         before: for columns that have new values, the columns of the rows with the old ones.
@@ -107,14 +109,12 @@ def tell_rows(
         InvalidCommitError: the rows that change are others than those that were found.
     """
     application, request = change.target.application, write_request(change)
-    with taking_back(partial(delete_files, request, added.actions)):
-        target, old = _target_of(change), before or {}
-        frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
-        told = write_change_files(application, frame, request, target, old)
-        with taking_back(partial(delete_files, request, told.files)):
-            if expected is not None:
-                of_what = "what the change data feed tells of the rows that were found"
-                check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
+    target, old = _target_of(change), before or {}
+    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
+    told = write_change_files(application, frame, request, target, uncommitted, old)
+    if expected is not None:
+        of_what = "what the change data feed tells of the rows that were found"
+        check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
     return replace(added, changes=told.files)
 
 

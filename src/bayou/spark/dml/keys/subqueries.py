@@ -9,7 +9,7 @@ keys among them skip files as the keys of a MERGE's source do. A subquery that r
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
@@ -24,6 +24,7 @@ from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
+from bayou.spark.read.request import RelationRequest
 from bayou.storage import qualify, without_host
 
 if TYPE_CHECKING:
@@ -108,10 +109,10 @@ def may_read_table(application: Application, snapshot: Snapshot, values: Express
 
 def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
     """Whether a request is for the table as it is now, by whichever path it has it. A fixed version does not change."""
-    found = json.loads(request)
-    if found["version"] is not None:
+    found = RelationRequest.of_json(request)
+    if found.version is not None:
         return False
-    return bool(application.snapshot(found["path"], found["options"]).metadata.id == snapshot.metadata.id)
+    return bool(application.snapshot(found.path, found.storage_options).metadata.id == snapshot.metadata.id)
 
 
 def _meets(table: str, root: str) -> bool:
@@ -167,14 +168,14 @@ class _Settling:
         """A leaf of a subquery; a Delta table at its latest version, or at that of the operation where it is the same table."""
         if not queries.is_delta(leaf):
             return leaf
-        request = json.loads(queries.request_of(leaf))
-        if "changes" in request:
+        request = RelationRequest.of_json(queries.request_of(leaf))
+        if request.changes is not None:
             return self._kept(leaf)
-        if request["version"] is not None:
+        if request.version is not None:
             return leaf
-        known = self._application.snapshot(request["path"], request["options"])
+        known = self._application.snapshot(request.path, request.storage_options)
         version = self._snapshot.version if known.metadata.id == self._snapshot.metadata.id else known.version
-        return queries.at_version(self._bridge, leaf, json.dumps({**request, "version": version}), version)
+        return queries.at_version(self._bridge, leaf, replace(request, version=version).to_json(), version)
 
     def _kept(self, leaf: JavaObject) -> JavaObject:
         frame = self._checkpoint(self._frame(leaf))

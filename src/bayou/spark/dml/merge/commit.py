@@ -17,7 +17,6 @@ from bayou.log.rows.vector_writer import VectorFiles
 from bayou.log.staging.read_set import ReadSet
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.deletion_vectors.roaring import Bitmap
-from bayou.spark.data_files.committing import commit_new_files
 from bayou.spark.dml.core.live_rows import uncounted_rows
 from bayou.spark.dml.core.result import RowChangeResult
 from bayou.spark.dml.core.row_counts import check_emptied
@@ -31,10 +30,11 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bayou.log.commit.transaction import Transaction
     from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target_rows import Merge
@@ -157,7 +157,7 @@ def commit_merge(
     transaction: Transaction,
     written: NewFiles,
     metrics: Mapping[str, int],
-    take_back: Callable[[], None],
+    uncommitted: UncommittedFiles,
     *,
     rewritten: int,
 ) -> RowChangeResult:
@@ -171,7 +171,7 @@ def commit_merge(
         StorageError: the store failed; the commit may be in the log all the same.
     """
     spark = merge.change.target.spark
-    outcome = commit_new_files(transaction, written, metrics, take_back)
+    outcome = uncommitted.commit(transaction, written, metrics)
     if isinstance(outcome, Unchanged):
         return RowChangeResult("MERGE", outcome.version, committed=False, reason=outcome.reason, spark=spark)
     return RowChangeResult(

@@ -13,9 +13,7 @@ from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
-from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
@@ -297,15 +295,8 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         snapshot, what = change.snapshot, "MERGE changes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="only insert")
     deleted: DeletedRows | None = None
-    writer = Writer(merge, found, rewrites=rewrites)
-    written = NO_FILES
-
-    def take_back() -> None:
-        delete_files(writer.request, written.actions)
-        if deleted is not None:
-            deleted.discard()
-
-    with taking_back(take_back):
+    with UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted:
+        writer = Writer(merge, found, uncommitted, rewrites=rewrites)
         written = writer.write()
         check_source(merge)
         removed = positions_of(changed) if rewrites else positions_of(())
@@ -320,4 +311,4 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):
             transaction.remove_files(change.snapshot.files().take(removed))
-    return commit_merge(merge, transaction, written, metrics, take_back, rewritten=len(removed))
+        return commit_merge(merge, transaction, written, metrics, uncommitted, rewritten=len(removed))

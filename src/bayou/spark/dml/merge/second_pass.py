@@ -24,8 +24,7 @@ from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.target import WriteTarget, changed
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files, is_gathered
+from bayou.spark.data_files.write_jobs import is_gathered
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.scanned_rows import FILE, METADATA
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.target_rows import Merge
     from bayou.spark.read.change_rows import BesideColumns
@@ -64,14 +64,16 @@ _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 class Writer:
     """Writes the rows of one MERGE."""
 
-    def __init__(self, merge: Merge, found: Found, *, rewrites: bool) -> None:
+    def __init__(self, merge: Merge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
         """Begin.
 
         Args:
+            uncommitted: takes over the new files.
             rewrites: whether the files of changed rows are written again; else only new and changed rows are written.
         """
         self._merge = merge
         self._found = found
+        self._uncommitted = uncommitted
         self._rewrites = rewrites
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
@@ -87,24 +89,19 @@ class Writer:
             ConstraintViolationError: a row breaks a rule of the table.
         """
         written: list[NewFiles] = []
-
-        def take_back() -> None:
-            delete_files(self.request, [file for each in written for file in each.actions])
-
-        with taking_back(take_back):
-            if self._inserts and self._generates_identities:
-                beside = self._beside.of_new_rows_alone
-                if self._changed:
-                    written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
-                for clauses in self._inserts_by_identities():
-                    left_out = self._left_out(clauses)
-                    new = self._source_part(clauses, left_out, alone=True)
-                    written.append(self._write(new, self._provided(clauses), beside, left_out))
-                    self._go_on_from(written[-1])
-            else:
-                rows = self._rows()
-                if rows is not None:
-                    written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
+        if self._inserts and self._generates_identities:
+            beside = self._beside.of_new_rows_alone
+            if self._changed:
+                written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
+            for clauses in self._inserts_by_identities():
+                left_out = self._left_out(clauses)
+                new = self._source_part(clauses, left_out, alone=True)
+                written.append(self._write(new, self._provided(clauses), beside, left_out))
+                self._go_on_from(written[-1])
+        else:
+            rows = self._rows()
+            if rows is not None:
+                written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
         seen = {name: values for each in written for name, values in each.observed.items()}
         if len(written) > 1:  # numbers for identity columns are made of rows that are not observed any more
             seen[OF_SOURCE] = [0, 0, 0, sum(each.num_rows for each in written[1 if self._changed else 0 :])]
@@ -175,7 +172,7 @@ class Writer:
     def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
         target = self._target(provided, left_out)
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.is_counted else ()
-        return write_new_files(application, rows, self.request, target, beside=beside, observations=names)
+        return write_new_files(application, rows, self.request, target, self._uncommitted, beside=beside, observations=names)
 
     @cached_property
     def is_counted(self) -> bool:

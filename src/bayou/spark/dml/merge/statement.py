@@ -15,12 +15,13 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.types.schema import ArrayType, MapType, StructType, parse_schema
+from bayou.protocol.types.schema import parse_schema
+from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
-from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.types.schema import DataType
     from bayou.spark.dml.core.result import PlannedChange
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
@@ -64,7 +64,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
         UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     text = f"MERGE delta.`{redact_uri(table.path)}` ON {statement.mergeCondition().sql()}"
     run = BiFunction(jvm, lambda node, session: _run(application, node, session))
     return commands.command(jvm, run, statement, text, COUNTS["MERGE"])
@@ -82,7 +82,7 @@ def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
     target = Target.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(jvm, statement)
     if parsed is not None and row_changes.shows_all(jvm, statement.targetTable()):
@@ -172,12 +172,4 @@ def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFea
 
 def _is_doubtful(snapshot: Snapshot, name: str) -> bool:
     field = snapshot.schema.field(name)
-    return field is None or CURRENT_DEFAULT in field.metadata or _has_struct(field.type)
-
-
-def _has_struct(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_struct(kind.element_type)
-    if isinstance(kind, MapType):
-        return _has_struct(kind.key_type) or _has_struct(kind.value_type)
-    return isinstance(kind, StructType)
+    return field is None or CURRENT_DEFAULT in field.metadata or has_struct(field.type)

@@ -27,6 +27,7 @@ from bayou.spark.jvm.catalyst.row_changes import Expressions
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
+from bayou.spark.jvm.core.session import java_session
 from bayou.spark.scan.pruning import choose, matching_partitions
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
@@ -171,9 +172,10 @@ def merge_of(
         predicate, parts = Or((predicate, *changed)), ()
     partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     in_partitions = matching_partitions(application, target.spark, snapshot, parts)
-    if (chosen := choose(snapshot, only_about(predicate, partitions))) is not None:
+    session = java_session(target.spark)
+    if (chosen := choose(application, session, snapshot, only_about(predicate, partitions))) is not None:
         in_partitions = common(in_partitions, chosen)
-    chosen = choose(snapshot, predicate)
+    chosen = choose(application, session, snapshot, predicate)
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
     if source.room and not source.is_small:
         source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)

@@ -73,19 +73,22 @@ class ReplacedRows:
         carried = CarriedRows(rule, gone.num_kept, rows, beside_stored_rows(change.snapshot))
         return cls(change, gone.files, carried, gone.num_deleted)
 
-    def take(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
-        """Takes the rows out; the commit depends on what was read for it from then on.
+    def delete_rows(self, transaction: Transaction) -> None:
+        """Give the deletion vectors to the transaction. Its commit depends on what was read to find the rows from then on."""
+        if self.marked is None:
+            self.change.note_reads(transaction.reads)
+        else:
+            transaction.delete_rows(self.marked)  # what was read for it is in there
+
+    def remove_files(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
+        """Remove the files that go.
 
         Args:
             data_change: whether rows change.
 
         Returns:
-            How many files go as a whole, and their size in bytes.
+            How many files go, and their size in bytes.
         """
-        if self.marked is None:
-            self.change.note_reads(transaction.reads)
-        else:
-            transaction.delete_rows(self.marked)  # what was read for it is in there
         removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
         emptied = {} if self.marked is None else self.marked.metrics()
         return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
@@ -128,8 +131,3 @@ class ReplacedRows:
         if self.num_deleted is None:
             return found
         return found | {"numCopiedRows": again.get("numCopiedRows", self.carried.num_kept), "numDeletedRows": self.num_deleted}
-
-    def discard(self) -> None:
-        """Deletes the deletion vectors again: the commit is certainly not in the log."""
-        if self.marked is not None:
-            self.marked.discard()

@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
 from bayou.spark.data_files.written_files import NO_FILES
-from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
+from bayou.spark.dml.core.commit import Outcome, run
 from bayou.spark.dml.core.gone_files import GoneFiles
 from bayou.spark.dml.core.live_rows import known_live
 from bayou.spark.dml.core.reruns import with_reruns
@@ -23,9 +20,10 @@ from bayou.spark.dml.core.vectors import mark_rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bayou.log.commit.transaction import Transaction
     from bayou.plan.row_changes import RowChangePlan
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.commit import Stopwatch
     from bayou.spark.dml.core.result import RowChangeResult
     from bayou.spark.dml.core.row_change import Change
 
@@ -38,7 +36,7 @@ def plan_delete(change: Change) -> PlannedChange:
 def _run(change: Change) -> RowChangeResult:
     with change.settled() as settled:
         plan = _plan(settled)
-        return run(settled, lambda transaction: _execute(settled, plan.way, transaction)).by(plan)
+        return run(settled, lambda _, uncommitted, watch: _prepared(settled, plan.way, uncommitted, watch)).by(plan)
 
 
 def _plan(change: Change) -> RowChangePlan:
@@ -52,19 +50,16 @@ def _plan(change: Change) -> RowChangePlan:
     return change.plan(way, reads=reads)
 
 
-def _execute(change: Change, way: Way, transaction: Transaction) -> RowChangeResult:
-    watch = Stopwatch()
+def _prepared(change: Change, way: Way, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
     if way is Way.NOTHING:
-        return commit_no_rows(change, transaction, watch)
+        return None
     if way is Way.METADATA:
         outcome = Outcome(_of_whole_files(change, change.files.whole), change.files.whole)
     elif way is Way.VECTORS:
         outcome = _by_vectors(change, watch)
     else:
-        outcome = _by_rewriting(change, watch)
-    if outcome.deleted is None and not len(outcome.removed):
-        return commit_no_rows(change, transaction, watch)
-    return commit(change, transaction, outcome, watch)
+        outcome = _by_rewriting(change, uncommitted, watch)
+    return None if outcome.deleted is None and not len(outcome.removed) else outcome
 
 
 def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
@@ -82,14 +77,14 @@ def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
     )
 
 
-def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
+def _by_rewriting(change: Change, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome:
     gone = GoneFiles.of(change)
     watch.lap("scanTimeMs")
     if not len(gone.files):
         return Outcome(RowChangeCounts())
     counts, added = _of_whole_files(change, gone.files), NO_FILES
     if len(gone.left):
-        added = _rewritten(change, gone)
+        added = _rewritten(change, gone, uncommitted)
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
         changed_rows=gone.num_deleted,
@@ -103,18 +98,18 @@ def _by_rewriting(change: Change, watch: Stopwatch) -> Outcome:
     return Outcome(found, gone.files, added, rewritten=len(gone.left))
 
 
-def _rewritten(change: Change, gone: GoneFiles) -> NewFiles:
+def _rewritten(change: Change, gone: GoneFiles, uncommitted: UncommittedFiles) -> NewFiles:
     """The rows that stay as new files, and those that do not for a change data feed."""
     tells_apart = change.feeds and change.finds_the_same
     in_one_job = change.feeds and not tells_apart
     rows = kept_rows(change, gone.read_again if in_one_job else gone.left, feeds=in_one_job)
-    added = write_rows(change, rows, feeds=in_one_job)
-    with taking_back(partial(delete_files, write_request(change), added.actions)):
-        told = f"the rows of {len(gone.left)} files that stay"
-        check_written(change, written=added.num_rows, expected=gone.num_kept, told=told, counted=gone.left)
+    added = write_rows(change, rows, uncommitted, feeds=in_one_job)
+    told = f"the rows of {len(gone.left)} files that stay"
+    check_written(change, written=added.num_rows, expected=gone.num_kept, told=told, counted=gone.left)
     if not tells_apart:
         return added
-    return tell_rows(change, added, deleted_rows(change, gone.files), expected=gone.num_deleted, counted=gone.files)
+    deleted = deleted_rows(change, gone.files)
+    return tell_rows(change, added, deleted, uncommitted, expected=gone.num_deleted, counted=gone.files)
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

@@ -12,7 +12,7 @@ from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
-from bayou.spark.dml.statements.changed_table import ChangedTable
+from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.dml.statements.delete import plan_delete
 from bayou.spark.dml.statements.parsed import command_of_parsed
@@ -152,7 +152,7 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     """
     jvm = application.jvm
     operation = OPERATIONS[statement.nodeName()]
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.table()), operation)
+    table = changed_table(row_changes.table_of(jvm, statement.table()), operation)
     condition = row_changes.condition_of_statement(statement)
     check_condition(operation, condition, may_query=True)
     where = "" if condition is None else f" WHERE {nodes.sql_of(jvm, condition)}"
@@ -188,7 +188,7 @@ def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
     operation = OPERATIONS[statement.nodeName()]
-    table = ChangedTable.of(row_changes.table_of(jvm, statement.table()), operation)
+    table = changed_table(row_changes.table_of(jvm, statement.table()), operation)
     target = Target.of(application, spark, table.path, table.storage_options)
     snapshot = target.latest()
     on_table = row_changes.on_table(jvm, statement)

@@ -13,9 +13,7 @@ from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
-from bayou.spark.data_files.uncommitted_files import taking_back
-from bayou.spark.data_files.write_jobs import delete_files
-from bayou.spark.dml.core.commit import Outcome, Stopwatch, commit, commit_no_rows, run, write_request
+from bayou.spark.dml.core.commit import Outcome, run
 from bayou.spark.dml.core.live_rows import count_live
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange
@@ -44,7 +42,9 @@ if TYPE_CHECKING:
     from bayou.log.commit.transaction import Transaction
     from bayou.plan.row_changes import RowChangePlan
     from bayou.protocol.types.schema import StructField
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.commit import Stopwatch
     from bayou.spark.dml.core.result import RowChangeResult
     from bayou.spark.dml.core.row_change import Change
     from bayou.spark.dml.statements.assignments import Assignment
@@ -86,37 +86,36 @@ class _Update:
         """Runs it, in a transaction of its own."""
         with self._change.settled() as change:
             settled = self if change is self._change else _Update(change)
-            return run(change, settled.execute).by(settled.plan)
+            return run(change, settled.prepare).by(settled.plan)
 
     def on_latest(self) -> _Update:
         """The same statement against the table's latest state."""
         return _Update(self._change.on_latest())
 
-    def execute(self, transaction: Transaction) -> RowChangeResult:
-        change, watch = self._change, Stopwatch()
+    def prepare(self, transaction: Transaction, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
+        change = self._change
         has_subquery = _pairs(change).values.has_subquery
         # Where no row is looked for, or a subquery would be planned twice, the plan that writes the rows tells what is wrong.
         is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
         if is_checked:
             self._check()
         if self.way is Way.NOTHING:
-            return commit_no_rows(change, transaction, watch)
+            return None
         if has_subquery and may_read_table(change.target.application, change.snapshot, _pairs(change).values):
             transaction.read_whole_table()
-        outcome = self._by_vectors(watch) if self.way is Way.VECTORS else self._by_rewriting(watch)
-        if outcome is None:
-            if not is_checked:
-                self._check()
-            return commit_no_rows(change, transaction, watch)
-        watch.lap("rewriteTimeMs")
-        return commit(change, transaction, outcome, watch)
+        outcome = (self._by_vectors if self.way is Way.VECTORS else self._by_rewriting)(uncommitted, watch)
+        if outcome is not None:
+            watch.lap("rewriteTimeMs")
+        elif not is_checked:
+            self._check()
+        return outcome
 
     def _check(self) -> None:
         """Refuses what no row can be given, whether or not there is one."""
         none = pa.array([], pa.int64())
         self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
 
-    def _by_rewriting(self, watch: Stopwatch) -> Outcome | None:
+    def _by_rewriting(self, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
         change = self._change
         if self._is_whole:
             positions, updated = change.files.candidates, None
@@ -133,13 +132,12 @@ class _Update:
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
         tells_apart = change.feeds and self._gives_the_same
-        added = self._written(rows, matches, feeds=change.feeds and not tells_apart)
-        with taking_back(partial(delete_files, write_request(change), added.actions)):
-            live = count_live(change, positions)
-            told = f"the rows of {totals.files} files that are written again"
-            check_written(change, written=added.num_rows, expected=live, told=told, counted=positions)
+        added = self._written(rows, matches, uncommitted, feeds=change.feeds and not tells_apart)
+        live = count_live(change, positions)
+        told = f"the rows of {totals.files} files that are written again"
+        check_written(change, written=added.num_rows, expected=live, told=told, counted=positions)
         if tells_apart:
-            added = self._told(added, positions, num_rows=added.num_rows if updated is None else updated)
+            added = self._told(added, positions, uncommitted, num_rows=added.num_rows if updated is None else updated)
         changed = added.num_rows if updated is None else updated
         counts = RowChangeCounts(
             changed_rows=changed,
@@ -152,19 +150,17 @@ class _Update:
         )
         return Outcome(counts, positions, added, rewritten=len(positions))
 
-    def _by_vectors(self, watch: Stopwatch) -> Outcome | None:
+    def _by_vectors(self, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
         change = self._change
         touched = find_touched(change, change.files.candidates)
         watch.lap("scanTimeMs")
         if not touched:
             return None
         rows = change.meant(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
-        added = self._written(rows, None, feeds=change.feeds)
-        with taking_back(partial(delete_files, write_request(change), added.actions)):
-            found = sum(each.cardinality for each in touched.values())
-            told = "the rows that were found"
-            check_written(change, written=added.num_rows, expected=found, told=told)
-            marked = mark_rows(change, touched)
+        added = self._written(rows, None, uncommitted, feeds=change.feeds)
+        found = sum(each.cardinality for each in touched.values())
+        check_written(change, written=added.num_rows, expected=found, told="the rows that were found")
+        marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(
             changed_rows=counted["numDeletedRows"],
@@ -178,18 +174,19 @@ class _Update:
         )
         return Outcome(counts, added=added, deleted=marked)
 
-    def _written(self, rows: DataFrame, matches: Column | None, *, feeds: bool) -> NewFiles:
+    def _written(self, rows: DataFrame, matches: Column | None, uncommitted: UncommittedFiles, *, feeds: bool) -> NewFiles:
         ids = self._change.row_ids
         beside = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
         beside += self._for_feed(matches) if feeds else []
         before = self._before if feeds else None
-        return write_rows(self._change, self._new_rows(rows, matches, beside), self._values.names, feeds=feeds, before=before)
+        new_rows = self._new_rows(rows, matches, beside)
+        return write_rows(self._change, new_rows, uncommitted, self._values.names, feeds=feeds, before=before)
 
-    def _told(self, added: NewFiles, positions: pa.Array, *, num_rows: int) -> NewFiles:
+    def _told(self, added: NewFiles, positions: pa.Array, uncommitted: UncommittedFiles, *, num_rows: int) -> NewFiles:
         """The files that were written with those of the change data feed, which has each row as it was and as it is."""
         change = self._change
         rows = self._new_rows(change.meant(change.rows(positions)), None, self._for_feed(None))
-        return tell_rows(change, added, rows, expected=2 * num_rows, before=self._before)
+        return tell_rows(change, added, rows, uncommitted, expected=2 * num_rows, before=self._before)
 
     @property
     def _gives_the_same(self) -> bool:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.types.schema import ArrayType, MapType, StructType
+from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import row_changes
@@ -39,7 +40,7 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
     jvm = target.application.jvm
     pairs = row_changes.assignments_of(jvm, on_table)
     fields = [_field(snapshot, path_of(tree)) for tree in pairs.keys.trees]
-    doubtful = [field is not None and (_has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
+    doubtful = [field is not None and (has_struct(field.type) or CURRENT_DEFAULT in field.metadata) for field in fields]
     if not any(doubtful):
         return pairs.values
     text = row_changes.written(jvm, statement)
@@ -75,7 +76,7 @@ def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: St
     text = written.value
     if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):
         text = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
-    elif not _has_struct(field.type):
+    elif not has_struct(field.type):
         return value
     found = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
     if found is None:
@@ -92,11 +93,3 @@ def _field(snapshot: Snapshot, path: tuple[str, ...] | None) -> StructField | No
             return None
         kind = found.type
     return found
-
-
-def _has_struct(kind: DataType) -> bool:
-    if isinstance(kind, ArrayType):
-        return _has_struct(kind.element_type)
-    if isinstance(kind, MapType):
-        return _has_struct(kind.key_type) or _has_struct(kind.value_type)
-    return isinstance(kind, StructType)

@@ -73,13 +73,3 @@ def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
     target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))
     value = jvm.static(f"{_EXPRESSIONS}.Literal")(None, source)
     return bool(jvm.module("org.apache.spark.sql.catalyst.analysis.TypeCoercion").implicitCast(value, target).isDefined())
-
-
-def with_named_overflow(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
-    """A value that Spark cast for a column, with an error that names the column; any other value as it is."""
-    if value.getClass().getSimpleName() != "Cast":
-        return value
-    by_assignment = jvm.module(f"{_EXPRESSIONS}.Cast").BY_TABLE_INSERTION()
-    if value.getTagValue(by_assignment).isEmpty():
-        return value
-    return jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(value, name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of expressions that stay in the JVM: what is made of them, and asked of them, takes no py4j call for each.
 
-A statement over a table of thousands of columns has thousands of them. Where the adapters are missing each is handled by itself.
+A statement over a table of thousands of columns has thousands of them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from pyspark.sql import DataFrame
 
-from bayou.spark.jvm.catalyst import casts
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.session import dataset, java_session
-from bayou.spark.jvm.relations.own_sql import DEFAULTS, parsed_plainly
+from bayou.spark.jvm.relations.own_sql import DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 ADAPTER: Final = "bayou.Columns"
-_LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical"
-_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
-_UNRESOLVED: Final = "org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +74,6 @@ class ExpressionList(Sequence[Any]):
             items: SQL of a user's, `Own` SQL, columns by their `Named` or by the parts of their names in a tuple, PySpark's
                 columns, or expressions.
         """
-        if Adapters.known(jvm) is None:
-            return cls.of(jvm, (_expression(jvm, spark, each) for each in items))
         others = jvm.java_list(
             nodes.expression(jvm, spark, each) for each in items if not isinstance(each, (str, tuple, Named, Own))
         )
@@ -90,8 +83,6 @@ class ExpressionList(Sequence[Any]):
     @classmethod
     def output(cls, jvm: Jvm, columns: JavaObject) -> ExpressionList:
         """The columns of a plan."""
-        if Adapters.known(jvm) is None:
-            return cls.of(jvm, jvm.list_of(columns))
         return cls(jvm, jvm.static(ADAPTER).listOf(columns))
 
     @classmethod
@@ -122,18 +113,16 @@ class ExpressionList(Sequence[Any]):
     @property
     def trees(self) -> list[str]:
         """Each as Catalyst's JSON."""
-        return [str(each.toJSON()) for each in self] if self._is_slow else self._told("trees")
+        return self._told("trees")
 
     @property
     def types(self) -> list[str]:
         """JSON of the type of each."""
-        return [nodes.type_of(each) for each in self] if self._is_slow else self._told("types")
+        return self._told("types")
 
     @property
     def defaults(self) -> list[int]:
         """Which of them are the word DEFAULT, parsed."""
-        if self._is_slow:
-            return [place for place, each in enumerate(self) if nodes.is_default(self._jvm, each)]
         return [int(each) for each in self._told("defaults")]
 
     @property
@@ -153,31 +142,19 @@ class ExpressionList(Sequence[Any]):
 
     @property
     def _node_names(self) -> list[str]:
-        return [name for each in self for name in nodes.node_names(each)] if self._is_slow else self._told("nodes")
+        return self._told("nodes")
 
     def used(self, columns: JavaObject) -> ExpressionList:
         """Those of some columns that they look at, in the order in which they do."""
-        if not self._is_slow:
-            return ExpressionList(self._jvm, self._static.used(self.java, columns))
-        known = ids_of_output(self._jvm, columns)
-        found: dict[int, JavaObject] = {}
-        for expression in self:
-            for each in nodes.references_of(self._jvm, expression):
-                number = each.exprId().id()
-                if number in known:
-                    found.setdefault(number, each)
-        return ExpressionList.of(self._jvm, found.values())
+        return ExpressionList(self._jvm, self._static.used(self.java, columns))
 
     def as_given(self) -> ExpressionList:
         """The same without Spark's own look at whether a value is NULL."""
-        return self if self._is_slow else ExpressionList(self._jvm, self._static.asGiven(self.java))
+        return ExpressionList(self._jvm, self._static.asGiven(self.java))
 
     def with_named_overflow(self, names: Sequence[str]) -> ExpressionList:
         """The same, with errors that name the columns they are for, where Spark cast them for these."""
-        if not self._is_slow:
-            return ExpressionList(self._jvm, self._static.withNamedOverflow(self.java, json.dumps(names)))
-        pairs = zip(self, names, strict=True)
-        return ExpressionList.of(self._jvm, (casts.with_named_overflow(self._jvm, each, name) for each, name in pairs))
+        return ExpressionList(self._jvm, self._static.withNamedOverflow(self.java, json.dumps(names)))
 
     def selected(self, spark: SparkSession, plan: JavaObject) -> DataFrame:
         """A projection of a plan to them; each is a column."""
@@ -185,9 +162,7 @@ class ExpressionList(Sequence[Any]):
 
     def projection(self, plan: JavaObject) -> JavaObject:
         """The node of such a projection, as it is before Spark looks at it."""
-        if not self._is_slow:
-            return self._static.project(self.java, plan)
-        return self._jvm.static(f"{_LOGICAL}.Project")(self._jvm.seq(self), plan)
+        return self._static.project(self.java, plan)
 
     def aliased(self, prefix: str) -> ExpressionList:
         """The same as columns.
@@ -195,13 +170,7 @@ class ExpressionList(Sequence[Any]):
         Args:
             prefix: what their names begin with; they are numbered.
         """
-        if not self._is_slow:
-            return ExpressionList(self._jvm, self._static.aliased(self.java, prefix))
-        return ExpressionList.of(self._jvm, (_alias(self._jvm, each, f"{prefix}{i}") for i, each in enumerate(self)))
-
-    @property
-    def _is_slow(self) -> bool:
-        return Adapters.known(self._jvm) is None
+        return ExpressionList(self._jvm, self._static.aliased(self.java, prefix))
 
     @property
     def _static(self) -> JavaObject:
@@ -213,15 +182,11 @@ class ExpressionList(Sequence[Any]):
 
 def names_of_output(jvm: Jvm, columns: JavaObject) -> list[str]:
     """The names of a plan's columns."""
-    if Adapters.known(jvm) is None:
-        return [each.name() for each in jvm.list_of(columns)]
     return str(jvm.static(ADAPTER).names(columns)).split("\0")[:-1]
 
 
 def ids_of_output(jvm: Jvm, columns: JavaObject) -> frozenset[int]:
     """The ids of a plan's columns; see `names_of_output`."""
-    if Adapters.known(jvm) is None:
-        return frozenset(each.exprId().id() for each in jvm.list_of(columns))
     return frozenset(map(int, str(jvm.static(ADAPTER).ids(columns)).split("\0")[:-1]))
 
 
@@ -233,19 +198,3 @@ def _described(item: Any) -> Any:
     if isinstance(item, Named):
         return {"name": item.name}
     return list(item) if isinstance(item, tuple) else None
-
-
-def _expression(jvm: Jvm, spark: SparkSession, item: Any) -> JavaObject:
-    if isinstance(item, Named):
-        return jvm.module(_UNRESOLVED).quotedString(item.name)
-    if isinstance(item, Own):
-        return parsed_plainly(jvm, java_session(spark), item.text)
-    if isinstance(item, tuple):
-        return jvm.module(_UNRESOLVED).apply(jvm.seq(item))
-    return nodes.expression(jvm, spark, item)
-
-
-def _alias(jvm: Jvm, value: JavaObject, name: str) -> JavaObject:
-    number = jvm.module(f"{_EXPRESSIONS}.NamedExpression").newExprId()
-    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
-    return jvm.construct(alias, value, name, number, jvm.seq([]), jvm.none, jvm.seq([]))

@@ -13,12 +13,10 @@ import re
 import tempfile
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import SessionError
 from bayou.spark.jvm.catalyst.expression_list import names_of_output
-from bayou.spark.jvm.core.adapters import SINK_LOG, Adapters
+from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import Block
 from bayou.spark.jvm.core.own_sessions import pinned_session
 from bayou.spark.jvm.core.pinned_settings import Job, for_writer, is_unset_in_hadoop
@@ -26,7 +24,7 @@ from bayou.spark.jvm.core.pinned_settings import values as pinned_values
 from bayou.spark.jvm.relations.relation import observed, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql import DataFrame
 
@@ -105,10 +103,12 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     open_files = {} if job.open_files is None else {_OPEN_FILES: str(job.open_files)}
     pinned = pinned_values(Job.WRITE)
     session = pinned_session(jvm, frame.sparkSession._jsparkSession, {**pinned, **open_files})  # noqa: SLF001  (the bridge)
-    with _pinned_in_tasks(jvm, session.sparkContext(), pinned), _sink_log(jvm, session) as (log, written):
+    # Spark wants a folder that exists for the log, which keeps what it is given in memory.
+    log = Adapters.of(jvm).new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
+    with _pinned_in_tasks(jvm, session.sparkContext(), pinned):
         _call_writer(jvm, session, frame, job, log)
         values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
-        return WrittenRows(_facts(written()), values)
+        return WrittenRows(_facts(log.text()), values)
 
 
 @contextlib.contextmanager
@@ -150,8 +150,7 @@ def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob,
 def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
     configuration = session.sessionState().newHadoopConf()
     if job.root.startswith("file:"):
-        with contextlib.suppress(SessionError):  # without the adapters, the same files take longer
-            configuration = Adapters.of(jvm).static("bayou.LocalSettings").of(configuration)
+        configuration = jvm.static("bayou.LocalSettings").of(configuration)
     for name, value in for_writer(job.hadoop).items():
         configuration.set(name, value)
     pinned = pinned_values(Job.WRITE)
@@ -173,26 +172,6 @@ def _commit_protocol(jvm: Jvm, root: str, log: JavaObject) -> JavaObject:
     protocol = jvm.construct(jvm.java_class(f"{_STREAMING}.ManifestFileCommitProtocol"), str(uuid.uuid4()), root)
     protocol.setupManifestOptions(log, 0)
     return protocol
-
-
-@contextlib.contextmanager
-def _sink_log(jvm: Jvm, session: JavaObject) -> Iterator[tuple[JavaObject, Callable[[], str]]]:
-    """Where the job notes what it wrote, and how to read it: in memory, or in a folder where there are no adapters."""
-    try:
-        adapters = Adapters.of(jvm)
-        adapters.load("bayou.WrittenFiles")
-    except SessionError:
-        with tempfile.TemporaryDirectory(prefix="bayou-manifest-") as folder:
-            log = jvm.construct(jvm.java_class(*SINK_LOG), 1, session, f"file:{folder}", jvm.none)
-            yield log, lambda: _read_text(Path(folder, "0"))
-    else:
-        # The folder has to be there, and nothing is written to it.
-        log = adapters.new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
-        yield log, log.text
-
-
-def _read_text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def _facts(text: str) -> list[WrittenFile]:

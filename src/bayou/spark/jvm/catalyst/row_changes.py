@@ -15,7 +15,6 @@ from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.spark.jvm.catalyst import wide_columns
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of
 from bayou.spark.jvm.core.nodes import expression, with_name
@@ -198,7 +197,7 @@ def optimised(frame: DataFrame) -> None:
 
 def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: ExpressionList) -> ExpressionList:
     """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
-    condition = wide_columns.condition_of(jvm, spark, values)
+    condition = wide_columns.condition_of(jvm, values)
     analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
     return wide_columns.values_in(jvm, analysed.condition())
 
@@ -244,7 +243,7 @@ def meant(
         handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None for none.
         others: the columns of other rows in the statement; None where there are none.
     """
-    if handed_out is None or Adapters.known(jvm) is None:
+    if handed_out is None:
         return found
     return jvm.static("bayou.Plans").meant(found, handed_out, output, jvm.seq([]) if others is None else others)
 
@@ -291,7 +290,7 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
     """The parts of a resolved DeleteFromTable or UpdateTable."""
     relation = statement.table()
     condition = condition_of_statement(statement)
-    if condition is not None and Adapters.known(jvm) is not None:
+    if condition is not None:
         condition = jvm.static("bayou.Plans").padded(condition, DECLARED_TYPE)
     if statement.nodeName() == "DeleteFromTable":
         return Expressions(relation, relation.output(), condition)
@@ -300,7 +299,7 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
 
 def restored(jvm: Jvm, statement: JavaObject) -> JavaObject:
     """A statement as it was before Spark's optimizer took Python's functions out of it, into its tables."""
-    return statement if Adapters.known(jvm) is None else jvm.static("bayou.Plans").restored(statement)
+    return jvm.static("bayou.Plans").restored(statement)
 
 
 def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
@@ -352,16 +351,7 @@ def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
     Args:
         plan: a plan with as many columns, of the same types.
     """
-    if Adapters.known(jvm) is not None:
-        return jvm.static("bayou.Plans").under(output, plan)
-    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
-    made = [
-        jvm.construct(alias, have, want.name(), want.exprId(), want.qualifier(), jvm.none, jvm.seq([]))
-        if have.exprId() != want.exprId()
-        else have
-        for want, have in zip(jvm.list_of(output), jvm.list_of(plan.output()), strict=True)
-    ]
-    return jvm.static(f"{_LOGICAL}.Project")(jvm.seq(made), plan)
+    return jvm.static("bayou.Plans").under(output, plan)
 
 
 def statement_rows(
@@ -373,15 +363,5 @@ def statement_rows(
         plan: a plan with the same columns.
         others: further columns of the plan, which keep their names.
     """
-    session = java_session(spark)
-    if Adapters.known(jvm) is not None:
-        made = jvm.static("bayou.Plans").named(output, plan, Bulk.of(jvm).strings(pa.array([*names, *others], pa.string())))
-        return DataFrame(dataset(jvm, session, made), spark)
-    given = {each.name(): each for each in jvm.list_of(plan.output())}
-    alias = jvm.java_class(f"{_EXPRESSIONS}.Alias")
-    made = [
-        jvm.construct(alias, given[name], want.name(), want.exprId(), want.qualifier(), jvm.none, jvm.seq([]))
-        for want, name in zip(jvm.list_of(output), names, strict=True)
-    ]
-    project = jvm.static(f"{_LOGICAL}.Project")(jvm.seq([*made, *(given[name] for name in others)]), plan)
-    return DataFrame(dataset(jvm, session, project), spark)
+    made = jvm.static("bayou.Plans").named(output, plan, Bulk.of(jvm).strings(pa.array([*names, *others], pa.string())))
+    return DataFrame(dataset(jvm, java_session(spark), made), spark)

@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, ids_of_output
 from bayou.spark.jvm.catalyst.row_changes import under_ids_of
 from bayou.spark.jvm.catalyst.wide_columns import aliased_values
-from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.listed_files import ListedFiles, WatchedFiles, WholeFiles
 
@@ -74,8 +73,6 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
     not. Source: delta-spark's `PreprocessTableMerge`, which has one instant for a MERGE too.
     """
     together = ExpressionList.joined(jvm, lists)
-    if Adapters.known(jvm) is None and not any(tells_time(jvm, each) for each in together):
-        return list(lists)
     project = projected(jvm, together)
     if not tells_time(jvm, project):
         return list(lists)
@@ -96,8 +93,6 @@ def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence
     Args:
         kept: those of them that may be constants all the same.
     """
-    if Adapters.known(jvm) is None:
-        return frame
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     made = jvm.static("bayou.Plans").unfolded(query.optimizedPlan(), columns.java, jvm.java_list(kept))
     if made is None:

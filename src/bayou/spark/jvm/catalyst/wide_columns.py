@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.spark.jvm.catalyst.expression_list import ADAPTER, ExpressionList, Own
 from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.adapters import Adapters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,9 +17,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
-
-_LOGICAL: Final = "org.apache.spark.sql.catalyst.plans.logical"
-_EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
 
 
 class ChosenColumns:
@@ -68,24 +63,11 @@ class ChosenColumns:
                 given.add(nodes.expression(self._jvm, self._spark, each))
             else:
                 given.addAll(each.java)
-        if Adapters.known(self._jvm) is None:
-            return frame.select(*self._by_themselves(given), *beside)
         made = self._jvm.static(ADAPTER).chosen(json.dumps(self._places), given, json.dumps(self._names))
         for column in beside:
             made.add(nodes.expression(self._jvm, self._spark, column))
         plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
         return ExpressionList(self._jvm, made).selected(self._spark, plan)
-
-    def _by_themselves(self, given: JavaObject) -> list[Column]:
-        found = []
-        for (*branches, last), name in zip(self._places, self._names, strict=True):
-            pairs = list(zip(branches[::2], branches[1::2], strict=True))
-            value = nodes.column(self._jvm, given.get(last))
-            for condition, chosen in reversed(pairs):
-                holds, new = (nodes.column(self._jvm, given.get(place)) for place in (condition, chosen))
-                value = F.when(holds, new).otherwise(value)
-            found.append(value.alias(name))
-        return found
 
 
 def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
@@ -107,39 +89,25 @@ def projected(jvm: Jvm, spark: SparkSession, plan: JavaObject, items: Sequence[A
 
 def aliased_values(jvm: Jvm, columns: JavaObject) -> ExpressionList:
     """The values of columns that are all aliases: what `ExpressionList.aliased` was made of, as Spark resolved it."""
-    if Adapters.known(jvm) is None:
-        return ExpressionList.of(jvm, (each.child() for each in jvm.list_of(columns)))
     return ExpressionList(jvm, jvm.static(ADAPTER).children(columns))
 
 
-def condition_of(jvm: Jvm, spark: SparkSession, values: ExpressionList) -> JavaObject:
-    """A condition that has some values in it, to be resolved as one."""
-    if Adapters.known(jvm) is not None:
-        return jvm.static(ADAPTER).conditionOf(values.java)
-    names = [nodes.expression(jvm, spark, f"'v{number}'") for number in range(len(values))]
-    pairs = jvm.seq(part for pair in zip(names, values, strict=True) for part in pair)
-    return jvm.static(f"{_EXPRESSIONS}.IsNotNull")(jvm.static(f"{_EXPRESSIONS}.CreateNamedStruct")(pairs))
+def condition_of(jvm: Jvm, values: ExpressionList) -> JavaObject:
+    """Return a condition that contains some values, so that Spark resolves them together."""
+    return jvm.static(ADAPTER).conditionOf(values.java)
 
 
 def values_in(jvm: Jvm, condition: JavaObject) -> ExpressionList:
     """The values in what Spark made of `condition_of`."""
-    if Adapters.known(jvm) is not None:
-        return ExpressionList(jvm, jvm.static(ADAPTER).valuesIn(condition))
-    return ExpressionList.of(jvm, jvm.list_of(condition.child().children())[1::2])
+    return ExpressionList(jvm, jvm.static(ADAPTER).valuesIn(condition))
 
 
 def to_themselves(jvm: Jvm, names: ExpressionList) -> JavaObject:
     """Assignments of columns to themselves: a Scala `Seq`."""
-    if Adapters.known(jvm) is not None:
-        return jvm.static(ADAPTER).toThemselves(names.java)
-    assignment = jvm.static(f"{_LOGICAL}.Assignment")
-    return jvm.seq(assignment(each, each) for each in names)
+    return jvm.static(ADAPTER).toThemselves(names.java)
 
 
 def sides_of(jvm: Jvm, assignments: JavaObject) -> tuple[ExpressionList, ExpressionList]:
     """The columns and the values of a Scala `Seq` of assignments."""
-    if Adapters.known(jvm) is not None:
-        made = jvm.static(ADAPTER)
-        return ExpressionList(jvm, made.keys(assignments)), ExpressionList(jvm, made.values(assignments))
-    pairs = jvm.list_of(assignments)
-    return ExpressionList.of(jvm, (each.key() for each in pairs)), ExpressionList.of(jvm, (each.value() for each in pairs))
+    made = jvm.static(ADAPTER)
+    return ExpressionList(jvm, made.keys(assignments)), ExpressionList(jvm, made.values(assignments))

@@ -38,7 +38,7 @@ _HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelati
 _SOURCES = "bayou.spark.jvm.java"
 _EXTENSION = "org.apache.spark.sql.connector.catalog.CatalogExtension"
 _SPARKS_CATALOG = "org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension"
-SINK_LOG = (
+_SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
 )
@@ -47,6 +47,7 @@ _INDISPENSABLE = frozenset(
     {
         *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
         *(
+            "LocalSettings.java",
             "LogRows.java",
             "NamedError.java",
             "NewSessions.java",
@@ -57,9 +58,10 @@ _INDISPENSABLE = frozenset(
             "Refusing.java",
         ),
         *("Rule.java", "SessionSettings.java", "StatementText.java", "TableKey.java", "Tables.java", "WritableTable.java"),
+        "WrittenFiles.java",
     }
 )
-"""If one of these does not compile, bayou runs as on a JVM without a compiler."""
+"""If one of these does not compile, the session cannot be enabled."""
 _LOST_WITH = {
     "Catalog": "SQL and DataFrame writers on tables by name",
     "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
@@ -74,7 +76,7 @@ _LOST_WITH = {
     "S3aCredentials": "tables on S3 whose credentials a class of Java's provides",
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
-"""What does not work on a session without an adapter. For the others bayou has another way."""
+"""What does not work on a session without an adapter."""
 _SCALAS_OWN = "scala.Serializable"
 _MISSING = "missing.json"
 
@@ -95,10 +97,10 @@ class Adapters:
 
     @classmethod
     def of(cls, jvm: Jvm) -> Adapters:
-        """The adapters of this JVM; the first call compiles them.
+        """Return the adapters of this JVM; the first call compiles them.
 
         Raises:
-            SessionError: this JVM has no compiler, or its class path cannot be added to; the text says which.
+            SessionError: they cannot be compiled, or the JVM cannot load them; the text gives the reason.
         """
         if jvm not in cls._instances:
             adapters = cls(jvm)
@@ -106,11 +108,6 @@ class Adapters:
                 adapters._add_to_class_path()
             cls._instances[jvm] = adapters
         return cls._instances[jvm]
-
-    @classmethod
-    def known(cls, jvm: Jvm) -> Adapters | None:
-        """The adapters of this JVM, where they were compiled; an application does that when it begins."""
-        return cls._instances.get(jvm)
 
     @property
     def jvm(self) -> Jvm:
@@ -140,7 +137,7 @@ class Adapters:
         for reason in dict.fromkeys(self.missing.values()):
             names = [name for name, why in self.missing.items() if why == reason]
             lost = [_LOST_WITH[name] for name in names if name in _LOST_WITH]
-            effect = f"These do not work: {'; '.join(lost)}" if lost else "Nothing is lost but speed"
+            effect = f"These do not work: {'; '.join(lost)}" if lost else "What needs one of them raises an error that names it"
             who = f"bayou's Java adapters {', '.join(sorted(names))}"
             sentences.append(f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {NEXT_STEP}")
         return " ".join(sentences)
@@ -183,10 +180,11 @@ class Adapters:
         except Exception as error:
             java_exception = getattr(error, "java_exception", None)
             reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
-            message = f"The Java adapters cannot be compiled on this session: {reason}"
+            message = f"bayou's Java adapters cannot be compiled and loaded on this session: {reason}"
             raise SessionError(
                 message,
-                next_step="bayou.read, bayou.write and DeltaTable still work; the source `delta` and SQL by path do not.",
+                next_step="Use a Spark release that the README lists, and check that the driver can write to its temporary folder. "
+                "bayou.open reads the log of a table without Spark.",
             ) from error
         return folder
 
@@ -240,7 +238,7 @@ class Adapters:
         return {
             "SEQ": self._type_of_seq(),
             "SESSION": self._type_of_session(),
-            "SINKLOG": self._jvm.java_class(*SINK_LOG).getName(),
+            "SINKLOG": self._jvm.java_class(*_SINK_LOG).getName(),
             "PARENT": _SPARKS_CATALOG,
             "CHANGELOG": self._known_or_object("Changelog"),
             "CHANGESASKED": self._known_or_object("ChangelogContext"),
@@ -385,7 +383,6 @@ def _register_source(folder: Path) -> None:
 
 
 def described(jvm: Jvm, condition: JavaObject) -> str:
-    """A condition as Catalyst's JSON. Constant dates and moments are the numbers behind them where the adapters are there."""
-    adapters = Adapters.known(jvm)
-    text: str = condition.toJSON() if adapters is None else adapters.static("bayou.Plans").describe(condition)
+    """Return a condition as Catalyst's JSON. Constant dates and timestamps are the numbers that Spark stores for them."""
+    text: str = jvm.static("bayou.Plans").describe(condition)
     return text

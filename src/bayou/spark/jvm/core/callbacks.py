@@ -7,7 +7,6 @@ Python objects behind it. `start` closes that: the port asks for the gateway's o
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -167,21 +166,17 @@ def reason_of(error: Exception) -> str:
 
 
 def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
-    """The Java exception that carries a Python one through the JVM."""
+    """Return the Java exception that carries a Python one through the JVM."""
     text = str(error) if isinstance(error, DeltaError) else f"{type(error).__name__}: {error}"
     key = ERRORS.keep(error)
-    kinds: list[tuple[str, tuple[Any, ...]]] = [(_PLAIN_ERROR, ())]
-    if isinstance(error, DeltaError) and error.error_class and error.sql_state:
-        named = (error.error_class, error.sql_state)
-        kinds.insert(0, (_NAMED_ERROR, named))
-        if isinstance(error, SqlSyntaxError):
-            facts = error.facts
-            place = (facts.get("statement") or " ", facts.get("line") or 1, facts.get("position") or 0)
-            kinds.insert(0, (_SYNTAX_ERROR, (*named, *place)))
-    for name, facts_of_kind in kinds:
-        with contextlib.suppress(LookupError):  # an adapter that does not compile, or none on this JVM
-            return jvm.construct(jvm.java_class(name), text, key, *facts_of_kind)
-    return jvm.static("java.lang.IllegalArgumentException")(f"{text} [bayou:{key}]")
+    if not isinstance(error, DeltaError) or not error.error_class or not error.sql_state:
+        return jvm.construct(jvm.java_class(_PLAIN_ERROR), text, key)
+    named = (text, key, error.error_class, error.sql_state)
+    if not isinstance(error, SqlSyntaxError) or not jvm.has_class(_SYNTAX_ERROR):  # not every Spark compiles it
+        return jvm.construct(jvm.java_class(_NAMED_ERROR), *named)
+    facts = error.facts
+    place = (facts.get("statement") or " ", facts.get("line") or 1, facts.get("position") or 0)
+    return jvm.construct(jvm.java_class(_SYNTAX_ERROR), *named, *place)
 
 
 def start(jvm: Jvm) -> bool:

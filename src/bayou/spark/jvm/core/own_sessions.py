@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.spark.jvm.core.adapters import Adapters
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -23,9 +21,7 @@ def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -
     """
     if not settings:
         return session
-    if Adapters.known(jvm) is not None:
-        return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))
-    return _with(session.cloneSession(), settings)
+    return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))
 
 
 def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], prefix: str) -> JavaObject:
@@ -40,7 +36,9 @@ def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], 
     for name in _names(copy):
         if name.startswith(prefix) and not companion.isStaticConfigKey(name):
             conf.unsetConf(name)
-    return _with(copy, settings)
+    for name, value in settings.items():
+        conf.setConfString(name, value)
+    return copy
 
 
 def pairs_of(settings: Mapping[str, str]) -> str:
@@ -51,10 +49,3 @@ def pairs_of(settings: Mapping[str, str]) -> str:
 def _names(session: JavaObject) -> Iterator[str]:
     text: str = session.conf().getAll().keys().mkString("\0")
     return filter(None, text.split("\0"))
-
-
-def _with(session: JavaObject, settings: Mapping[str, str]) -> JavaObject:
-    conf = session.sessionState().conf()
-    for name, value in settings.items():
-        conf.setConfString(name, value)
-    return session

@@ -237,8 +237,7 @@ def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mappin
             configuration.set(name, value)
         path = jvm.static("org.apache.hadoop.fs.Path")(table_uri)
         jvm.call(manager, "recacheByPath", session, path, path.getFileSystem(configuration))
-        if Adapters.known(jvm) is not None:
-            jvm.static("bayou.TableKey").move(table_uri, str(latest.version), latest.metadata.id)
+        jvm.static("bayou.TableKey").move(table_uri, str(latest.version), latest.metadata.id)
     except (*FAILED_CALL, DeltaError) as error:
         # Spark drops all of them before it computes the first one again.
         _logger.warning("cached DataFrames of %s are not cached any longer: %s", redact_uri(table_uri), reason_of(error))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JJavaError
 
-from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.nodes import column
@@ -49,12 +48,7 @@ def own_column(spark: SparkSession, text: str) -> Column:
 
 def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
     """The same as an expression of Catalyst that is not resolved."""
-    if Adapters.known(jvm) is not None:
-        return jvm.static("bayou.OwnSql").parsed(session, DEFAULTS, text)
-    known = session.sessionState().conf().clone()
-    for name in defaults(Job.OWN_SQL):
-        known.unsetConf(name)
-    return _parsed_under(jvm, known, text)
+    return jvm.static("bayou.OwnSql").parsed(session, DEFAULTS, text)
 
 
 def means_the_same(jvm: Jvm, session: JavaObject, text: str) -> bool:

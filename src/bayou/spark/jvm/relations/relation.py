@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from bayou.errors import InvalidSchemaError
 from bayou.spark.jvm.core.adapters import Adapters, described
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
-from bayou.spark.jvm.core.own_sessions import pairs_of, pinned_session
+from bayou.spark.jvm.core.own_sessions import pairs_of
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.core.signatures import unknown_signature
 from bayou.spark.jvm.relations.own_sql import own_column
@@ -28,53 +28,6 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _OUTPUT_RESOLVER = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
 _FILL_MODE = 5
 """The position of the parameter of `resolveOutputColumns` that says what becomes of columns that the rows lack."""
-
-
-class FileIndexProxy:
-    """Spark's `FileIndex` as a Python object, for a JVM without the adapters; `bayou.DeltaLogFiles` does the same there."""
-
-    def __init__(self, key: str, roots: JavaObject, partitions: JavaObject, size: int, files: BiFunction, none: Any) -> None:
-        self._key = key
-        self._roots = roots
-        self._partitions = partitions
-        self._size = size
-        self._files = files
-        self._none = none
-
-    def rootPaths(self) -> JavaObject:  # noqa: N802, D102  (Spark's name)
-        return self._roots
-
-    def listFiles(self, partition_filters: JavaObject, data_filters: JavaObject) -> JavaObject:  # noqa: N802, D102
-        return self._files.apply(partition_filters, data_filters)
-
-    def inputFiles(self) -> JavaObject:  # noqa: N802, D102
-        return self._files.apply(None, None)
-
-    def sizeInBytes(self) -> int:  # noqa: N802, D102
-        return self._size
-
-    def partitionSchema(self) -> JavaObject:  # noqa: N802, D102
-        return self._partitions
-
-    def metadataOpsTimeNs(self) -> JavaObject:  # noqa: N802, D102
-        return self._none
-
-    def refresh(self) -> None:
-        """Nothing to do: the files of a snapshot are fixed."""
-
-    def toString(self) -> str:  # noqa: N802, D102
-        return self._key
-
-    def hashCode(self) -> int:  # noqa: N802, D102
-        return sum(self._key.encode()) & 0x7FFFFFFF
-
-    def equals(self, other: Any) -> bool:  # noqa: D102
-        return other is not None and other.toString() == self._key
-
-    class Java:
-        """Read by py4j."""
-
-        implements: ClassVar = [f"{_DATASOURCES}.FileIndex"]
 
 
 def struct_type(jvm: Jvm, json_text: str) -> JavaObject:
@@ -120,37 +73,14 @@ class FileRelation:
     exact: bool = False
 
 
-_NO_FILTERS = {
-    f"parquet.filter.{name}.enabled": "false" for name in ("stats", "dictionary", "columnindex", "bloom", "record-level")
-}
-"""Options under which Parquet's reader leaves no row out."""
-
-
-def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation, *, native: bool) -> JavaObject:
-    """Files as a node of a logical plan.
-
-    Args:
-        native: whether the adapters are there.
-    """
+def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation) -> JavaObject:
+    """Return files as a node of a logical plan."""
+    options = "\0".join(text for option in relation.options.items() for text in option)
+    schemas = (for_spark(relation.partitions), for_spark(relation.columns))
+    texts = (relation.key, relation.root, *schemas, str(relation.size), options)
     files = BiFunction(jvm, relation.files)
-    if native:
-        options = "\0".join(text for option in relation.options.items() for text in option)
-        tables = jvm.static("bayou.Tables")
-        schemas = (for_spark(relation.partitions), for_spark(relation.columns))
-        texts = (relation.key, relation.root, *schemas, str(relation.size), options)
-        return tables.files(*texts, files, session, relation.streaming, pairs_of(relation.pinned), relation.exact)
-    partitions = struct_type(jvm, relation.partitions)
-    roots = jvm.seq([jvm.static("org.apache.hadoop.fs.Path")(relation.root)])
-    made = jvm.static(f"{_DATASOURCES}.HadoopFsRelation")(
-        FileIndexProxy(relation.key, roots, partitions, relation.size, files, jvm.none),
-        partitions,
-        struct_type(jvm, relation.columns),
-        jvm.none,
-        jvm.static(f"{_DATASOURCES}.parquet.ParquetFileFormat")(),
-        jvm.scala_map({**relation.options, **(_NO_FILTERS if relation.exact else {})}),
-        pinned_session(jvm, session, relation.pinned),
-    )
-    return jvm.module(f"{_DATASOURCES}.LogicalRelation").apply(made, relation.streaming)
+    pinned = pairs_of(relation.pinned)
+    return jvm.static("bayou.Tables").files(*texts, files, session, relation.streaming, pinned, relation.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +235,8 @@ def plan_of(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
 
 
-def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
-    """SQL conditions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
+def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
+    """Return SQL expressions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
 
     Args:
         spark: the session whose settings they are resolved under.
@@ -317,7 +247,7 @@ def conditions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: S
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     # Under names of their own: columns that are selected as they are would be no projection.
-    named = [own_column(spark, text).alias(f"__bayou_condition_{number}") for number, text in enumerate(texts)]
+    named = [own_column(spark, text).alias(f"__bayou_expression_{number}") for number, text in enumerate(texts)]
     plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
     return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
 

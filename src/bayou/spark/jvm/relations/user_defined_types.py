@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import UserDefinedType as SparkUserDefinedType
 
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType, parse_schema, schema_to_json
+from bayou.protocol.types.schema import UserDefinedType, parse_schema, schema_to_json
+from bayou.protocol.types.traverse import map_leaves
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -51,25 +52,11 @@ def for_spark(json_text: str) -> str:
     """A schema's JSON with no types but those that Spark may be told of."""
     if '"udt"' not in json_text:  # as nearly always
         return json_text
-    return schema_to_json(StructType(tuple(map(_known_field, parse_schema(json_text).fields))))
-
-
-def _known_field(field: StructField) -> StructField:
-    return StructField(field.name, _known(field.type), field.nullable, field.metadata)
+    return schema_to_json(map_leaves(parse_schema(json_text), _known))
 
 
 def _known(kind: DataType) -> DataType:
-    match kind:
-        case StructType(fields):
-            return StructType(tuple(map(_known_field, fields)))
-        case ArrayType(element, contains_null):
-            return ArrayType(_known(element), contains_null)
-        case MapType(key, value, contains_null):
-            return MapType(_known(key), _known(value), contains_null)
-        case UserDefinedType():
-            return known_type(kind)
-        case _:
-            return kind
+    return known_type(kind) if isinstance(kind, UserDefinedType) else kind
 
 
 def _class_of(name: str) -> type[SparkUserDefinedType] | None:

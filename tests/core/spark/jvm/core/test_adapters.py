@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from bayou.spark.jvm.core.adapters import _INDISPENSABLE, adapter_texts, unfit_sources
+from bayou.errors import SessionError
+from bayou.spark.jvm.core.adapters import _INDISPENSABLE, Adapters, adapter_texts, unfit_sources
 
 SOURCES = adapter_texts()
 OPTIONAL = [
@@ -13,8 +14,6 @@ OPTIONAL = [
     "Parser",
     "StreamSource",
     "StreamSink",
-    "LocalSettings",
-    "WrittenFiles",
     "HadoopFiles",
     "Statement",
     "SyntaxError",
@@ -52,3 +51,21 @@ def test_sources_that_use_another_go_with_it():
 
 def test_a_failure_that_names_no_source_leaves_none_out():
     assert unfit_sources("java.lang.OutOfMemoryError: Metaspace", SOURCES) == set()
+
+
+class WithoutAdapters:
+    """A JVM that never loaded an adapter."""
+
+    def has_class(self, _):
+        return False
+
+
+def test_a_session_that_cannot_compile_the_adapters_says_why_and_what_to_do(monkeypatch):
+    def refuse(_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Adapters, "_sources", refuse)
+    with pytest.raises(SessionError, match="No space left on device") as caught:
+        Adapters.of(WithoutAdapters())
+    assert "the README lists" in caught.value.next_step
+    assert "bayou.open" in caught.value.next_step

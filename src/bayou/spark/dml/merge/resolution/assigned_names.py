@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import AnalysisException
 
 from bayou.protocol.types.schema import schema_to_json
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.dml.merge.resolution.refusals import unresolved
 from bayou.spark.dml.statements.assignments import no_path
 from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.row_changes import no_rows
 from bayou.spark.jvm.core import nodes
-from bayou.spark.types.types import as_nullable, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bayou.protocol.evolution.schema_merge import merge_schemas
 from bayou.protocol.features.type_widening import Widening
 from bayou.protocol.types.schema import StructType
+from bayou.protocol.types.traverse import twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,14 +52,10 @@ def evolved_schema(
 
 
 def lacks_fields(given: StructField, field: StructField) -> bool:
-    """Whether a struct of the source lacks fields that the table's has, at some depth."""
+    """Return whether a struct of the source lacks fields that the table's has, at some depth."""
     if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
         return False
-    for inner in field.type.fields:
-        found = given.type.field(inner.name)
-        if found is None or lacks_fields(found, inner):
-            return True
-    return False
+    return any(found is None or lacks_fields(found, inner) for inner, found in twins(field.type, given.type))
 
 
 def _only(source: StructType, paths: list[Path]) -> StructType:

@@ -15,6 +15,7 @@ from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.target import merge_widening
 from bayou.spark.dml.keys.subqueries import with_scalars
 from bayou.spark.dml.merge.resolution.assigned_names import AssignedNames
@@ -33,7 +34,7 @@ from bayou.spark.jvm.catalyst.settled import at_one_instant
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.session.application import Application
-from bayou.spark.types.types import as_nullable, readable_schema
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

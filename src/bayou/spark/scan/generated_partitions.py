@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters on generated partition columns: Spark resolves the generation expressions, `plan/generated` derives the filters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayou.errors import InvalidSchemaError
+from bayou.plan.generated.filters import derived_filter, partition_rules
+from bayou.protocol.columns.expression_functions import ExpressionKind
+from bayou.protocol.columns.generated_columns import generated_columns, has_generated_columns
+from bayou.protocol.types.schema import StructType, schema_to_json
+from bayou.spark.expressions.predicates import expression_of
+from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.core.callbacks import FAILED_CALL
+from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.parser import parsed
+from bayou.spark.jvm.relations.relation import expressions_in_json
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.generated.expressions import Expression
+    from bayou.plan.generated.filters import PartitionRule
+    from bayou.plan.predicates.predicate import Predicate
+    from bayou.protocol.columns.generated_columns import GeneratedColumn
+    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.session.application import Application
+
+_MOST_SCHEMAS: Final = 256
+"""How many schemas have their rules kept."""
+
+
+def partition_filter(application: Application, session: JavaObject, snapshot: Snapshot, predicate: Predicate) -> Predicate | None:
+    """Return what a predicate says about partition columns that are generated from the columns in it; None for nothing."""
+    if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
+        return None
+    kept, key = application.partition_rules, (snapshot.metadata.schema_string, snapshot.partition_columns)
+    rules = kept.get(key)
+    if rules is None:
+        rules = _rules(application, session, snapshot)
+        if len(kept) >= _MOST_SCHEMAS:
+            kept.clear()
+        kept[key] = rules
+    return derived_filter(predicate, rules)
+
+
+def _rules(application: Application, session: JavaObject, snapshot: Snapshot) -> tuple[PartitionRule, ...]:
+    """Return the rules of a table. They are the same for every session: the workbench takes nothing but the time zone from it."""
+    partitions = {name.lower() for name in snapshot.partition_columns}
+    workbench = application.workbench(session)
+    expressions = {}
+    for column in generated_columns(snapshot.schema):
+        found = _resolved(application, workbench, snapshot, column) if column.name.lower() in partitions else None
+        if found is not None:
+            expressions[column.name] = found
+    return partition_rules(snapshot.schema, expressions)
+
+
+def _resolved(application: Application, session: JavaObject, snapshot: Snapshot, column: GeneratedColumn) -> Expression | None:
+    """Return a column's generation expression; None if Spark cannot resolve it, or should not look at it."""
+    jvm, schema = application.jvm, snapshot.schema
+    kind, of = ExpressionKind.GENERATED_COLUMN, f"the generated column {column.name!r}"
+    try:
+        expression = parsed(jvm, session, column.expression)
+        check_stored(expression, kind, schema, of=of, table=snapshot.table_uri, version=snapshot.version)
+        used = {path[0].lower() for path in expression.columns}
+        columns = StructType(tuple(field for field in schema.fields if field.name.lower() in used))
+        (tree,) = expressions_in_json(jvm, session_of(session), schema_to_json(readable_schema(columns)), [column.expression])
+    except (InvalidSchemaError, *FAILED_CALL):
+        return None
+    return expression_of(tree)
