@@ -12,6 +12,7 @@ from tests.support.sources import FILES, SOURCE, nodes_of
 
 from bayou import errors
 from bayou.errors.catalogue import AREAS, Row, rows, rows_of, shown
+from bayou.protocol.properties import PROPERTIES
 from bayou.protocol.types.paths import TableRules
 
 ROWS = rows()
@@ -78,6 +79,16 @@ def is_sentence(text):
 def test_each_text_is_one_sentence(part):
     texts = [getattr(row, part) for row in ROWS.values() if row.key not in OF_DELTA or part == "next_step"]
     assert [text for text in texts if text and not is_sentence(text)] == []
+
+
+def test_each_table_property_in_a_text_is_known():
+    texts = [text for row in ROWS.values() for text in (row.message, row.next_step)]
+    named = {name for text in texts for name in re.findall(r"(?<![\w.])delta\.[\w.]*\w", text)} - {"delta.feature"}
+    assert named - PROPERTIES.keys() == set()
+
+
+def test_a_list_of_facts_is_a_tuple():
+    assert errors.failed("file-outside-table", columns=["a"]).columns == ("a",)
 
 
 def test_an_error_has_the_text_of_its_row_and_its_facts():

@@ -117,10 +117,11 @@ def failed(
         at: what the error is about; gives it its table and version, instead of `table` and `version`.
         table: the table's path or URI.
         version: the version of the table.
-        facts: the facts that the row names, and further ones; each is an attribute of the error. `file`, `error_class` and
-            `next_step` are those of `DeltaError`, instead of what the row says.
+        facts: the facts that the row names, and further ones; each is an attribute of the error, a list as a tuple. `file`,
+            `error_class` and `next_step` are those of `DeltaError`, instead of what the row says.
     """
     row = catalogue.rows()[key]
+    facts = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
     if at is not None:
         table, version = at.table_uri, at.version
     texts = {**facts, "table": None if table is None else redact_uri(table), "version": version}

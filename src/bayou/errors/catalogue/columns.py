@@ -135,9 +135,9 @@ DELTA_SCHEMA_NOT_SET/mapping InvalidSchemaError
 DELTA_DUPLICATE_COLUMNS_FOUND/mapping InvalidSchemaError
     The column mapping is broken, because the columns {column} and {twin} share {shared}.
 DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET InvalidSchemaError
-    The column mapping is broken, because {property} is not set.
+    The column mapping is broken, because delta.columnMapping.maxColumnId is not set.
 DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY InvalidSchemaError
-    The column mapping is broken, because {property} is {value} and a column has the id {highest}.
+    The column mapping is broken, because delta.columnMapping.maxColumnId is {value} and a column has the id {highest}.
 DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING InvalidSchemaError
     Column mapping cannot be removed, because these column names have characters that need it: {columns!r}.
     Next: Rename the columns first.

@@ -42,11 +42,8 @@ DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT UnsupportedFeatureError
     Next: Run ALTER TABLE ... SET TBLPROPERTIES ({assignments}) first, after which older clients cannot read the table.
 DELTA_CANNOT_MODIFY_APPEND_ONLY AppendOnlyError
     The table only takes appends (delta.appendOnly), and {operation}.
-    Next: Set delta.appendOnly to false first.
+    Next: Set delta.appendOnly to false first{instead}.
     Parameters: table_name={table_name} config=delta.appendOnly
-DELTA_CANNOT_MODIFY_APPEND_ONLY/instead AppendOnlyError
-    The table only takes appends (delta.appendOnly), and {operation}.
-    Next: Set delta.appendOnly to false first, or {instead}.
 DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED InvalidOptionError
     The history of a table need not be truncated to drop {feature}, which no reader looks at.
     Next: Leave TRUNCATE HISTORY out.
@@ -84,17 +81,18 @@ DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE InvalidOptionError
     The CHECK constraints have to be dropped before their table feature: {constraints}.
     Next: Run ALTER TABLE ... DROP CONSTRAINT for each of them.
 DELTA_ILLEGAL_OPTION/retention InvalidOptionError
-    {log} needs to be greater than or equal to {files}, because the log has to know every file that is kept.
-    Next: Set {files} too, or a longer {log}.
+    The property delta.logRetentionDuration needs to be greater than or equal to delta.deletedFileRetentionDuration, because the log
+    has to know every file that is kept.
+    Next: Set delta.deletedFileRetentionDuration too, or a longer delta.logRetentionDuration.
 DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION InvalidOptionError
-    {enabled} and {suspended} cannot both be true.
+    The properties delta.enableRowTracking and delta.rowTrackingSuspended cannot both be true.
     Next: Set one of them to false.
 DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION InvalidOptionError
     Symlink manifests and deletion vectors cannot be combined, because readers of manifests do not read deletion vectors.
-    Next: Set {manifest} or {vectors} to false.
+    Next: Set delta.compatibility.symlinkFormatManifest.enabled or delta.enableDeletionVectors to false.
 DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING InvalidOptionError
     Symlink manifests and column mapping cannot be combined, because readers of manifests do not know physical names.
-    Next: Set {manifest} to false.
+    Next: Set delta.compatibility.symlinkFormatManifest.enabled to false.
 DELTA_ILLEGAL_OPTION/twice InvalidOptionError
     The property {property} is set to {value!r} and to {other!r}.
     Next: Give each property once.

@@ -41,7 +41,7 @@ DELTA_INVALID_PARTITION_COLUMN_NAME InvalidSchemaError
     Found partition columns having invalid character(s) among {characters!r}: {columns!r}.
     Next: Rename the columns, or set delta.columnMapping.mode to name.
 DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED InvalidSchemaError
-    Column names that begin with {prefix} are reserved, so the column {column!r} cannot be added.
+    Column names that begin with {prefix} are reserved, so the column {columns[0]!r} cannot be added.
     Next: Give the column another name.
 DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED/feed InvalidSchemaError
     A new column of another type than STRING cannot be called {columns}, because data files that were written while the table had a
@@ -71,7 +71,7 @@ DELTA_COMPLEX_TYPE_COLUMN_CONTAINS_NULL_TYPE InvalidSchemaError
     The column {columns!r} has void inside an array or a map.
     Next: Cast the elements.
 DELTA_NESTED_NOT_NULL_CONSTRAINT InvalidSchemaError
-    The field {field!r} is NOT NULL inside an array or a map, where no writer checks it.
+    The field {columns[0]!r} is NOT NULL inside an array or a map, where no writer checks it.
 DELTA_PARTITION_COLUMN_NOT_FOUND InvalidSchemaError
     The partition column {columns!r} is not among the columns {known}.
 DELTA_INVALID_PARTITION_COLUMN_TYPE InvalidSchemaError
@@ -163,10 +163,10 @@ column-with-dependents InvalidSchemaError
     Next: Drop what refers to the column first.
 DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN InvalidSchemaError
     Data skipping is not supported for partition column {column!r}, because files have no statistics of it.
-    Next: Leave it out of {property}, because files are skipped by its values in the log.
+    Next: Leave it out of delta.dataSkippingStatsColumns, because files are skipped by its values in the log.
 DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE InvalidSchemaError
     Data skipping is not supported for column {column!r} of type {type}, which has no bounds.
-    Next: Leave it out of {property}.
+    Next: Leave it out of delta.dataSkippingStatsColumns.
 DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE/field InvalidSchemaError
     Data skipping is not supported for column {column!r} of type {type}, which has no bounds.
     Next: Name the other fields of {parent} one by one.

@@ -132,20 +132,14 @@ def check_action(action: T, table: str) -> T:
     Raises:
         InvalidCommitError: it is not an action, or a field of it is not of its type.
     """
+    kind = type(action).__name__
     if type(action) not in _CHECKS or isinstance(action, DeletionVectorDescriptor):
-        kind = type(action).__name__
         raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/not-an-action", table=table, given=shown_text(action), kind=kind)
     name = _wrong_field(action)
     if name is not None:
         wanted = _WANTED[_CHECKS[type(action)][name]]
-        raise failed(
-            "DELTA_DUPLICATE_ACTIONS_FOUND/field",
-            table=table,
-            field=name,
-            kind=type(action).__name__,
-            given=shown_text(getattr(action, name)),
-            wanted=wanted,
-        )
+        given = shown_text(getattr(action, name))
+        raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/field", table=table, field=name, kind=kind, given=given, wanted=wanted)
     return action
 
 

@@ -77,14 +77,14 @@ class ClusteringRules:
         """
         self.refuse_beside(metadata.partition_columns)
         if len(columns) > self.limit:
-            names = tuple(names_of(columns))
-            raise failed("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", at=self, limit=self.limit, count=len(columns), columns=names)
+            names = names_of(columns)
+            raise failed("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", at=self, limit=self.limit, count=len(names), columns=names)
         schema = parse_schema(metadata.schema_string)
         found = [self._found(path, schema) for path in columns]
         paths = tuple(tuple(field.name for field in fields) for fields in found)
         twice = sorted({path for path in paths if paths.count(path) > 1})
         if twice:
-            raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", at=self, columns=tuple(names_of(tuple(twice))))
+            raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY", at=self, columns=names_of(tuple(twice)))
         self._check_types(paths, [fields[-1] for fields in found])
         physical = tuple(tuple(field.physical_name for field in fields) for fields in found)
         self._check_statistics(physical, metadata, schema)
@@ -157,22 +157,20 @@ class ClusteringRules:
     def _found(self, path: tuple[str, ...], schema: StructType) -> list[StructField]:
         found = fields_on(path, schema)
         if found is None:
-            names = tuple(names_of((path,)))
-            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/clustering", at=self, columns=names, known=schema.names)
+            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/clustering", at=self, columns=names_of((path,)), known=schema.names)
         return found
 
     def _check_types(self, paths: ClusteringColumns, fields: list[StructField]) -> None:
         refused = [(path, field) for path, field in zip(paths, fields, strict=True) if not gets_bounds(field)]
         if refused:
-            types = tuple(f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused)
-            names = tuple(names_of(tuple(path for path, _ in refused)))
+            types = [f"{names_of((path,))[0]} : {type_text(field.type).upper()}" for path, field in refused]
+            names = names_of(tuple(path for path, _ in refused))
             raise failed("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED", at=self, types=types, columns=names)
 
     def _check_statistics(self, physical: ClusteringColumns, metadata: Metadata, schema: StructType) -> None:
         lacking = _without_statistics(physical, metadata, schema)
         if lacking:
-            names = tuple(names_of(logical_columns(lacking, schema)))
-            raise failed("DELTA_CLUSTERING_COLUMN_MISSING_STATS", at=self, columns=names)
+            raise failed("DELTA_CLUSTERING_COLUMN_MISSING_STATS", at=self, columns=names_of(logical_columns(lacking, schema)))
 
 
 def _without_statistics(physical: ClusteringColumns, metadata: Metadata, schema: StructType) -> ClusteringColumns:

@@ -71,7 +71,7 @@ def check_allowed(
             table=table,
             version=version,
             command=command,
-            columns=tuple(found),
+            columns=found,
             features=(FEATURE,),
         )
 

@@ -178,4 +178,4 @@ def _check_same_columns(schema: StructType, known: StructType, table: str | None
     paths = {path for path, _ in fields_by_path(known)}
     added = sorted(shown_path(path) for path, _ in fields_by_path(schema) if path not in paths)
     if added:
-        raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE", table=table, version=version, columns=tuple(added))
+        raise failed("DELTA_UNSUPPORTED_COLUMN_MAPPING_SCHEMA_CHANGE", table=table, version=version, columns=added)

@@ -35,14 +35,9 @@ def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, t
         InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
     """
     for name in unknown_functions(names, kind):
+        error_class, why = _class(name.lower(), kind), refusal(name, kind)
         raise failed(
-            "function-not-allowed",
-            table=table,
-            error_class=_class(name.lower(), kind),
-            function=name,
-            kind=kind.value,
-            owner=owner,
-            reason=refusal(name, kind),
+            "function-not-allowed", table=table, error_class=error_class, function=name, kind=kind.value, owner=owner, reason=why
         )
 
 

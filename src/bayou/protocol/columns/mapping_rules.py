@@ -117,16 +117,11 @@ def shown_path(path: Path) -> str:
 def _check_highest(configuration: Mapping[str, str], highest: int, table: str | None, version: int | None) -> None:
     key = properties.MAX_COLUMN_ID.key
     if all(each.lower() != key.lower() for each in configuration):
-        raise failed("DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", table=table, version=version, property=key)
+        raise failed("DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET", table=table, version=version)
     noted = properties.MAX_COLUMN_ID.read(configuration)
     if noted < highest:
         raise failed(
-            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY",
-            table=table,
-            version=version,
-            property=key,
-            value=noted,
-            highest=highest,
+            "DELTA_COLUMN_MAPPING_MAX_COLUMN_ID_NOT_SET_CORRECTLY", table=table, version=version, value=noted, highest=highest
         )
 
 

@@ -87,9 +87,9 @@ def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableR
     """
     partitions = [name for name in rules.partition_columns if any(is_under((name,), path) for path in paths)]
     if partitions:
-        raise failed("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", at=rules, columns=tuple(partitions))
+        raise failed("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN", at=rules, columns=partitions)
     clustering = [dotted(column) for column in rules.clustering_columns if any(is_under(column, path) for path in paths)]
     if clustering:
-        raise failed("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", at=rules, columns=tuple(clustering))
+        raise failed("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN", at=rules, columns=clustering)
     if rules.partition_columns and len(rest.fields) == len(rules.partition_columns):
         raise failed("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION/dropped", at=rules, columns=rules.partition_columns)

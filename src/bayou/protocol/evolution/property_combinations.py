@@ -40,21 +40,13 @@ def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
 
 
 def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
-    log, files = properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS
     if not keep_the_log_long_enough(configuration):
-        raise failed("DELTA_ILLEGAL_OPTION/retention", table=table, version=version, log=log.key, files=files.key)
+        raise failed("DELTA_ILLEGAL_OPTION/retention", table=table, version=version)
 
 
 def _check_row_tracking(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
-    enabled, suspended = properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED
-    if enabled.read(configuration) and suspended.read(configuration):
-        raise failed(
-            "DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION",
-            table=table,
-            version=version,
-            enabled=enabled.key,
-            suspended=suspended.key,
-        )
+    if properties.ENABLE_ROW_TRACKING.read(configuration) and properties.ROW_TRACKING_SUSPENDED.read(configuration):
+        raise failed("DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION", table=table, version=version)
 
 
 def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
@@ -63,16 +55,13 @@ def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | N
             "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
             table=table,
             version=version,
-            manifest=properties.SYMLINK_MANIFEST.key,
-            vectors=properties.ENABLE_DELETION_VECTORS.key,
         )
 
 
 def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
     mapped = properties.COLUMN_MAPPING_MODE.read(configuration).lower() != "none"
     if mapped and properties.SYMLINK_MANIFEST.read(configuration):
-        manifest = properties.SYMLINK_MANIFEST.key
-        raise failed("DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", table=table, version=version, manifest=manifest)
+        raise failed("DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", table=table, version=version)
 
 
 _COMBINATIONS: Final = (

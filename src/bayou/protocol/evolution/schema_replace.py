@@ -51,12 +51,7 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
         names = [each.name for each in added]
         where = f" in {dotted(path)!r}" if path else ""
         raise failed(
-            "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE",
-            at=rules,
-            removed=removed,
-            added=names,
-            place=where,
-            columns=(*removed, *names),
+            "DELTA_AMBIGUOUS_DATA_TYPE_CHANGE", at=rules, removed=removed, added=names, place=where, columns=(*removed, *names)
         )
     if removed and not rules.column_mapping:
         raise _bad_replacement(f"dropping column(s) {removed}, which needs column mapping", path, rules)

@@ -249,9 +249,9 @@ def check_not_append_only(metadata: Metadata, what: str, table: str, version: in
     """
     if properties.APPEND_ONLY.read(metadata.configuration):
         raise failed(
-            "DELTA_CANNOT_MODIFY_APPEND_ONLY/instead" if instead else "DELTA_CANNOT_MODIFY_APPEND_ONLY",
+            "DELTA_CANNOT_MODIFY_APPEND_ONLY",
             table=table,
             version=version,
             operation=what,
-            instead=instead,
+            instead=f", or {instead}" if instead else "",
         )

@@ -44,14 +44,7 @@ def check_internal_names(
     internal = [name for name in found if known is None or known.field(name) is None or not _is_own(name)]
     if internal:
         prefix = next(each for each in INTERNAL_PREFIXES if internal[0].lower().startswith(each))
-        raise failed(
-            "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-            table=table,
-            version=version,
-            prefix=prefix,
-            column=internal[0],
-            columns=tuple(internal),
-        )
+        raise failed("DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED", table=table, version=version, prefix=prefix, columns=internal)
 
 
 def check_feed_names(

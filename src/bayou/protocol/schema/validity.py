@@ -64,11 +64,7 @@ def check_schema(
     odd = [name for name in partition_columns if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if odd and not column_mapping:
         raise failed(
-            "DELTA_INVALID_PARTITION_COLUMN_NAME",
-            table=table,
-            version=version,
-            characters=FORBIDDEN_CHARACTERS,
-            columns=tuple(odd),
+            "DELTA_INVALID_PARTITION_COLUMN_NAME", table=table, version=version, characters=FORBIDDEN_CHARACTERS, columns=odd
         )
     check_names(
         schema,
@@ -108,19 +104,14 @@ def check_names(
     twins = duplicates(schema)
     if twins:
         error_class = f"DELTA_DUPLICATE_COLUMNS_FOUND.{duplicates_class}"
-        columns = tuple(twins)
-        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND", error_class=error_class, table=table, version=version, columns=columns)
+        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND", error_class=error_class, table=table, version=version, columns=twins)
     check_internal_names(schema, table, version=version, known=known)
     if change_data_feed:
         check_feed_names(schema, table, version=version, column_mapping=column_mapping, enables_feed=enables_feed)
     bad = [path for name, path in _names(schema) if any(character in FORBIDDEN_CHARACTERS for character in name)]
     if bad and not column_mapping:
         raise failed(
-            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
-            table=table,
-            version=version,
-            characters=FORBIDDEN_CHARACTERS,
-            columns=tuple(bad),
+            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", table=table, version=version, characters=FORBIDDEN_CHARACTERS, columns=bad
         )
 
 
@@ -134,7 +125,7 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
     unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
     unsupported |= {path: "string with a collation" for path in collated_paths(schema) if path not in unsupported}
     if unsupported:
-        types = tuple(f"{path!r} is {kind}" for path, kind in unsupported.items())
+        types = [f"{path!r} is {kind}" for path, kind in unsupported.items()]
         raise failed("DELTA_UNSUPPORTED_DATA_TYPES", table=table, version=version, types=types, columns=tuple(unsupported))
 
 
@@ -148,7 +139,7 @@ def check_void(schema: StructType, partition_columns: Sequence[str], table: str 
     partitions = {name.lower() for name in partition_columns}
     stored = [field for field in schema.fields if field.name.lower() not in partitions]
     if stored and all(_is_void(field.type) for field in stored):
-        columns = tuple(field.name for field in stored)
+        columns = [field.name for field in stored]
         raise failed("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_ALL_VOID_COLUMNS", table=table, version=version, columns=columns)
 
 
@@ -185,8 +176,7 @@ def check_nested_not_null(schema: StructType, table: str | None, *, version: int
         structs = ((inner, kind) for inner, kind in walk(collection, path) if isinstance(kind, StructType))
         required = [".".join((*inner, field.name)) for inner, kind in structs for field in kind.fields if not field.nullable]
         if required:
-            columns = tuple(required)
-            raise failed("DELTA_NESTED_NOT_NULL_CONSTRAINT", table=table, version=version, field=columns[0], columns=columns)
+            raise failed("DELTA_NESTED_NOT_NULL_CONSTRAINT", table=table, version=version, columns=required)
 
 
 def check_partition_columns(
@@ -205,11 +195,9 @@ def check_partition_columns(
             kind = type_text(field.type)
             raise failed("DELTA_INVALID_PARTITION_COLUMN_TYPE", table=table, version=version, columns=(name,), type=kind)
     if len({name.lower() for name in partition_columns}) < len(partition_columns):
-        columns = tuple(partition_columns)
-        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS", table=table, version=version, columns=columns)
+        raise failed("DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS", table=table, version=version, columns=partition_columns)
     if partition_columns and len(partition_columns) == len(schema.fields):
-        columns = tuple(partition_columns)
-        raise failed("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", table=table, version=version, columns=columns)
+        raise failed("DELTA_CANNOT_USE_ALL_COLUMNS_FOR_PARTITION", table=table, version=version, columns=partition_columns)
 
 
 def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
@@ -226,10 +214,7 @@ def check_has_data(rows: StructType, table: str | None, *, version: int | None =
     if any(of_statement or not all(map(_is_void, innermost(field.type))) for field in rows.fields):
         return
     raise failed(
-        "DELTA_EMPTY_DATA/void" if rows.fields else "DELTA_EMPTY_DATA/no-columns",
-        table=table,
-        version=version,
-        columns=rows.names,
+        "DELTA_EMPTY_DATA/void" if rows.fields else "DELTA_EMPTY_DATA/no-columns", table=table, version=version, columns=rows.names
     )
 
 

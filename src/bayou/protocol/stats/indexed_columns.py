@@ -52,9 +52,7 @@ def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
 
 
 def _is_partition_column(path: Path, rules: TableRules) -> DeltaError:
-    return failed(
-        "DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path), property=STATS_COLUMNS
-    )
+    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path))
 
 
 def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> DeltaError:
@@ -62,4 +60,4 @@ def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRul
     if len(leaf) > len(named):
         parent = dotted(named)
         return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE/field", at=rules, column=column, type=shown, parent=parent)
-    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", at=rules, column=column, type=shown, property=STATS_COLUMNS)
+    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_TYPE", at=rules, column=column, type=shown)

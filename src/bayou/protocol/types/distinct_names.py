@@ -32,9 +32,5 @@ def check_distinct(schema: StructType, table: str, version: int | None = None) -
     twins = duplicates(schema)
     if twins:
         raise failed(
-            "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE",
-            table=table,
-            version=version,
-            names=sample(twins),
-            columns=tuple(twins),
+            "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE", table=table, version=version, names=sample(twins), columns=twins
         )
