@@ -55,7 +55,7 @@ class _Numbers:
         self._numbers: dict[Any, int] = {}
 
     def of(self, text: str | None) -> int:
-        """Return the number of a serialised value. NULL and the empty string are equal (PROTOCOL.md, "Partition Value Serialization")."""
+        """Return the number of a serialised value. NULL equals the empty string (PROTOCOL.md, "Partition Value Serialization")."""
         value = partition_values.parse(text, self._kind, time_zone=self._time_zone)
         if self._width and value is not None:
             value = value.ljust(self._width)  # as in queries, for all writers
