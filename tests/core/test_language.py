@@ -37,8 +37,19 @@ DIALECT = {
 """Each expression of the old dialect, and what the field says."""
 
 CLEAN: tuple[str, ...] = (
-    *("as_delta", "cli", "spark/alter", "spark/create", "spark/errors", "spark/maintenance", "spark/read", "spark/scan"),
-    *("spark/session", "spark/streaming", "spark/table", "spark/types", "storage", "testing"),
+    *(
+        "as_delta",
+        "cli",
+        "log/checksum",
+        "log/commit",
+        "spark/alter",
+        "spark/create",
+        "spark/errors",
+        "spark/maintenance",
+        "spark/read",
+        "spark/scan",
+    ),
+    *("spark/session", "spark/streaming", "spark/table", "spark/types", "spark/write", "storage", "testing"),
 )
 """Folders of the package whose words were gone through, below `src/bayou`."""
 CLEAN_PAGES: tuple[str, ...] = ("docs/glossary.md",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a version checksum says of a version: from a snapshot, as JSON, and compared with a checksum that is there."""
+"""The content of a version checksum: compute it from a snapshot, write it as JSON, compare it with an existing one."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
 MOST_FILES: Final = 50
-"""The file list is a part of the checksum up to so many live files. Source: delta-spark, allFilesInCrc."""
+"""The most live files that a checksum lists. Source: delta-spark, allFilesInCrc."""
 
 MOST_TRANSACTIONS: Final = 100
-"""Likewise for transactions."""
+"""The most transactions that a checksum lists."""
 
 MOST_DOMAINS: Final = 10
-"""Likewise for domain metadata."""
+"""The most domain metadata that a checksum lists."""
 
 _MOST_INDEXED_COLUMNS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class FileNumbers:
-    """The numbers that checksums are made of, of some files.
+    """The numbers of files from which checksums are computed.
 
     Attributes:
         sizes: the files' sizes in bytes.
-        cardinalities: how many rows of each file are deleted.
-        num_vectors: how many of the files have a deletion vector.
+        cardinalities: the number of deleted rows of each file.
+        num_vectors: the number of files with a deletion vector.
     """
 
     sizes: pa.Array | pa.ChunkedArray
@@ -50,19 +50,19 @@ class FileNumbers:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> FileNumbers:
-        """The numbers of the live files."""
+        """Return the numbers of the live files."""
         found = cls.of_columns(snapshot.files(["size", "deletion_vector"]))
         return cls(pc.fill_null(found.sizes, 0), found.cardinalities, found.num_vectors)
 
     @classmethod
     def of_columns(cls, files: pa.Table) -> FileNumbers:
-        """The numbers of files with the columns `size` and `deletion_vector`. A size that is not known is null."""
+        """Return the numbers of files, given the columns `size` and `deletion_vector`. Unknown sizes are null."""
         vectors = files["deletion_vector"]
         cardinalities = pc.fill_null(pc.struct_field(vectors, "cardinality"), 0)
         return cls(files["size"], cardinalities, len(vectors) - vectors.null_count)
 
     def plus(self, other: FileNumbers) -> FileNumbers:
-        """The numbers of these files and of others."""
+        """Return the combined numbers of these and other files."""
         sizes, cardinalities = (
             pa.chunked_array([*_chunks(mine), *_chunks(more)], pa.int64())
             for mine, more in ((self.sizes, other.sizes), (self.cardinalities, other.cardinalities))
@@ -76,13 +76,13 @@ class FileNumbers:
 
     @property
     def num_deleted_records(self) -> int:
-        """How many rows are deleted."""
+        """The number of deleted rows."""
         return _sum(self.cardinalities)
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorFacts:
-    """The facts about deletion vectors; None where they are not known, or not a part of the checksum."""
+    """Facts about deletion vectors. None if unknown, or not part of the checksum."""
 
     num_records: int | None = None
     num_vectors: int | None = None
@@ -91,7 +91,7 @@ class DeletionVectorFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChecksumState:
-    """What a checksum says of a version; None where it does not say."""
+    """The content of a checksum. None for fields that it does not have."""
 
     num_files: int
     size_bytes: int
@@ -105,7 +105,7 @@ class ChecksumState:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> ChecksumState:
-        """Read a version's state; the checksum that it may have is not consulted."""
+        """Compute the content from a version's replayed state, without its checksum file."""
         numbers = FileNumbers.of(snapshot)
         protocol, metadata = snapshot.read_source(lambda source: source.replayed_header())
         protocol, metadata = protocol or snapshot.protocol, metadata or snapshot.metadata
@@ -122,7 +122,7 @@ class ChecksumState:
         )
 
     def document(self, *, txn_id: str | None, in_commit_timestamp: int | None) -> dict[str, Any]:
-        """The JSON object, its fields in delta-spark's order; lists that are too long are left out."""
+        """Return the JSON object, with fields in delta-spark's order. Lists that are too long are omitted."""
         counts = self.vectors.counts
         fields = {
             "txnId": txn_id,
@@ -148,7 +148,7 @@ def mismatches(snapshot: Snapshot, known: VersionChecksum) -> dict[str, tuple[An
     """Compare a checksum with the replayed state.
 
     Returns:
-        The fields that differ, as the checksum and as the log have them. Of a list: what only one of them has.
+        The fields that differ, with the values of the checksum and of the log. For lists, the elements that only one of them has.
     """
     numbers = FileNumbers.of(snapshot)
     protocol, metadata = snapshot.read_source(lambda source: source.replayed_header())
@@ -179,15 +179,15 @@ def supports_deletion_vectors(protocol: Protocol) -> bool:
 
 
 def forgets_transactions(metadata: Metadata) -> bool:
-    """Whether transactions expire: then which of them are there depends on the time, and checksums hold none."""
+    """Whether transactions expire. Checksums then omit them, because their number depends on the time."""
     return properties.SET_TRANSACTION_RETENTION_MS.read(metadata.configuration) is not None
 
 
 def lists_files(metadata: Metadata) -> bool:
     """Whether the table's checksums may list its files.
 
-    Not where checkpoints lose the statistics, because lists from before and after one would differ, nor where statistics
-    are long. Source: delta-spark, Snapshot.allFilesInCrcWritePathEnabled.
+    Not if checkpoints omit statistics, because lists before and after a checkpoint would differ, or if statistics are long. Source:
+    delta-spark, Snapshot.allFilesInCrcWritePathEnabled.
     """
     configuration = metadata.configuration
     in_checkpoints = (properties.CHECKPOINT_STATS_AS_JSON, properties.CHECKPOINT_STATS_AS_STRUCT)
@@ -196,7 +196,7 @@ def lists_files(metadata: Metadata) -> bool:
 
 
 def file_key(file: AddFile | RemoveFile, table: str) -> tuple[str, str | None]:
-    """What tells a logical file from every other one."""
+    """Return the key of a logical file."""
     return canonical(file.path, table), file.deletion_vector.unique_id if file.deletion_vector else None
 
 
@@ -209,7 +209,7 @@ def _vectors_of(numbers: FileNumbers, protocol: Protocol, metadata: Metadata) ->
 
 
 def _files_of(snapshot: Snapshot, metadata: Metadata, num_files: int) -> list[AddFile] | None:
-    """The live files, where they are few and what is read of them is all that the log says of them."""
+    """Return the live files if they are few, and bayou reads all of their fields; otherwise None."""
     if not num_files:
         return []
     if num_files > MOST_FILES or not lists_files(metadata):
@@ -217,7 +217,7 @@ def _files_of(snapshot: Snapshot, metadata: Metadata, num_files: int) -> list[Ad
     if snapshot.segment.checkpoint is not None and not properties.CHECKPOINT_STATS_AS_JSON.read(metadata.configuration):
         return None
     files = [AddFile.from_json(value) for value in _add_values(snapshot.files())]
-    # delta-spark qualifies a path without a scheme; a list that spells it as the log does would not agree with that.
+    # delta-spark qualifies a path without a scheme. A list with the path as in the log would not match.
     return None if any(file.path.startswith("/") for file in files) else files
 
 

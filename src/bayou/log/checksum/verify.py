@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a version's checksum file and its log agree."""
+"""Verify a version's checksum file against the log."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def verify_checksum(snapshot: Snapshot) -> bool:
     """Compare the version's checksum file with the replayed state.
 
     Returns:
-        True where they agree, False where the version has no readable checksum file.
+        True if they agree, False if the version has no readable checksum file.
 
     Raises:
-        ChecksumMismatchError: they disagree; `mismatches` says in what.
+        ChecksumMismatchError: they disagree; `mismatches` lists the fields.
     """
     known = snapshot.source.checksum
     if known is None:

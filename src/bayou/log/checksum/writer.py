@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Version checksums of our own commits: each from the one before it and the commit, without the file list.
+"""Compute the version checksum of a commit from the previous checksum, without the file list.
 
-Fields, their limits and when each is there are delta-spark's, because delta-spark trusts a checksum that it finds. What
-cannot be known for certain is left out, and a checksum whose numbers cannot be known is not written. Where a file list or
-a count is missing, delta-spark reads the whole state; here it is missing until `checksum_of` is asked, at a checkpoint.
+Fields and limits follow delta-spark, because delta-spark trusts checksums. Uncertain fields are omitted, and a checksum with
+uncertain numbers is not written. `checksum_of` adds missing fields at the next checkpoint, when the whole state is loaded.
 
 Source: PROTOCOL.md, "Version Checksum File"; delta-spark, Checksum.scala.
 """
@@ -42,8 +41,8 @@ from bayou.storage.store import LogStore
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
-# Operations whose adds are of files that are live already, or whose removes are of files that are not: they change no
-# count. Source: delta-spark, RecordChecksum.
+# Operations whose adds are of live files, or whose removes are of other files. They change no count.
+# Source: delta-spark, RecordChecksum.
 _ADDS_CHANGE_NOTHING: Final = frozenset({"COMPUTE STATS", "ROW TRACKING BACKFILL", "ROW TRACKING UNBACKFILL", "DROP FEATURE"})
 _REMOVES_CHANGE_NOTHING: Final = frozenset({"Deletion Vector Tombstones"})
 
@@ -74,25 +73,23 @@ def next_checksum(
     more_added: pa.Table | None = None,
     more_removed: pa.Table | None = None,
 ) -> dict[str, Any] | None:
-    """The checksum of a version, from that of the version before it and the commit in between.
+    """Compute the checksum of a version from the previous checksum and the commit.
 
-    The numbers follow where an `add` is of a logical file that is not live, a `remove` of one that is. Other commits are
-    legal, too. Where the previous checksum lists the files, each action is looked up there; where it does not, the caller
-    has to know.
+    The numbers are certain if each `add` is of a file that is not live, and each `remove` of a live file. Other commits are legal,
+    too. If the previous checksum lists the files, each action is checked there; otherwise the caller has to know.
 
     Args:
-        previous: the checksum of `version - 1`, as `VersionChecksum.document` has it; not looked at for version 0.
-        actions: the commit's actions as in the log, `{"add": {...}}`, `commitInfo` included.
-        in_commit_timestamp: the commit's own timestamp in ms, or None where the table has none.
+        previous: the checksum of `version - 1`, as `VersionChecksum.document` has it. Not used for version 0.
+        actions: the commit's actions as in the log, such as `{"add": {...}}`, including `commitInfo`.
+        in_commit_timestamp: the in-commit timestamp in ms, or None.
         table: the table's URI, not percent-encoded.
-        countable: whether it is known of the commit that its adds are new and its removes of live files.
-        more_added: further files that the commit adds, with the columns `size` and `deletion_vector`. There are more of them than
-            a checksum lists; likewise `more_removed`, if there is any of these.
+        countable: whether all adds are known to be new files, and all removes to be of live files.
+        more_added: further added files, with the columns `size` and `deletion_vector`: more than a checksum lists. `more_removed`
+            likewise.
 
     Returns:
-        The JSON object of the file; None where it cannot be known: there is no previous one or it says too little, a
-        `remove` has no size, the operation is one that may do anything, or the commit adds what is live or removes what is
-        not, or may do so.
+        The JSON object of the file. None if it is uncertain: the previous checksum is missing or incomplete, a `remove` has no
+        size, or the commit adds live files or removes files that are not live, or may do so.
     """
     try:
         base = _NO_FILES if version == 0 else parse_checksum(previous or {}, checksum_path(version - 1))
@@ -104,10 +101,10 @@ def next_checksum(
 
 
 def checksum_of(snapshot: Snapshot, *, txn_id: str | None = None) -> dict[str, Any]:
-    """The checksum of a version from its state; reads the sizes and the deletion vectors of all live files.
+    """Compute the checksum of a version from its state. Reads sizes and deletion vectors of all live files.
 
     Args:
-        txn_id: the unique name of the commit that made it.
+        txn_id: the unique id of its commit.
 
     Raises:
         CorruptLogError: the log cannot be read.
@@ -118,13 +115,13 @@ def checksum_of(snapshot: Snapshot, *, txn_id: str | None = None) -> dict[str, A
 
 
 def write_checksum(store: LogStore, table: str, version: int, document: Mapping[str, Any]) -> bool:
-    """Write the checksum of a version whose commit is in the log; one that is there already stays.
+    """Write the checksum of a committed version, unless one exists.
 
     Returns:
-        True where it was written, False where the version has one.
+        True if it was written, False if the version has one.
 
     Raises:
-        StorageError: the store failed. The commit is not touched by that: a version without a checksum is sound.
+        StorageError: the store failed. The commit is valid without a checksum.
     """
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
     path = checksum_path(version)
@@ -141,12 +138,12 @@ def write_checksum(store: LogStore, table: str, version: int, document: Mapping[
 
 
 class _UnknownError(Exception):
-    """The checksum of a version cannot be known from that of its predecessor."""
+    """The checksum of a version cannot be derived from the previous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """A commit's actions by kind; `files` holds adds and removes in their order, but for those of which only numbers are known."""
+    """A commit's actions by kind. `files` has adds and removes in order, except those of which only numbers are known."""
 
     protocol: Protocol | None
     metadata: Metadata | None
@@ -185,7 +182,7 @@ class _Commit:
         )
 
     def with_more(self, added: pa.Table | None, removed: pa.Table | None) -> _Commit:
-        """The commit with further files, as columns."""
+        """Return the commit with further files, as columns."""
         kinds = {kind for kind, files in (("add", added), ("remove", removed)) if files is not None}
         return replace(
             self,
@@ -196,7 +193,7 @@ class _Commit:
 
     @property
     def kinds(self) -> set[str]:
-        """Which of `add` and `remove` the commit has."""
+        """The kinds of file actions in the commit: `add`, `remove`."""
         return {*self.kinds_without_objects, *(name for name, _ in self.files)}
 
 
@@ -266,7 +263,7 @@ def _vectors_after(base: VersionChecksum, commit: _Commit, protocol: Protocol, m
     if base.protocol is None or not supports_deletion_vectors(base.protocol):
         if not properties.ENABLE_DELETION_VECTORS.read(metadata.configuration):
             return DeletionVectorFacts()
-        # A table that did not have the feature before this commit held no deletion vector.
+        # A table without the feature before this commit had no deletion vectors.
         records, vectors, counts = 0, 0, (base.num_files or 0, *(0 for _ in DELETED_RECORD_BOUNDARIES[1:]))
     added, removed = commit.added, commit.removed
     return DeletionVectorFacts(
@@ -277,15 +274,15 @@ def _vectors_after(base: VersionChecksum, commit: _Commit, protocol: Protocol, m
 
 
 def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tuple[str, str | None], AddFile] | None:
-    """The live files before a commit, where the checksum lists them.
+    """Return the live files before a commit, if the previous checksum lists them.
 
     Raises:
-        _UnknownError: the commit adds what is live, or removes what is not, so that counting says nothing.
+        _UnknownError: the commit adds a live file, or removes one that is not live.
     """
     known = base.document.get("allFiles") if base.num_files else []
     if not isinstance(known, list):
         return None
-    if not known:  # no file is live: no object is needed for each of the commit's
+    if not known:  # no file is live, so no object per file of the commit is needed
         if ("add" in commit.kinds and not commit.adds_count) or ("remove" in commit.kinds and commit.removes_count):
             raise _UnknownError
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimistic transactions: checks of the staged actions, attempts at the next version, the outcome, and hooks afterwards.
+"""Optimistic transactions: checks of staged actions, attempts to commit the next version, the outcome, and post-commit hooks.
 
-Nothing here knows which operation commits; whether another commit conflicts is decided in `log.conflict`.
+`log.conflict` decides whether another commit conflicts. Nothing here depends on the operation that commits.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The transactions that the running code is inside of: what it reads of their tables, it reads through them."""
+"""The open transactions of the running code. Reads of their tables go through them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OpenTransaction(Protocol):
-    """What code that runs inside of a transaction can see of it."""
+    """The part of a transaction that code inside its block uses."""
 
     @property
     def log(self) -> LogReader:
@@ -30,12 +30,12 @@ class OpenTransaction(Protocol):
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The state that it reads; None where it creates the table."""
+        """The snapshot that it reads; None if it creates the table."""
         ...
 
     @property
     def read_version(self) -> int:
-        """The version that it reads; -1 where it creates the table."""
+        """The version that it reads; -1 if it creates the table."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class OpenTransaction(Protocol):
         ...
 
     def read_whole_table(self) -> None:
-        """Note that the commit depends on every row that the table has, and on there being no others."""
+        """Record that the commit depends on all rows of the table."""
         ...
 
 
@@ -54,21 +54,20 @@ _WATCHERS: Final[list[Callable[[str], None]]] = []
 
 
 def active_transaction(table_uri: str, ids: str = "") -> OpenTransaction | None:
-    """The innermost transaction on a table that this code runs inside of, or None.
+    """Return the innermost open transaction on a table, or None.
 
     Args:
-        ids: the ids of the transactions that the code runs inside of, as `watch` told them; for code that is called from
-            elsewhere, on a thread of its own.
+        ids: the ids of the open transactions, as `watch` reported them, for code on another thread.
     """
     inside_of = _ACTIVE.get() or [found for each in ids.split() if (found := _BY_ID.get(each)) is not None]
     return next((each for each in reversed(inside_of) if each.log.table_uri == table_uri), None)
 
 
 def watch(watcher: Callable[[str], None]) -> Callable[[], None]:
-    """Have a function called in each thread that enters or leaves a transaction, with the ids of those it is inside of then.
+    """Call a function in each thread that enters or leaves a transaction, with the ids of its open transactions.
 
     Returns:
-        A function that ends this.
+        A function that stops this.
     """
     _WATCHERS.append(watcher)
     return lambda: _WATCHERS.remove(watcher)
@@ -76,7 +75,7 @@ def watch(watcher: Callable[[str], None]) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def inside(transaction: OpenTransaction) -> Iterator[None]:
-    """Run the block inside of a transaction."""
+    """Make a transaction active within the block."""
     _BY_ID[transaction.txn_id] = transaction
     token = _ACTIVE.set((*_ACTIVE.get(), transaction))
     _tell()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop of a commit: prepare, put if absent, on a loss read the winners and decide, until there is an outcome."""
+"""The commit loop: put the next version if absent; if it is taken, read the winning commits and decide; repeat."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
 
 _STORE_ATTEMPTS: Final = 3
-"""How often a put is tried again that failed and did not land."""
+"""The most retries of a put that failed and did not land."""
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.2
 
-# The facts of a conflict that no single commit is to blame for.
+# The facts of a conflict with no single winning commit.
 _NO_ONE_TO_BLAME: Final[Mapping[str, Any]] = {
     "conflicting_version": None,
     "conflicting_operation": None,
@@ -47,14 +47,14 @@ class CommitLoop:
     """The attempts of one commit.
 
     Attributes:
-        is_abandoned: whether a race was lost, and what has to be known of the winners could not be found out.
+        is_abandoned: whether the loop gave up while certainly no commit of it was in the log.
     """
 
     def __init__(self, log: LogReader, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
-        """The attempts to come.
+        """Prepare the attempts.
 
         Args:
-            txn: an application's id and a version of its own, for which there is one commit alone.
+            txn: an application id and a version, for which there is only one commit.
         """
         self.is_abandoned = False
         self._is_unanswered = False
@@ -63,7 +63,7 @@ class CommitLoop:
         self._provenance = commit.provenance
         self._txn = txn
         self._started = time.monotonic()
-        # The fields that every event of this commit has.
+        # The fields of every event of this commit.
         self._facts: dict[str, Any] = {
             "table": log.table_uri,
             "operation": commit.provenance.operation,
@@ -78,7 +78,7 @@ class CommitLoop:
             try:
                 data = self._commit.encode(state, version, metrics)
             except BaseException:
-                self.is_abandoned = True  # no put has begun that is not answered
+                self.is_abandoned = True  # every put so far was answered
                 raise
             winners = self._race(version, data, attempt)
             if not isinstance(winners, list):
@@ -91,7 +91,7 @@ class CommitLoop:
                     return Unchanged(winners[-1].version, "replayed")
                 return self._conflicted(error, attempt)
             except BaseException:
-                # No other put has begun: nothing can name what was written for the commit any more.
+                # No other put was started: no commit can name the files that were written for this one.
                 self.is_abandoned = True
                 raise
             if attempt < max_attempts:
@@ -99,13 +99,13 @@ class CommitLoop:
         return self._conflicted(self._too_many(max_attempts), max_attempts)
 
     def _race(self, version: int, data: bytes, attempt: int) -> list[Winner] | CommitOutcome:
-        """Try for a version: the outcome, or those who have won it and what comes behind it."""
+        """Try to commit a version. Return the outcome, or the winning commits if it is taken."""
         try:
-            # A version that this process has seen is taken, though a cleanup may have made its name free again.
+            # A version that this process has seen is taken, even if log cleanup has deleted its file.
             won = version > self._log.known_version and self._put(version, data)
             winners = [] if won else self._winners(version)
         except CommitsGoneError as error:
-            if self._is_unanswered:  # what was there may have been ours
+            if self._is_unanswered:  # the file that exists may be ours
                 lost = f"the commits from there to {error.latest} were cleaned up before they could be looked at"
                 return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, error.latest), attempt)
@@ -121,10 +121,10 @@ class CommitLoop:
         return winners
 
     def _put(self, version: int, data: bytes) -> bool:
-        """Put the commit if its version is free; a put that failed is looked for in the log, and tried again if it is not there.
+        """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land.
 
         Raises:
-            StorageError: it keeps failing.
+            StorageError: all retries failed.
         """
         failures = 0
         while True:
@@ -136,7 +136,7 @@ class CommitLoop:
                 failures += 1
                 self._is_unanswered = True
                 try:
-                    # A version that is there is won or lost; reading it tells.
+                    # Reading an existing version shows whether it is ours.
                     self._log.store.size(commit_path(version))
                 except FileNotFoundError:
                     if failures >= _STORE_ATTEMPTS:
@@ -162,7 +162,7 @@ class CommitLoop:
         return winners
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
-        """What a commit is worth whose file is in the log."""
+        """Return the outcome of a commit whose file is in the log."""
         worth, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
@@ -170,11 +170,11 @@ class CommitLoop:
             worth = standing(self._log, found, version)
         except TableNotFoundError:
             pass
-        except Exception:  # noqa: BLE001  (the commit stands; what is wrong is told to whoever reads the log next)
+        except Exception:  # noqa: BLE001  (the commit is final; the next reader of the log reports the problem)
             return self._committed(version, attempt, data)
         if worth is Standing.LATE:
             withdraw(self._log, version, self._provenance.txn_id)
-            if self._is_unanswered:  # an earlier put may have been in time, and cleaned up since
+            if self._is_unanswered:  # an earlier put may have landed in time, and cleanup may have deleted it since
                 lost = "the log begins after it, and an earlier attempt at it had no answer"
                 return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, latest), attempt)
@@ -224,7 +224,7 @@ class CommitLoop:
         )
 
     def _is_replay(self, winners: list[Winner]) -> bool:
-        """Whether one of the winners is the same application's commit of the same version, or of a later one."""
+        """Whether a winning commit has the same application's version, or a later one."""
         if self._txn is None:
             return False
         app_id, version = self._txn
@@ -280,6 +280,6 @@ class CommitLoop:
         )
 
     def _pause(self, version: int, attempt: int, reason: str) -> None:
-        wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter is no secret)
+        wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter needs no secret source)
         events.emit(events.RetryEvent(**self._facts, version=version, attempt=attempt + 1, wait_seconds=wait, reason=reason))
         time.sleep(wait)

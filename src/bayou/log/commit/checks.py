@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no commit may do: actions that contradict each other, or do not fit the table. Checked before anything is written."""
+"""Check the staged actions before the commit: they must not contradict each other, and must fit the table."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from bayou.log.conflict.state import TableState
     from bayou.log.staging.staged import StagedActions
 
-# What no data file's canonical path begins with.
+# Prefixes that no canonical path of a data file has.
 _NO_FOLDERS: Final = ("", ".", "..", LOG_FOLDER)
-# The same for many paths at once. An absolute path may name any place.
+# The same for many paths at once. An absolute path may be anywhere.
 _ODD_PATH: Final = rf"^$|^(?:\.{{1,2}}|{LOG_FOLDER})(?:/|$)"
 # The first numbers that the columns of checkpoints cannot hold.
 _INT32: Final = 1 << 31
@@ -45,17 +45,17 @@ def check_staged(
     replaces_table: bool = False,
     counts_live_rows: bool = False,
 ) -> None:
-    """Refuse what no commit may do to this table.
+    """Check that the actions of a commit are valid for the table.
 
     Args:
         dropped_features: the features that the commit may take away, for DROP FEATURE.
-        counts_live_rows: whether statistics were made of the rows that deletion vectors leave, and may be tight.
+        counts_live_rows: whether statistics describe the rows that deletion vectors leave, so that tight bounds are allowed.
 
     Raises:
         InvalidCommitError: actions contradict each other, or do not fit the table.
-        InvalidSchemaError: the table has a change data feed, and columns that are called like those of the feed.
-        AppendOnlyError: rows are removed from a table that only takes appends.
-        UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+        InvalidSchemaError: the table has a change data feed, and a column has the name of one of its columns.
+        AppendOnlyError: rows are removed from an append-only table.
+        UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
     """
     protocol, metadata = staged.protocol or base.protocol, staged.metadata or base.metadata
     if protocol is None or metadata is None:
@@ -73,7 +73,7 @@ def check_staged(
         check_protocol(staged.protocol, base, table, dropped_features)
     check_writable(protocol, metadata, table, version)
     if staged.removes_data:
-        # What makes a table append-only is the last that removes rows, where it puts another one in its place.
+        # A commit that replaces a table, and makes the new one append-only, may still remove rows.
         check_not_append_only(base.metadata or metadata, "the commit removes rows", table, version)
     if staged.metadata is not None or staged.touches_files:
         check_feed_of(metadata, table, version)
@@ -98,7 +98,7 @@ def _check_numbers(staged: StagedActions, table: str) -> None:
 
 
 def _numbers(staged: StagedActions) -> Iterator[tuple[str, str, object, int, int]]:
-    """Every number of a commit: its name, what it belongs to, its value, the lowest possible one, and the first that is not."""
+    """Yield each number of a commit: its name, its owner, its value, the lowest valid value, and the first invalid one."""
     for transaction in staged.transactions:
         yield "the version", transaction.app_id, transaction.version, -_INT64, _INT64
         yield "lastUpdated", transaction.app_id, transaction.last_updated, -_INT64, _INT64
@@ -124,7 +124,7 @@ def _numbers(staged: StagedActions) -> Iterator[tuple[str, str, object, int, int
 
 
 def _check_unique(staged: StagedActions, table: str) -> None:
-    """Source: PROTOCOL.md, "Add File and Remove File"."""
+    """Check that no logical file is added or removed twice. Source: PROTOCOL.md, "Add File and Remove File"."""
     added = [canonical(each.path, table) for each in staged.adds]
     removed = [canonical(each.path, table) for each in staged.removes]
     _check_paths(staged, added, removed, table)
@@ -155,7 +155,7 @@ def _check_unique(staged: StagedActions, table: str) -> None:
 
 
 def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[str], table: str) -> None:
-    """Where a file lies that gets another vector, or a row id, is no choice of this commit: the log names it already."""
+    """Check the paths of new files. Files that only get another deletion vector or row ids keep the path that the log has."""
     odd = {path: add.data_change for path, add in zip(added, staged.adds, strict=True) if path.partition("/")[0] in _NO_FOLDERS}
     if staged.added_files is not None:
         paths = staged.added_files.paths(table)
@@ -178,7 +178,7 @@ def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[
 
 
 def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
-    """Source: PROTOCOL.md, "Change Data Files"."""
+    """Check the change data files. Source: PROTOCOL.md, "Change Data Files"."""
     for change in changes:
         if not change.path.startswith(f"{CHANGES_FOLDER}/"):
             raise InvalidCommitError(
@@ -191,7 +191,7 @@ def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
 
 
 def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: str) -> None:
-    """Refuse a key that comes twice, or that is among others."""
+    """Check that keys are unique, and not among others."""
     if pc.count_distinct(keys).as_py() < len(keys):
         counted = pc.value_counts(keys)
         raise _twice(name, counted.filter(pc.greater(counted.field("counts"), 1))[0]["values"].as_py(), table)

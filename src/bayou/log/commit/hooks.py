@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What follows a commit: a short, ordered list of hooks. The commit stands whatever becomes of them."""
+"""Post-commit hooks, in order. The commit is final even if a hook fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.protocol.actions.actions import Metadata
 
 _MOST_STEPS: Final = 30
-"""How many versions back the last checksum may lie."""
+"""The most versions between the last checksum and a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class CommittedVersion:
         staged: its actions.
         commit_info: its provenance.
         configuration: the table's properties.
-        before: the table's metadata before it; None where it made the table.
+        before: the table's metadata before the commit; None if it created the table.
     """
 
     log: LogReader
@@ -49,7 +49,7 @@ class CommittedVersion:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether a checkpoint follows, by `delta.checkpointInterval`."""
+        """Whether a checkpoint is due, by `delta.checkpointInterval`."""
         interval = properties.CHECKPOINT_INTERVAL.read(self.configuration)
         return self.version > 0 and interval > 0 and self.version % interval == 0
 
@@ -62,9 +62,9 @@ Hook: TypeAlias = Callable[[CommittedVersion], object]
 
 
 def write_version_checksum(committed: CommittedVersion) -> None:
-    """The version's checksum from its predecessor's; none where that has none, so that nothing has to be loaded.
+    """Write the checksum of the version, computed from the previous one. Without one it is skipped, to avoid loading the state.
 
-    Where a checkpoint is due, the state is loaded anyway, and the checksum is made from that.
+    If a checkpoint is due, the state is loaded anyway, and the checksum is computed from it.
     """
     from bayou.log.checksum.state import MOST_FILES  # noqa: PLC0415  (readers of a log need none)
     from bayou.log.checksum.writer import next_checksum, write_checksum  # noqa: PLC0415
@@ -74,7 +74,7 @@ def write_version_checksum(committed: CommittedVersion) -> None:
     log, document, staged = committed.log, None, committed.staged
     added, removed = (None if each is None else each.files for each in (staged.added_files, staged.removed_files))
     if max(0 if each is None else each.num_rows for each in (added, removed)) > MOST_FILES:
-        # The checksum lists no files, so that these need no objects.
+        # The checksum lists no files, so that no object per file is needed.
         staged = replace(staged, added_files=None, removed_files=None)
     else:
         added = removed = None
@@ -107,13 +107,12 @@ def _is_countable(info: Mapping[str, Any]) -> bool:
 def _since_last_checksum(
     committed: CommittedVersion, staged: StagedActions
 ) -> tuple[Mapping[str, Any] | None, list[tuple[int, list[dict[str, Any]]]]]:
-    """The last checksum before a commit, and the commits since then. The checksum is None if the commits begin with version 0.
+    """Return the last checksum before a commit, and the commits since then. The checksum is None if they start at version 0.
 
     The list of commits is empty if the checksum of this commit cannot be derived from an earlier one.
 
-    Writers that commit at once come to their checksums in any order. Only bayou's commits are gone through: of others
-    it is not known whether they add files that are live already. The log remembers where the checksums end, so that the
-    commits after that do not look for them again.
+    Concurrent writers reach their checksums in any order. Only commits of bayou are used: others may add files that are already
+    live. The log caches where the checksums end, so that later commits do not search for them again.
     """
     log = committed.log
     own: list[dict[str, Any]] = [{"commitInfo": dict(committed.commit_info)}, *staged.documents()]
@@ -134,7 +133,7 @@ def _since_last_checksum(
 
 
 def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
-    """The actions of a commit of bayou's, `commitInfo` first; None, and only a line read, where no checksum follows from it."""
+    """Return the actions of a commit of bayou, `commitInfo` first. None, after reading one line, if no checksum follows from it."""
     path = commit_path(version)
     try:
         file = log.store.open(path)
@@ -151,7 +150,7 @@ def _own_commit(log: LogReader, version: int) -> list[dict[str, Any]] | None:
 
 
 def write_manifests(committed: CommittedVersion) -> None:
-    """The manifests of the partitions that the commit touched, where `delta.compatibility.symlinkFormatManifest.enabled` is set."""
+    """Write manifests for the partitions of the commit if `delta.compatibility.symlinkFormatManifest.enabled` is set."""
     from bayou.log.maintenance.manifests import follow_commit  # noqa: PLC0415  (most tables have none)
 
     if properties.SYMLINK_MANIFEST.read(committed.configuration):
@@ -159,7 +158,7 @@ def write_manifests(committed: CommittedVersion) -> None:
 
 
 def write_due_checkpoint(committed: CommittedVersion) -> None:
-    """A checkpoint after every `delta.checkpointInterval` commits, and the version's checksum from its whole state."""
+    """Write a checkpoint every `delta.checkpointInterval` commits, and the version's checksum from the loaded state."""
     from bayou.log.checksum.writer import checksum_of, write_checksum  # noqa: PLC0415  (most commits need none)
 
     if not committed.is_checkpoint_due:
@@ -170,12 +169,12 @@ def write_due_checkpoint(committed: CommittedVersion) -> None:
     try:
         checkpoint(snapshot)
     finally:
-        # The file list was loaded for this; a process that only appends needs it no more.
+        # The file list was loaded for this. A process that only appends does not need it again.
         committed.log.forget()
 
 
 def clean_up_log(committed: CommittedVersion) -> None:
-    """Expired files of the log are deleted, after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
+    """Delete expired log files after a checkpoint, unless `delta.enableExpiredLogCleanup` is false."""
     from bayou.log.maintenance.log_cleanup import clean_up  # noqa: PLC0415  (most commits need none)
 
     if not committed.is_checkpoint_due:
@@ -206,13 +205,13 @@ _HOOKS: Final[dict[str, Hook]] = {
 
 
 def run_hooks(committed: CommittedVersion, hooks: Mapping[str, Hook] = _HOOKS) -> None:
-    """Run the hooks in their order. If one fails, report that as an event and go on with the next.
+    """Run the hooks in order. If one fails, emit an event and continue.
 
     Args:
         hooks: the hooks, by the names that the events show.
 
     Raises:
-        StorageError: the manifests could not be written. Who reads them would never know that they are of an older version.
+        StorageError: the manifests could not be written. Their readers would not notice that they are out of date.
     """
     stale: Exception | None = None
     for name, hook in hooks.items():
@@ -249,7 +248,7 @@ def _manifests_failed(committed: CommittedVersion, error: Exception) -> StorageE
 
 
 def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCheckpoint:
-    """Write a snapshot's checkpoint, and tell so."""
+    """Write a snapshot's checkpoint and emit an event."""
     from bayou.log.checkpoint.writer import write_checkpoint  # noqa: PLC0415  (readers of a log need none)
 
     started = time.monotonic()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commits of writers that slept through a cleanup: their version is an old one, whose name a cleanup has made free again.
+"""Detect commits of a version that log cleanup has already deleted, by a writer that was suspended past the retention.
 
-Such a commit is in the log's folder and in no version of the table. It is known by the checkpoint that stands for it: that
-is older than the commit, though it comes after.
+The file of such a commit is in the log's folder, but in no version of the table. It is newer than a checkpoint of a later version.
 
-A listing before the put cannot make up for this: the process may be suspended between the two, the store may answer the put
-late, and the clock of the cleanup may be wrong. All times that are compared here are the store's own.
+A listing before the put is not sufficient: the process may be suspended between the two, the store may answer the put late, and
+the clock of the cleanup may be wrong. This module only compares times of the store.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Standing(enum.Enum):
-    """What a commit is worth that was just put."""
+    """The status of a commit after its put."""
 
     HELD = "a version of the table"
     LATE = "a file that no version of the table holds"
@@ -35,9 +34,9 @@ class Standing(enum.Enum):
 
 
 def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
-    """What a commit is worth that was just put.
+    """Return the status of a commit after its put.
 
-    Lists the log only where a checkpoint stands for the version, which it hardly ever does right after the commit.
+    Lists the log only if a checkpoint of this or a later version exists, which is rare right after the commit.
 
     Args:
         latest: the table's latest version, as listed after the put.
@@ -55,7 +54,7 @@ def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
 
 
 def withdraw(log: LogReader, version: int, txn_id: str) -> None:
-    """Delete the commit of a version if it is the one of that name. One that stays is passed over by readers."""
+    """Delete the commit of a version if it is the given one. Readers ignore it if it stays."""
     with contextlib.suppress(DeltaError, OSError):
         path = commit_path(version)
         info = read_commit_info(log.store, FileStatus(path, 0, 0), version, log.table_uri)
@@ -64,6 +63,6 @@ def withdraw(log: LogReader, version: int, txn_id: str) -> None:
 
 
 def _is_newer(commit: FileStatus, listing: LogListing, version: int) -> bool:
-    """Whether a commit was put after a checkpoint was there that stands for its version."""
+    """Whether a commit is newer than a checkpoint of its version or a later one."""
     later = (found for found in listing.checkpoints if found.version >= version)
     return any(max(each.modification_time for each in found.files) < commit.modification_time for found in later)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a commit, as values: callers decide from them what happens to the data files that were written for it."""
+"""The outcome of a commit, as values. Callers decide from it whether to delete the files that were written for the commit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Committed:
     Attributes:
         version: the version that it made.
         attempts: how many versions were tried.
-        metrics: what it counted, as the history has it, with numbers as numbers: corrected where others came before it; None
-            where it was given nothing to say. Outcomes are compared without it.
+        metrics: the metrics as in the history, with numbers as numbers, corrected after a rebase; None if not given. Not part
+            of comparisons.
     """
 
     version: int
@@ -28,11 +28,11 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """Nothing was committed, because there was nothing to commit. Data files that were written for it may be deleted.
+    """A no-op: there was nothing to commit. Files that were written for it can be deleted.
 
     Attributes:
-        version: the table's version, as far as it was read.
-        reason: `empty`, or `replayed` where the same application committed this version of its own before.
+        version: the table's version as read.
+        reason: `empty`, or `replayed` if the log already has this version of the application.
     """
 
     version: int
@@ -41,14 +41,14 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Conflicted:
-    """The commit is not in the log: another writer's commit excludes it. Its data files may be deleted."""
+    """The commit is not in the log: a winning commit conflicts. Its files can be deleted."""
 
     error: ConcurrentModificationError
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The store failed, and the log does not say whether the commit is there. Its data files must stay."""
+    """The store failed, and the log does not show whether the commit landed. Its files must stay."""
 
     error: StorageError
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a commit says: its actions and its provenance, as they are for whichever version it becomes."""
+"""A prepared commit: its actions and provenance, independent of the version that it becomes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who commits what, for the history.
+    """The operation and its author, for the history.
 
     Attributes:
         operation: the operation's name.
         parameters: its parameters.
         engine_info: who writes.
-        user_metadata: the user's own note.
-        txn_id: the commit's unique name, by which it is found again.
+        user_metadata: the user's note.
+        txn_id: the commit's unique id, which identifies it in the log.
     """
 
     operation: str
@@ -56,10 +56,10 @@ class Provenance:
         txn_id: str,
         table: str,
     ) -> Provenance:
-        """What a caller says of a commit, checked.
+        """Check and return the provenance that a caller gives.
 
         Raises:
-            InvalidOptionError: a part of it is not of its type.
+            InvalidOptionError: an argument has the wrong type.
         """
         return cls(
             arguments.text(operation, "operation", table=table),
@@ -71,16 +71,16 @@ class Provenance:
 
 
 class PreparedCommit:
-    """A commit that is ready to be tried for one version after another.
+    """A commit that can be tried at one version after another.
 
     Attributes:
         base: the state that it is made from.
-        intent: what it reads and changes, by which conflicts are found.
+        intent: what it reads and changes, for conflict detection.
         provenance: who commits what.
-        staged: its actions, as they were encoded last.
-        commit_info: its provenance, as it was encoded last.
-        configuration: the table's properties, as it found or set them last.
-        metrics: what it counted, corrected for the state that it was encoded for last.
+        staged: its actions, as encoded last.
+        commit_info: its provenance, as encoded last.
+        configuration: the table's properties after the commit, as encoded last.
+        metrics: its metrics, corrected for the state that it was encoded for last.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class PreparedCommit:
         replaces_table: bool = False,
         keeps_row_ids: bool = False,
     ) -> None:
-        # The rules for rows are others than those for files that are removed and added.
+        # Conflicts of rows follow other rules than conflicts of removed and added files.
         self._beside_rows, self._first_rows, self._rows = staged, rows, rows
         staged = staged if rows is None else rows.applied(staged)
         self.staged = staged
@@ -123,22 +123,22 @@ class PreparedCommit:
             counts_live_rows=provenance.operation == COMPUTE_STATS,
         )
         self.intent = self._made_intent()
-        # Files that remove_files takes are live ones, and no winner has removed them; so are those that rows are deleted of.
+        # Files of remove_files and delete_rows are live, and no winning commit has removed them.
         self._countable = (new_files or not self._beside_rows.has_adds) and not self._beside_rows.removes
         self._file_lines = staged.file_lines()
 
     @property
     def read_version(self) -> int | None:
-        """The version that it is made from; None where it creates the table."""
+        """The version that it is based on; None if it creates the table."""
         return None if self._snapshot is None else self._snapshot.version
 
     def encode(self, state: TableState, version: int, metrics: Mapping[str, object] | None) -> bytes:
-        """The commit file's contents, where the commit comes on top of a state.
+        """Return the content of the commit file, for a commit on top of a state.
 
         Args:
             state: the table as the latest known commit leaves it.
-            version: the version that the commit is to become.
-            metrics: what it counted, on the state that it is made from.
+            version: the version to commit.
+            metrics: its metrics, for the state that it is based on.
         """
         now = int(self._clock() * 1000)
         if state.rows is not None and state.rows is not self._rows:
@@ -166,7 +166,7 @@ class PreparedCommit:
         staged, table = self._staged, self._table
         metadata = staged.metadata or self.base.metadata
         level = IsolationLevel.of(metadata.configuration if metadata is not None else {})
-        # A RESTORE that finds nothing to change says nevertheless which rows the table has.
+        # A RESTORE without changes still records which rows the table has.
         relies_on_rows = self._reads.whole_table and not staged.touches_files
         return CommitIntent(
             table=table,
@@ -177,7 +177,7 @@ class PreparedCommit:
             changes_metadata=staged.metadata is not None,
             app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),
             domains=frozenset(each.domain for each in staged.domains),
-            # No other commit can add or remove a file whose name was made for this one.
+            # No other commit can add or remove a file with a name that was generated for this one.
             added=StagedActions().added_paths(table) if self._new_files else self._beside_rows.added_paths(table),
             removed=self._beside_rows.removed_paths(table),
             generated=_generated(self.base.metadata, staged.metadata),
@@ -216,14 +216,14 @@ def _state_of(snapshot: Snapshot, staged: StagedActions) -> TableState:
     configurations = [each.configuration for each in (snapshot.metadata, staged.metadata) if each is not None]
     carries = any(InCommitTimestamps.of(each).enabled for each in configurations)
     timestamp = snapshot.timestamp if carries else None
-    # Only a table with the feature has its checkpoint read for the mark.
+    # Only for a table with the feature is the checkpoint read for the high-water mark.
     tracks = "rowTracking" in writer_features(snapshot.protocol)
     mark = high_water_mark(snapshot.domain_metadata) if tracks else NO_ROW_ID
     return TableState(snapshot.version, snapshot.protocol, snapshot.metadata, timestamp, row_id_mark=mark)
 
 
 def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str]:
-    """The identity columns that a commit generated numbers for: it moves their marks, in metadata of its own."""
+    """Return the identity columns for which a commit generated numbers. Its metadata moves their high-water marks."""
     if before is None or after is None:
         return frozenset()
     schema = parse_schema(after.schema_string)
@@ -233,13 +233,13 @@ def _generated(before: Metadata | None, after: Metadata | None) -> frozenset[str
 
 
 def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict[str, Any]:
-    """An operation's parameters as the log has them.
+    """Return an operation's parameters in the format of the log.
 
     Args:
         parameters: the parameters; None for none.
 
     Raises:
-        InvalidOptionError: they are not a dictionary, or a value has no JSON.
+        InvalidOptionError: they are not a dictionary, or a value cannot be JSON.
     """
     found = {}
     for name, value in arguments.mapping(parameters, "parameters", table).items():
@@ -253,7 +253,7 @@ def checked_parameters(parameters: Mapping[str, Any] | None, table: str) -> dict
 
 
 def checked_metrics(metrics: Mapping[str, object] | None, table: str) -> dict[str, object] | None:
-    """What an operation counted, as it was given: the log has the numbers as strings.
+    """Check an operation's metrics. The log stores the numbers as strings.
 
     Args:
         metrics: the counts; None for none.
@@ -274,7 +274,7 @@ def checked_metrics(metrics: Mapping[str, object] | None, table: str) -> dict[st
 
 
 def _parameter(value: object) -> object:
-    """A parameter as the log has it: plain values as they are, what has an inside as JSON text."""
+    """Return a parameter in the format of the log: scalars unchanged, other values as a JSON string."""
     plain = value is None or isinstance(value, (str, bool, int))
     return value if plain else json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
@@ -288,9 +288,9 @@ _OF_ROW_TRACKING: Final = frozenset(
 
 
 def metadata_tags(before: Metadata, after: Metadata) -> dict[str, str]:
-    """The tags of a commit that sets metadata: delta-spark's writers go on top of a commit that changes as little as they say.
+    """Return the tags of a commit that sets metadata. They let delta-spark's writers rebase on a commit with harmless changes.
 
-    bayou's own writers compare the metadata; other writers leave the tags out. Source: delta-spark's `ConflictChecker`.
+    bayou's writers compare the metadata instead; other writers omit the tags. Source: delta-spark's `ConflictChecker`.
     """
     if before != after and identity_conflict(before, after, ()) is IdentityConflict.TAKE_MARKS:
         return {_MARKS_ALONE: "true"}

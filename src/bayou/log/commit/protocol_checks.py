@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no commit may do to a table's protocol and metadata, and the features without which it may not do what it does."""
+"""Check the protocol and metadata of a commit, and that the protocol has the features that its actions need."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanag
 
 
 def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces_table: bool) -> None:
-    """Refuse metadata that no commit may set.
+    """Check the metadata of a commit.
 
     Raises:
-        InvalidCommitError: the table gets another id, a partition column that it does not have, or a catalog.
-        InvalidSchemaError: a column has the name under which files hold the ids of rows.
+        InvalidCommitError: the table would get another id, a partition column that does not exist, or a catalog.
+        InvalidSchemaError: a column has the name of a materialised row id column.
     """
     if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
         raise InvalidCommitError(
@@ -64,10 +64,10 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
 
 
 def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:
-    """Refuse a protocol that no table can have, and one that takes features away.
+    """Check that a protocol is valid, and does not remove features.
 
     Raises:
-        InvalidCommitError: it is so.
+        InvalidCommitError: it is not valid, or removes features.
 
     Source: PROTOCOL.md, "Protocol Evolution" and "Table Features".
     """
@@ -87,13 +87,13 @@ def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_fea
 
 
 def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata, table: str, version: int | None) -> None:
-    """Refuse what the table's protocol does not tell other clients of.
+    """Check that the protocol lists the features that the actions use, so that other clients know them.
 
     Args:
-        version: the table's version; None where the commit creates it.
+        version: the table's version; None if the commit creates it.
 
     Raises:
-        InvalidCommitError: the protocol lacks a feature; `features` names those.
+        InvalidCommitError: the protocol lacks features; `features` lists them.
         InvalidSchemaError: a table with the feature `clustering` would be partitioned.
     """
     if staged.protocol is not None or staged.metadata is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimistic transactions: read a snapshot, stage actions, write the next version if nothing that matters has changed."""
+"""Optimistic transactions: read a snapshot, stage actions, commit the next version if no winning commit conflicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ATTEMPTS", "Action", "Committed", "Conflicted", "Transaction", "Unchanged", "Unknown"]
 
 MAX_ATTEMPTS: Final = 10_000
-"""How many versions a commit tries by default before it gives up."""
+"""The default number of versions that a commit tries."""
 
 
 class _State(enum.Enum):
@@ -55,10 +55,10 @@ class _State(enum.Enum):
 
 
 class Transaction:
-    """One commit in the making, on top of a snapshot.
+    """A transaction on top of a snapshot, which makes one commit.
 
-    Reads that the commit depends on go through the transaction, so that another writer's commit is noticed where it
-    matters and nowhere else. A transaction commits once. Used as a context manager it is over when the block is left.
+    Read what the commit depends on through the transaction: only winning commits that affect these reads conflict. A transaction
+    commits once. As a context manager it ends with its block.
 
     Example:
         with log.transaction("DELETE") as transaction:
@@ -91,19 +91,19 @@ class Transaction:
         """Begin a transaction; see `DeltaLog.transaction`.
 
         Args:
-            snapshot: the state that the commit is made from; None where it creates the table.
-            parameters: its parameters; texts, numbers and booleans are put into the log as they are, others as JSON text.
-            txn: an application's id and a version of its own; the commit is made once for them.
-            max_attempts: how many versions to try before giving up.
+            snapshot: the snapshot that the commit is based on; None if it creates the table.
+            parameters: its parameters. Strings, numbers and booleans are stored unchanged, other values as JSON strings.
+            txn: an application id and a version, for which the commit is made once.
+            max_attempts: the most versions to try.
             clock: the time in seconds since the epoch.
-            dropped_features: the features that the commit may take from the protocol; no other commit may take any.
-            before_commit: is called before the first attempt to commit. If it raises, nothing of the commit is in the log.
-            on_commit: is called with the new version, once it is in the log; it must not raise.
+            dropped_features: the features that the commit may remove from the protocol.
+            before_commit: called before the first attempt. If it raises, nothing of the commit is in the log.
+            on_commit: called with the new version after the commit. It must not raise.
 
         Raises:
-            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
-            InvalidOptionError: the attempts are not positive, `txn` is not an id and a number, or the history cannot say so.
-            InvalidSchemaError: columns of the table differ in case only.
+            UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
+            InvalidOptionError: `max_attempts` is not positive, `txn` is not an id and an integer, or a parameter cannot be stored.
+            InvalidSchemaError: columns of the table differ only in case.
         """
         table = log.table_uri
         if snapshot is not None:
@@ -134,20 +134,20 @@ class Transaction:
 
     @property
     def may_be_in_log(self) -> bool:
-        """Whether the commit is in the log, or may be: the files that were written for it must stay.
+        """Whether the commit landed or may have landed, so that the files that were written for it must stay.
 
-        False before a commit is tried, and after one that certainly is not in the log, whatever the error was.
+        False before the first attempt, and after a failure that certainly left no commit in the log.
         """
         return self._may_be_in_log
 
     def __enter__(self) -> Self:
-        """The transaction itself; until the block is left, Spark reads its table through it, too."""
+        """Return the transaction. Within the block, Spark reads the table through it, too."""
         self._check_open()
         self._inside.enter_context(inside(self))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """The end of the transaction: what was not committed is dropped."""
+        """End the transaction. Actions that were not committed are dropped."""
         self._inside.close()
         if self._state is _State.OPEN:
             self._state = _State.FAILED if kind is not None else _State.LEFT
@@ -155,19 +155,19 @@ class Transaction:
 
     @property
     def read_version(self) -> int:
-        """The version that the transaction reads; -1 where it creates the table."""
+        """The version that the transaction reads; -1 if it creates the table."""
         return -1 if self.snapshot is None else self.snapshot.version
 
     @property
     def is_replay(self) -> bool:
-        """Whether the application of `txn` has committed this version of its own, or a later one, before."""
+        """Whether the log already has the version of `txn`, or a later one, for its application."""
         if self._txn is None:
             return False
         done = self.application_version(self._txn[0])
         return done is not None and done >= self._txn[1]
 
     def files(self, columns: Iterable[str] | None = None, where: Filters | None = None) -> pa.Table:
-        """The snapshot's files, as `Snapshot.files` gives them; the commit depends on them from now on."""
+        """Return files of the snapshot, as `Snapshot.files` does. The commit depends on them from now on."""
         self._check_open()
         if self.snapshot is None:
             self.reads.note_whole_table()
@@ -182,12 +182,12 @@ class Transaction:
         return self.snapshot.files(names).filter(mask)
 
     def read_whole_table(self) -> None:
-        """Note that the commit depends on every row that the table has, and on there being no others."""
+        """Record that the commit depends on all rows of the table."""
         self._check_open()
         self.reads.note_whole_table()
 
     def application_version(self, app_id: str) -> int | None:
-        """The version of its own that an application committed last; the commit depends on it from now on."""
+        """Return the last version of an application. The commit depends on it from now on."""
         self.reads.app_ids.add(arguments.text(app_id, "app_id", table=self.log.table_uri))
         if self.snapshot is None:
             return None
@@ -195,10 +195,10 @@ class Transaction:
         return None if found is None else found.version
 
     def describe(self, parameters: Mapping[str, Any]) -> None:
-        """Say what the operation was asked for, where that was not known when the transaction began.
+        """Set the operation's parameters, if they were not known when the transaction started.
 
         Args:
-            parameters: the operation's parameters, in the place of those given before.
+            parameters: the parameters. They replace earlier ones.
         """
         self._check_open()
         self._provenance = replace(self._provenance, parameters=checked_parameters(parameters, self.log.table_uri))
@@ -209,14 +209,14 @@ class Transaction:
         self._staged.extend([check_action(each, self.log.table_uri) for each in actions])
 
     def remove_files(self, files: pa.Table, *, data_change: bool = True) -> RemovedFiles:
-        """Remove many files of the snapshot at once, without an object for each.
+        """Remove files of the snapshot, without a Python object per file.
 
         Args:
             files: rows of `Transaction.files()`, with all columns, or at least those of `removed_files.COLUMNS`.
-            data_change: whether their rows leave the table with them.
+            data_change: whether their rows leave the table.
 
         Returns:
-            What is removed.
+            The removed files.
 
         Raises:
             InvalidCommitError: files were removed this way before.
@@ -228,10 +228,10 @@ class Transaction:
         return self._removed
 
     def add_again(self, files: AddedFiles) -> None:
-        """Add many files of a log at once, without an object for each.
+        """Add files of a log, without a Python object per file.
 
         Args:
-            files: the files, which have rows and no deletion vectors.
+            files: the files. They must have rows, and no deletion vectors.
 
         Raises:
             InvalidCommitError: files were added this way before.
@@ -244,16 +244,16 @@ class Transaction:
     def delete_rows(self, rows: DeletedRows) -> None:
         """Delete rows by deletion vectors (see `bayou.log.rows.deleted_rows.delete_rows`).
 
-        Another commit that deletes other rows of the same files does not exclude this one: after a lost race the vectors are
-        made anew, and the metrics that are given to `commit` corrected (see `bayou.log.conflict.row_rebase`). How the rows were
-        looked for is in `rows.reads`; in `Transaction.reads` it would make the commit depend on each file that was looked through.
-        The vectors' files are deleted where the commit is certainly not in the log.
+        A winning commit that deletes other rows of the same files does not conflict: the commit is rebased with merged deletion
+        vectors, and the metrics given to `commit` are corrected (see `bayou.log.conflict.row_rebase`). The reads that found the
+        rows are in `rows.reads`. In `Transaction.reads` they would make the commit depend on every file that was searched. The
+        files of deletion vectors are deleted if the commit certainly did not land.
 
         Args:
             rows: the rows, of the snapshot that the transaction reads.
 
         Raises:
-            InvalidCommitError: rows were deleted before, or these are of another version.
+            InvalidCommitError: rows were deleted this way before, or these belong to another version.
         """
         self._check_open()
         arguments.instance(rows, DeletedRows, "rows", "a DeletedRows", table=self.log.table_uri)
@@ -268,22 +268,22 @@ class Transaction:
         self._rows = rows
 
     def add_files(self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None) -> list[AddFile]:
-        """Add Parquet files that are in the table's folder already, with statistics from their footers.
+        """Add Parquet files that are already in the table's folder, with statistics from their footers.
 
-        The files are synced to the disk before the commit, where the store is a local disk.
+        On a local disk the files are synced before the commit.
 
         Args:
-            partition_values: the partition values by path and column, typed or as the log's texts; where they are left
-                out, the path's folders (`day=2024-01-01/`) say them.
+            partition_values: the partition values by path and column, typed or serialised as in the log. By default the folders
+                in the path (`day=2024-01-01/`) determine them.
 
         Returns:
             The staged actions.
 
         Raises:
-            DataFileNotFoundError: a file is not there.
-            InvalidCommitError: a file is no Parquet file, or its partition values are not known.
-            SchemaMismatchError: a file's columns are not the table's.
-            UnsupportedFeatureError: the table asks something of each row, which a file does not show.
+            DataFileNotFoundError: a file does not exist.
+            InvalidCommitError: a file is not a Parquet file, or its partition values are unknown.
+            SchemaMismatchError: the columns of a file do not fit the table.
+            UnsupportedFeatureError: the table has constraints or generated columns, which cannot be checked for existing files.
         """
         self._check_open()
         paths = arguments.texts(paths, "paths", table=self.log.table_uri)
@@ -303,27 +303,26 @@ class Transaction:
         may_be_empty: bool = False,
         keeps_row_ids: bool = False,
     ) -> Committed | Unchanged:
-        """Put the staged actions, and these, into the log as one version.
+        """Commit the staged actions, and `actions`, as one version.
 
         Args:
-            new_files: whether every file that is added was written for this commit, under a name (or with a deletion vector)
-                that no commit can have added before. Then the version's checksum follows from the last one. Where it is not
-                so and said all the same, checksums are wrong; where it is so and not said, large tables have none until the
-                next checkpoint.
-            may_be_empty: whether a version is made without an action, too.
-            keeps_row_ids: whether new files of rows that only move (`dataChange` = false) hold the ids of these rows, in the
-                columns that the table names for it. Where it is not said the commit notes that the rows have got other ids.
+            new_files: whether every added file was written for this commit, with a name (or deletion vector) that no earlier
+                commit can have. The version's checksum is then computed from the last one. A wrong True gives wrong checksums;
+                a wrong False leaves large tables without checksums until the next checkpoint.
+            may_be_empty: whether to commit a version without actions, too.
+            keeps_row_ids: whether new files of rows that only move (`dataChange` = false) store the ids of these rows in the
+                table's row id columns. Otherwise the commit records that the rows have new ids.
 
         Returns:
-            The version that was made; or that nothing was, where there is nothing to commit or `txn` was committed before.
+            The committed version, or `Unchanged` if there is nothing to commit or the log already has `txn`.
 
         Raises:
-            ConcurrentModificationError: another writer's commit excludes this one; `conflicting_version` names it.
-            StorageError: the store failed; `outcome` is "unknown" where the commit may be in the log all the same, and "committed"
-                where it is and the table's manifests could not be written.
+            ConcurrentModificationError: a winning commit conflicts; `conflicting_version` is its version.
+            StorageError: the store failed. `outcome` is "unknown" if the commit may be in the log, and "committed" if it is and
+                the table's manifests could not be written.
             InvalidCommitError: the actions contradict each other, or do not fit the table.
-            UnsupportedFeatureError: the actions' own metadata ask for what bayou does not do.
-            TransactionStateError: the transaction is over.
+            UnsupportedFeatureError: the new metadata or protocol need a feature that bayou does not support.
+            TransactionStateError: the transaction has ended.
         """
         outcome = self.try_commit(
             actions, metrics=metrics, new_files=new_files, may_be_empty=may_be_empty, keeps_row_ids=keeps_row_ids
@@ -341,7 +340,7 @@ class Transaction:
         may_be_empty: bool = False,
         keeps_row_ids: bool = False,
     ) -> CommitOutcome:
-        """Like `commit`, with conflicts and unknown outcomes as values."""
+        """Commit like `commit`, but return conflicts and unknown outcomes as values."""
         self._check_open()
         arguments.instance(actions, Iterable, "actions", "a list of actions", table=self.log.table_uri)
         metrics = checked_metrics(metrics, self.log.table_uri)
@@ -374,7 +373,7 @@ class Transaction:
         return outcome
 
     def _follow_up(self, version: int, commit: PreparedCommit) -> None:
-        """What comes after a commit; an error of it changes nothing about the commit."""
+        """Run the hooks after a commit. An error in them does not change the commit."""
         before = commit.base.metadata
         try:
             run_hooks(CommittedVersion(self.log, version, commit.staged, commit.commit_info, commit.configuration, before))
@@ -385,7 +384,7 @@ class Transaction:
     def _prepared(
         self, actions: Iterable[Action], *, new_files: bool, may_be_empty: bool, keeps_row_ids: bool
     ) -> PreparedCommit | None:
-        """What is to be committed; None where there is nothing."""
+        """Return the prepared commit; None if there is nothing to commit."""
         rows = self._rows
         given = [*self._own_transaction(), *self._staged, *actions]
         staged = StagedActions.of(given, self.log.table_uri, self._removed, self._added)
@@ -409,7 +408,7 @@ class Transaction:
         return commit
 
     def _clean_up(self) -> None:
-        """Delete the deletion vectors that were written: the commit is certainly not in the log."""
+        """Delete the deletion vectors that were written, because the commit certainly did not land."""
         self._may_be_in_log = False
         if self._rows is not None:
             self._rows.discard()
@@ -431,17 +430,17 @@ class Transaction:
 
 
 _LIMIT: Final = 1 << 63
-"""The first number that the log cannot hold."""
+"""The first integer that the log cannot store."""
 
 
 def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
-    """An application's id and a version of its own, as they were given. Source: PROTOCOL.md, "Transaction Identifiers".
+    """Check an application id and version. Source: PROTOCOL.md, "Transaction Identifiers".
 
     Args:
-        txn: both; None where there are none.
+        txn: both, or None.
 
     Raises:
-        InvalidOptionError: they are no id and number.
+        InvalidOptionError: they are not a string and an integer.
     """
     if txn is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no commit may do with deletion vectors: rows would be seen twice, come back, or stay."""
+"""Check the deletion vectors of a commit. Otherwise rows could appear twice, reappear, or stay."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 
 
 def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: Collection[str]) -> None:
-    """Refuse to add a file that stays live with another deletion vector, and to remove one by another than it has.
+    """Check that no file is added while live with another deletion vector, or removed with a deletion vector that it does not have.
 
-    The list of live files is read only where the table can have deletion vectors, and where the commit removes files one
-    by one, adds any with a vector, adds any without changing data, or takes in files that are described by their footers. A file
-    that its writer has just named is not looked for.
+    The list of live files is read only if the table can have deletion vectors, and the commit removes single files, adds files with
+    a deletion vector or without a data change, or adds existing files by their footers. Files with generated names are not checked.
 
     Args:
-        snapshot: what it was prepared for; None where it creates the table.
-        described: the paths, as in the log, of the files that were described by their footers.
+        snapshot: the snapshot that the commit is based on; None if it creates the table.
+        described: the paths, as in the log, of existing files that were added by their footers.
 
     Raises:
-        InvalidCommitError: one of the two is so. Readers would see rows twice, or the remove would remove nothing.
+        InvalidCommitError: readers would see rows twice, or the remove would have no effect.
     """
     if snapshot is None or "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
         return
@@ -73,14 +72,14 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
 
 
 def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = False) -> None:
-    """Refuse a file with a deletion vector whose statistics do not count its rows, or claim to be tight.
+    """Check the statistics of a file with a deletion vector: they must count its rows, and must not claim tight bounds.
 
     Args:
-        add: the file; one without a deletion vector passes.
-        may_be_tight: whether they are those of the rows that the vector leaves.
+        add: the file. A file without a deletion vector is valid.
+        may_be_tight: whether the statistics describe the rows that the deletion vector leaves.
 
     Raises:
-        InvalidCommitError: it is so.
+        InvalidCommitError: the statistics are not valid.
 
     Source: PROTOCOL.md, "Writer Requirement for Deletion Vectors".
     """
@@ -105,7 +104,7 @@ def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = Fa
 
 
 def _vectors(files: pa.Table, wanted: pa.Array, table: str) -> dict[str, set[str | None]]:
-    """The unique ids of the deletion vectors that some paths have in a list of files; None for no vector."""
+    """Return the unique ids of the deletion vectors of paths in a list of files; None if a file has none."""
     paths = canonical_paths(files["path"], table)
     mask = pc.is_in(paths, value_set=wanted)
     found: dict[str, set[str | None]] = {}

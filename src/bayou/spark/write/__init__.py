@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DataFrame write: append, overwrite, create by writing, and two writers that create one table.
+"""The DataFrame write: append, overwrite, and create by writing.
 
-How rows become files is in `spark.data_files`; overwrites of matching rows are in `spark.dml.replace`.
+`spark.data_files` writes the files. `spark.dml.replace` has the overwrites of matching rows.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that an overwrite replaces: those that its rows are in."""
+"""Dynamic partition overwrite: replace the partitions that the new rows are in."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def replaced_partitions(
     transaction: Transaction, added: Sequence[AddFile], time_zone: str, *, keeps_null: bool = False
 ) -> pa.Table:
-    """The files that lie in a partition in which new ones do; the commit depends on these partitions from then on.
+    """Return the files in the partitions of the new files. The commit then depends on these partitions.
 
-    Partitions are told apart by their values, as queries do: other writers, and columns of narrower types before, have other
-    texts for one value.
+    Partitions are compared by value, as in queries. Other writers, and columns that had a narrower type before, serialise the same
+    value differently.
 
     Args:
-        keeps_null: whether partitions with a NULL among their values are added to instead.
+        keeps_null: whether to append to partitions that have a NULL value instead.
     """
     snapshot = transaction.snapshot
     assert snapshot is not None  # noqa: S101  (there is a table to replace partitions of)
@@ -46,7 +46,7 @@ def replaced_partitions(
 
 
 class _Numbers:
-    """A number for each value of a partition column, whatever its text."""
+    """Assigns a number to each value of a partition column, regardless of its serialisation."""
 
     def __init__(self, field: StructField, time_zone: str) -> None:
         self._kind = _kind(field)
@@ -55,15 +55,15 @@ class _Numbers:
         self._numbers: dict[Any, int] = {}
 
     def of(self, text: str | None) -> int:
-        """The number of a text's value. NULL and the empty text are one (PROTOCOL.md, "Partition Value Serialization")."""
+        """Return the number of a serialised value. NULL equals the empty string (PROTOCOL.md, "Partition Value Serialization")."""
         value = partition_values.parse(text, self._kind, time_zone=self._time_zone)
         if self._width and value is not None:
-            value = value.ljust(self._width)  # a query has it so, whoever wrote it
+            value = value.ljust(self._width)  # as in queries, for all writers
         key = "NaN" if value != value else value  # noqa: PLR0124  (NaN equals nothing, and to Spark itself)
         return self._numbers.setdefault(key, len(self._numbers))
 
     def of_all(self, texts: pa.Array) -> pa.Array:
-        """The numbers of many texts, as texts; each one is parsed once."""
+        """Return the numbers of serialised values, as strings. Each distinct value is parsed once."""
         codes = texts.dictionary_encode(null_encoding="encode")
         return pa.array([str(self.of(text)) for text in codes.dictionary.to_pylist()], pa.string()).take(codes.indices)
 
@@ -78,6 +78,6 @@ def _equals(field: StructField, text: str | None) -> tuple[Any, ...]:
     if value is None:
         return (field.name, "is null")
     if char_width(field):
-        return (field.name, "is not null")  # another writer may have the same value under another text
-    # Of days and instants filters know the text, and not the number.
+        return (field.name, "is not null")  # another writer may serialise the same value differently
+    # Filters use the serialised form of dates and timestamps, and not the number.
     return (field.name, "==", text if kind in ("date", "timestamp", "timestamp_ntz") else value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that the rows of an INSERT become before they are written, where they may change the table's schema.
+"""The columns to which the rows of an INSERT with schema evolution are aligned.
 
-Spark aligns rows to columns that it is told. A schema that evolves is told it by the table's columns and by what the rows have
-beyond them. Source: delta-spark's `DeltaAnalysis`.
+Spark aligns rows to given columns. With schema evolution these are the table's columns and the additional columns of the rows.
+Source: delta-spark's `DeltaAnalysis`.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 def evolved_columns(table: StructType, given: StructType, *, by_name: bool, widening: Widening = Widening.NEVER) -> StructType:
-    """The table's columns with what the rows have beyond them: columns, nested fields, wider types.
+    """Return the table's columns with the new columns, nested fields and wider types of the rows.
 
     Args:
-        by_name: whether columns go by their names, whatever the case; else by their positions, nested fields too.
-        widening: which types the table takes over from the rows where they are wider.
+        by_name: whether columns are matched by name, in any case. Otherwise columns and nested fields are matched by position.
+        widening: which types of the table may be widened to the type of the rows.
 
     Returns:
-        The columns, the table's first. By position there may be two of one name; no table can have them.
+        The columns, the table's first. If matched by position, two may have the same name, which tables refuse later.
     """
     return _Evolution(by_name, widening).structs(table, given)
 
 
 def goes_by_name(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
-    """Whether fields of structs go by name in an INSERT by position: its columns have the table's names and types.
+    """Whether an INSERT by position matches struct fields by name, because all its columns have the table's names and types.
 
-    Where one column has another name or another type, all fields go by their positions; and where they are in their places already,
-    there is nothing to tell. Source: delta-spark's `needsSchemaAdjustmentByOrdinal`.
+    If one column has another name or type, all fields are matched by position. If all fields are in their places already, both ways
+    are the same. Source: delta-spark's `needsSchemaAdjustmentByOrdinal`.
 
     Args:
-        given: those of the rows, as many at least.
-        widening: which types of the table may become those of the rows.
+        given: the columns of the rows, at least as many as the table has.
+        widening: which types of the table may be widened to the type of the rows.
     """
     names = given.names
     head = StructType(given.fields[: len(table.fields)])
@@ -64,12 +64,12 @@ def _has_its_twin(field: StructField, twin: StructField | None, widening: Wideni
 
 @dataclass(frozen=True, slots=True)
 class ShortStruct:
-    """A struct of the rows that has fewer fields than the table's.
+    """A struct in the rows with fewer fields than in the table.
 
     Attributes:
-        path: the names that lead to it.
-        wanted: how many fields the table's has.
-        found: how many there are.
+        path: its path.
+        wanted: the number of fields in the table.
+        found: the number of fields in the rows.
     """
 
     path: tuple[str, ...]
@@ -78,7 +78,7 @@ class ShortStruct:
 
 
 def short_structs(table: DataType, given: DataType, *, by_name: bool, path: tuple[str, ...] = ()) -> Iterator[ShortStruct]:
-    """Yield the structs within the columns of an INSERT that have too few fields: unlike columns, fields are never filled."""
+    """Yield the structs in the columns of an INSERT that have too few fields. Missing fields, unlike columns, are never filled."""
     if not same_form(table, given):
         return
     wanted, found = parts(table), parts(given)

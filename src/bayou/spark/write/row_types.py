@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types that the rows of a write by name get: the table's, or their own where the write may widen the table's."""
+"""Cast the rows of a write by name to the table's types, or keep wider types if the write may widen the table's."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def with_types_of(jvm: Jvm, rows: DataFrame, request: WriteRequest, snapshot: Snapshot | None, name: str) -> DataFrame:
-    """The rows of a write by name with the table's types, and with wider ones where the write may widen the table's.
+    """Return the rows of a write by name with the table's types, or with wider types if the write may widen the table's.
 
-    Every way to write by name casts its rows here, whether they come at once or in the batches of a stream.
+    All writes by name cast their rows here, also batches of streams.
 
     Args:
-        snapshot: the table's state; None where there is no table.
+        snapshot: the table; None if it does not exist.
 
     Raises:
         pyspark.errors.AnalysisException: a type cannot be cast to the table's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a write is called in the history, and what it reads of its table: the transaction that a write begins."""
+"""Begin the transaction of a write: its operation in the history, and what it reads of the table."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def begin_write(
     log: DeltaLog,
     snapshot: Snapshot | None,
 ) -> Transaction:
-    """Begins the transaction of a write, with what the history says of it.
+    """Begin the transaction of a write, with its operation and parameters for the history.
 
     Args:
-        snapshot: the table's state; None where the write creates it.
+        snapshot: the table; None if the write creates it.
     """
     parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
     if request.cluster_by is not None:
@@ -74,10 +74,10 @@ def _replaces_all(request: WriteRequest) -> bool:
 
 
 def how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
-    """What the history shows of how a write changes a table that may be there.
+    """Return the write mode for the history.
 
     Args:
-        snapshot: the table's state; None where there is none.
+        snapshot: the table; None if it does not exist.
     """
     if request.mode == "error":
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows into a table: create, append, overwrite. One job writes the files in place, one commit makes them the table's."""
+"""Write the rows of a DataFrame to a table: create, append, overwrite. One job writes the files, one commit adds them."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class WriteResult:
 
     Attributes:
         version: the table's version afterwards.
-        committed: whether this write made it; an empty append, or one in mode `ignore`, makes none.
-        num_files: the files that were added.
-        num_rows: the rows in them.
-        num_bytes: their size.
-        num_removed_files: the files that an overwrite removed.
-        reason: why nothing was committed: `empty`, `exists` (mode `ignore`), or `replayed`; empty where something was.
-        num_retries: how often it was run again because another commit had moved the rows that it replaces into other files.
+        committed: whether this write made that version. An empty append, or a write in mode `ignore`, may commit nothing.
+        num_files: the number of files that were added.
+        num_rows: the number of rows in them.
+        num_bytes: their size in bytes.
+        num_removed_files: the number of files that an overwrite removed.
+        reason: why nothing was committed: `empty`, `exists` (mode `ignore`) or `replayed`. Empty after a commit.
+        num_retries: how often it was rerun because another commit had moved the rows that it replaces to other files.
     """
 
     version: int
@@ -81,7 +81,7 @@ class WriteResult:
     num_retries: int = 0
 
     def after_retries(self, count: int) -> WriteResult:
-        """The result of a write that was run again so often."""
+        """Return the result with the number of reruns."""
         return replace(self, num_retries=count)
 
 
@@ -91,18 +91,18 @@ def write(
     request: WriteRequest,
     prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None = None,
 ) -> WriteResult:
-    """Writes the rows of a DataFrame into the table at a path.
+    """Write the rows of a DataFrame to the table at a path.
 
     Args:
-        prepare: makes of the rows, and of the table's state, which is None where there is no table, the rows to write.
+        prepare: transforms the rows, given the snapshot (None if the table does not exist).
 
     Raises:
-        TableExistsError: the mode is `error` and there is a table.
-        SchemaMismatchError: the rows do not have the table's columns, or other partition columns were asked for.
-        ConstraintViolationError: rows break a rule of the table; some of them are shown, and nothing is left of the write.
-        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
-        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
-        ConcurrentModificationError: another writer won in a way that this write cannot go on top of.
+        TableExistsError: the mode is `error` and the table exists.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition columns were requested.
+        ConstraintViolationError: rows violate a constraint. The error shows some of them; the table is unchanged.
+        AppendOnlyError: the mode is `overwrite` and the table is append-only.
+        UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
+        ConcurrentModificationError: a concurrent commit conflicts.
     """
 
     def run(each: WriteRequest) -> WriteResult:
@@ -165,14 +165,14 @@ def _written(
 
 
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
-    """The request with the session's time zone, where it matters."""
+    """Return the request with the session's time zone if it matters."""
     return replace(request, time_zone=str(frame.sparkSession.conf.get(_ZONE))) if request.dynamic_partitions else request
 
 
 def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, *, of_statement: bool) -> None:
     if snapshot is None:
         check_has_data(columns_of(frame), log.table_uri, of_statement=of_statement)
-    elif snapshot.schema.fields:  # a table without columns has an error of its own
+    elif snapshot.schema.fields:  # a table without columns raises another error
         check_has_data(columns_of(frame), log.table_uri, version=snapshot.version, of_statement=of_statement)
 
 
@@ -188,7 +188,7 @@ def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
 def _table_exists(log: DeltaLog, snapshot: Snapshot, request: WriteRequest) -> TableExistsError:
     if request.statement is None:
         message, next_step = "There is a table already, and the save mode is `error`.", "use the mode append, overwrite or ignore."
-    else:  # by name: Spark looked for the table, and asks only to create it, whatever the mode was
+    else:  # by name: Spark looked for the table, and only asks to create it, in any mode
         message, next_step = "The table was created after Spark had looked for it.", "run the write again."
     return TableExistsError(message, table=log.table_uri, version=snapshot.version, next_step=next_step)
 
@@ -196,7 +196,7 @@ def _table_exists(log: DeltaLog, snapshot: Snapshot, request: WriteRequest) -> T
 def _display(
     transaction: Transaction, request: WriteRequest, frame: DataFrame, settings: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[None]:
-    """What shows the write while it runs. Batches of a stream are not shown: they come by themselves, and nobody waits."""
+    """Return what shows the write while it runs. Batches of a stream are not shown: nobody waits for them."""
     if request.stream is not None:
         return contextlib.nullcontext()
     return operation(transaction.operation, frame.sparkSession, settings)
@@ -215,7 +215,7 @@ def _target(
         target = write_target(request, given, log, snapshot, settings)
     except SchemaMismatchError as mismatch:
         if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
-            # That a rule uses the column says more than that its type is another.
+            # The error that a constraint uses the column says more than that its type differs.
             refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
         raise
     if snapshot is not None and not request.overwrite_schema and not request.replaces_table:
@@ -270,14 +270,14 @@ def _commit(
     outcome = uncommitted.commit(transaction, added, metrics, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
-    # Where rows of files went, others may have taken the rest of them meanwhile.
+    # Another commit may have removed the rest of a file whose rows are removed.
     num_removed = (outcome.metrics or {}).get("numRemovedFiles", removed.files)
     return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, num_removed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Removed:
-    """What leaves the table: files and their size in bytes."""
+    """The number and size in bytes of files that leave the table."""
 
     files: int = 0
     size_bytes: int = 0
@@ -296,7 +296,7 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced
 def _removed(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> _Removed:
-    """Takes out of the table what the new files replace."""
+    """Remove the files that the new files replace."""
     if request.mode != "overwrite" or target.snapshot is None:
         return _Removed()
     if replaced is not None:
