@@ -38,7 +38,7 @@ DIALECT = {
 
 CLEAN: tuple[str, ...] = (
     *("as_delta", "cli", "spark/alter", "spark/create", "spark/errors", "spark/maintenance", "spark/read", "spark/scan"),
-    *("spark/session", "spark/streaming", "spark/table", "spark/types", "storage", "testing"),
+    *("spark/jvm", "spark/session", "spark/sql", "spark/streaming", "spark/table", "spark/types", "storage", "testing"),
 )
 """Folders of the package whose words were gone through, below `src/bayou`."""
 CLEAN_PAGES: tuple[str, ...] = ("docs/glossary.md",)
