@@ -60,21 +60,14 @@ class Change:
 
 
 def new_location(text: str) -> str | None:
-    """Return the location that SET LOCATION sets, or None for any other statement.
-
-    Args:
-        text: the message of `bayou.Changes`.
-    """
+    """Return the location that SET LOCATION sets in a message of `bayou.Changes`, or None for any other statement."""
     changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
     places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
     return places[0] if len(places) == len(changes) == 1 else None
 
 
 def run(target: SessionTable, text: str) -> None:
-    """Carry out a statement.
-
-    Args:
-        text: the message of `bayou.Changes`.
+    """Carry out the statement in a message of `bayou.Changes`.
 
     Raises:
         UnsupportedFeatureError: bayou does not support the combination of changes.

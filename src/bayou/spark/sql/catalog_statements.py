@@ -83,11 +83,7 @@ class TableStatement:
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> TableStatement:
-        """Decode the statement.
-
-        Raises:
-            UnsupportedFeatureError: the table would be partitioned by an expression, or in buckets.
-        """
+        """Decode the statement. Raise UnsupportedFeatureError if it partitions by an expression or in buckets."""
         kind, writer, schema, transforms, *pairs = texts
         partitions, clustering = _partitions(transforms, name)
         given = _pairs(pairs, "p")

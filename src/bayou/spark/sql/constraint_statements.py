@@ -58,11 +58,7 @@ class ConstraintStatement:
 
     @classmethod
     def read(cls, given: Iterable[str]) -> ConstraintStatement | None:
-        """Parse the statement, or return None for any other. Read no more words than necessary.
-
-        Args:
-            given: the words, without blanks and comments.
-        """
+        """Parse the words of a statement, or return None for any other. Read no more words than necessary."""
         source = iter(given)
         if tuple(word.upper() for _, word in zip(_ALTER, source, strict=False)) != _ALTER:
             return None

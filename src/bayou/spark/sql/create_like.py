@@ -57,11 +57,7 @@ def _run(application: Application, node: JavaObject, session: JavaObject) -> Non
 
 
 def _definition(application: Application, spark: SparkSession, statement: LikeStatement) -> TableDefinition:
-    """Return the table to create.
-
-    Raises:
-        TableNotFoundError: the source does not exist.
-    """
+    """Return the table to create. Raise TableNotFoundError if the source does not exist."""
     catalog = Catalog(application.jvm, spark)
     like = _snapshot(application, catalog, statement.source)
     at = (statement.target.text, statement.location)

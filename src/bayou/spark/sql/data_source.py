@@ -36,11 +36,7 @@ class Provider:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> Any:
-        """Answer a call of `delta.DefaultSource`.
-
-        Args:
-            facts: the message; its arguments are the options.
-        """
+        """Answer a call of `delta.DefaultSource`. The arguments of the message are the options."""
         message = Message.decode(facts)
         options = message.pairs
         match message.word:

@@ -62,11 +62,7 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
 
 
 def refuse_added_key(application: Application, alter: JavaObject) -> None:
-    """Refuse ADD PRIMARY KEY, FOREIGN KEY and UNIQUE of a Delta table; ignore other tables.
-
-    Args:
-        alter: the unresolved AddConstraint.
-    """
+    """Refuse PRIMARY KEY, FOREIGN KEY and UNIQUE in an unresolved AddConstraint of a Delta table; ignore other tables."""
     jvm = application.jvm
     spark = active_session(jvm)
     parts = parts_of_name(jvm, alter.table())

@@ -34,11 +34,7 @@ class OlderParsers:
         self._knows_replacing = parsed_nodes.knows_replacing(application.jvm)
 
     def of_text(self, text: str) -> JavaObject | None:
-        """Return the plan of a statement that Spark's parser refused, or None without such a clause or a Delta table.
-
-        Raises:
-            SqlSyntaxError: the clause is wrong.
-        """
+        """Return the plan of a statement that Spark's parser refused, or None without such a clause or a Delta table."""
         jvm = self._application.jvm
         mentioned = text.upper()
         clusters = not self._knows_clustering and "CLUSTER" in mentioned
@@ -97,11 +93,7 @@ class OlderParsers:
         return None if command is None else parsed_nodes.rewrapped(jvm, plan, command)
 
     def _query(self, text: str, statement: ReplacingStatement, session: JavaObject) -> Query:
-        """Return the query of an INSERT. For REPLACE ON it is the first query with a condition before it.
-
-        Raises:
-            SqlSyntaxError: no query has a condition before it.
-        """
+        """Return the query of an INSERT. For REPLACE ON it is the first query with a condition before it."""
         if statement.columns is not None:
             return statement.queries[0]
         end = statement.place[1]

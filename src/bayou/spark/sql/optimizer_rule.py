@@ -106,7 +106,6 @@ class RuleBody:
         raise message.unknown()
 
     def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
-        """Return the rows of a function that reads the log."""
         rows = WantedRows.of(condition, limit, list(used))
         plan, version = planned_rows(self._application, session, request, version, rows)
         return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
@@ -187,7 +186,6 @@ class RuleBody:
         return None
 
     def _change(self, kind: str, statement: JavaObject) -> JavaObject:
-        """Return the command for a row change."""
         if kind in OPERATIONS:
             return command_of(self._application, statement)
         return merge_command(self._application, statement)

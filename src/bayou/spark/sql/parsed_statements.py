@@ -35,12 +35,7 @@ class ParsedStatements:
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
-        """Return the command for a statement, or None to leave it to Spark.
-
-        Args:
-            text: the statement; None if it is part of a script.
-            parsed: the node that Spark parsed.
-        """
+        """Return the command for a parsed node, or None to leave it to Spark. Statements in a script have no text."""
         in_script = text is None
         match parsed.nodeName():
             case "DescribeColumn":

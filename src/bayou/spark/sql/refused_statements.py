@@ -131,11 +131,7 @@ class LackingStatements:
         self._application = application
 
     def refuse_text(self, text: str) -> None:
-        """Refuse a statement that Spark's parser does not know, unless it cannot be about a Delta table.
-
-        Raises:
-            UnsupportedFeatureError: it is a statement of Delta Lake.
-        """
+        """Raise UnsupportedFeatureError for an unsupported statement of Delta Lake that may be about a Delta table."""
         found = LackingStatement.read(text)
         if found is None or not (found.is_in_script or found.command in _INSTEAD):
             return
@@ -200,11 +196,7 @@ _OF_THE_CATALOG: Final = {
 
 
 def refuses(statement: str) -> bool:
-    """Whether a statement is refused on a path.
-
-    Args:
-        statement: the word of `bayou.Catalog`, or the name of Spark's command.
-    """
+    """Whether a statement, named as in `bayou.Catalog` or by Spark's command, is refused on a path."""
     return statement in _OF_THE_CATALOG
 
 

@@ -263,6 +263,7 @@ class SessionCatalog:
         refuse_other_place(place, definition)
         makes = statement.creates or not is_table(place.uri)
         with creation_at(place.uri) if makes else contextlib.nullcontext():
+            # The place is looked up again: another thread may have registered the table before the lock was free.
             self._write_table(statement, rows, catalog, place_of(catalog, definition))
 
     def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
@@ -327,7 +328,7 @@ def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by
 
 
 def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
-    """Return the request of a statement that replaces a table: it replaces all rows, whatever the session's partition mode.
+    """Return the request of a statement that replaces all rows, whatever the session's partition mode.
 
     Raises:
         InvalidOptionError: an option keeps a part of the table.

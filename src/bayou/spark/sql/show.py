@@ -60,8 +60,7 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
 def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructType, pa.Table]:
     """Return the partition columns, and their distinct values in order.
 
-    Args:
-        wanted: the values to filter by, as strings.
+    The keys and values of `wanted` filter partitions, as strings.
     """
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
     unknown = [name for name in wanted if name.lower() not in fields]

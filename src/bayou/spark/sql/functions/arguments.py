@@ -48,22 +48,14 @@ class Argument:
         )
 
     def string(self, function: str, name: str) -> str:
-        """Return the value, which must be a string.
-
-        Raises:
-            InvalidOptionError: it is not a constant, or not a string.
-        """
+        """Return the value. Raise InvalidOptionError if it is not a constant string."""
         self.check_is_constant(function, name)
         if not self.is_string:
             raise self.wrong_type(name, ["StringType literal"])
         return self.text
 
     def integer(self, function: str, name: str) -> int | None:
-        """Return the value, which must be an integer or NULL.
-
-        Raises:
-            InvalidOptionError: it is not a constant, or of another type.
-        """
+        """Return the value. Raise InvalidOptionError if it is not a constant integer or NULL."""
         self.check_is_constant(function, name)
         if self.is_null:
             return None

@@ -39,11 +39,7 @@ class DescribedQuery:
 
 
 def described_queries(text: str, words: Sequence[Word]) -> Iterator[DescribedQuery]:
-    """Yield the DESCRIBE HISTORY and DESCRIBE DETAIL in parentheses, from left to right.
-
-    Raises:
-        SqlSyntaxError: a DESCRIBE starts like these and continues differently.
-    """
+    """Yield the DESCRIBE HISTORY and DESCRIBE DETAIL in parentheses, from left to right."""
     for place in range(len(words) - 3):
         opened, describe, kind, first = (each.text.upper() for each in words[place : place + 4])
         if opened != "(" or describe not in ("DESCRIBE", "DESC") or kind not in _FUNCTIONS or first == ")":
@@ -107,7 +103,6 @@ class DescribedQueries:
 
 
 def _argument(table: TableReference) -> str:
-    """Return the table of a statement as an argument of a function."""
     if table.name is not None:
         return string_sql(table.name)
     return table.path or table.computed or ""

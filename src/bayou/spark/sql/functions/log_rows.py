@@ -78,21 +78,13 @@ class WantedRows:
 
     @classmethod
     def of(cls, condition: str, limit: str, columns: list[str]) -> WantedRows:
-        """Decode what the rule found.
-
-        Args:
-            limit: the number of rows, and `first` or `last`; empty for all.
-        """
+        """Decode what the rule found. The limit is a number of rows, and `first` or `last`; empty for all rows."""
         count, _, order = limit.partition(" ")
         return cls(condition, int(count) if count else None, order == "first", tuple(columns))
 
 
 def log_rows_relation(context: Context, session: JavaObject, request: LogRowsRequest) -> JavaObject:
-    """Return the relation that holds the place of the rows until a query is planned.
-
-    Raises:
-        TableNotFoundError: the table does not exist.
-    """
+    """Return the relation that holds the place of the rows until a query is planned."""
     schema = spark_schema(_SCHEMAS[request.function])
     return log_relation(context.application.jvm, session, schema, request.encode(), _version(context, request))
 
@@ -100,11 +92,7 @@ def log_rows_relation(context: Context, session: JavaObject, request: LogRowsReq
 def planned_rows(
     application: Application, session: JavaObject, text: str, version: str, wanted: WantedRows
 ) -> tuple[JavaObject, str]:
-    """Return the rows as a logical plan, and the table's version.
-
-    Args:
-        version: the version at which the query already reads the table; empty if it is not decided.
-    """
+    """Return the rows as a logical plan, and the table's version, which an earlier read in the query may have decided."""
     request = LogRowsRequest.decode(text)
     context = Context(application, session_of(session))
     version = version or _version(context, request)

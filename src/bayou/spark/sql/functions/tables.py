@@ -48,11 +48,7 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
 
 
 def delta_path(context: Context, reference: TableReference, operation: str) -> str:
-    """Return the path of a Delta table.
-
-    Raises:
-        TableNotFoundError: the table does not exist, or is not a Delta table.
-    """
+    """Return the path of a Delta table, or raise TableNotFoundError."""
     path = context.path_of(reference)
     if path is not None:
         return path

@@ -155,11 +155,7 @@ class Clone:
         return done
 
     def _source(self, context: Context) -> tuple[StatementTable, dict[str, Any]]:
-        """Return the table to clone, and the version that its name says.
-
-        Raises:
-            UnsupportedFeatureError: it is a view, or not a Delta table.
-        """
+        """Return the table to clone, and the version in its name. Raise UnsupportedFeatureError if it is not a Delta table."""
         if context.path_of(self.source) is None:
             text = context.name_of(self.source)
             name = context.catalog.name(text)

@@ -130,11 +130,7 @@ class Context:
         return path if catalog.has_paths() else None
 
     def name_of(self, reference: TableReference) -> str:
-        """Return the name of the table in SQL. A computed name is computed once.
-
-        Raises:
-            InvalidOptionError: the value of the expression is not a name, or it names a table in another catalog.
-        """
+        """Return the name of the table in SQL. A computed name is computed once."""
         expression = reference.computed
         if expression is None:
             return reference.text
@@ -182,12 +178,7 @@ class Context:
             )
 
     def table(self, reference: TableReference, operation: str) -> StatementTable:
-        """Return the Delta table of a statement.
-
-        Raises:
-            TableNotFoundError: the table does not exist, or is not a Delta table.
-            InvalidOptionError: the name is a view, or a table in another catalog.
-        """
+        """Return the Delta table of a statement. Raise TableNotFoundError, or InvalidOptionError for a view or another catalog."""
         path = self.path_of(reference)
         if path is not None:
             return self._at_path(path, operation)
@@ -200,12 +191,7 @@ class Context:
         return found
 
     def entry(self, name: TableName, operation: str) -> CatalogEntry:
-        """Return the catalog entry of a table.
-
-        Raises:
-            TableNotFoundError: the catalog has no such table.
-            InvalidOptionError: the name is a view.
-        """
+        """Return the catalog entry of a table. Raise TableNotFoundError, or InvalidOptionError for a view."""
         entry = self.catalog.entry(name)
         if entry is None:
             raise TableNotFoundError(

@@ -34,7 +34,6 @@ class DescribeHistory:
     """`DESCRIBE HISTORY table [LIMIT number]`.
 
     Attributes:
-        table: the table.
         limit: the number of commits; None for all.
     """
 
@@ -67,11 +66,7 @@ class DescribeHistory:
             raise not_delta(path, "DESCRIBE HISTORY") from error
 
     def path(self, context: Context) -> str:
-        """Return the path of the table.
-
-        Raises:
-            TableNotFoundError: the table does not exist, or is not a Delta table.
-        """
+        """Return the path of the Delta table, or raise TableNotFoundError."""
         path = context.path_of(self.table)
         if path is not None:
             return path
@@ -110,11 +105,7 @@ class DescribeDetail:
         return context.frame(self.rows(context))
 
     def rows(self, context: Context, *, version: int | None = None) -> pa.Table:
-        """Return the details as an Arrow table.
-
-        Args:
-            version: the version of the table; None for the latest.
-        """
+        """Return the details of one version, or of the latest, as an Arrow table."""
         path = context.path_of(self.table)
         if path is not None:
             return self._of_path(context, path, version)

@@ -34,7 +34,6 @@ class Vacuum:
     """`VACUUM table [FULL | LITE] [USING INVENTORY table | (query)] [RETAIN number HOURS] [DRY RUN]`.
 
     Attributes:
-        table: the table.
         kind: FULL or LITE; None if the session decides.
         inventory: the table or query that lists the files; None if VACUUM lists them.
         hours: the retention as it is written; None if the table decides.
@@ -120,7 +119,6 @@ class Optimize:
     """`OPTIMIZE table [FULL] [WHERE condition] [ZORDER BY column, ...]`.
 
     Attributes:
-        table: the table.
         is_full: whether to recluster all files of a clustered table.
         where: a condition on partition columns; None for all partitions.
         z_order: the columns of the curve, or empty.
@@ -169,7 +167,6 @@ class Reorg:
     """`REORG TABLE table [WHERE condition] APPLY (PURGE)`.
 
     Attributes:
-        table: the table.
         where: a condition on partition columns; None for all partitions.
         upgrades_uniform: whether it asks for UniForm, which bayou does not support.
     """
@@ -223,7 +220,6 @@ class Restore:
     """`RESTORE [TABLE] table [TO] [FOR] {VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME} AS OF value`.
 
     Attributes:
-        table: the table.
         by: VERSION or TIMESTAMP.
         value: the version, or an expression for the time.
     """
@@ -287,11 +283,7 @@ def wanted_moment(context: Context, by: str, value: Written) -> dict[str, Any]:
 
 
 def version_of(context: Context, value: Written) -> int:
-    """Return the version in a number or a string literal.
-
-    Raises:
-        InvalidOptionError: it is not an integer.
-    """
+    """Return the version in a number or a string literal. Raise InvalidOptionError if it is not an integer."""
     text = context.text(value).strip()
     if not text.isdecimal():
         raise InvalidOptionError(f"{value.text} is not a version.", option="version", next_step="Give a whole number, as 12.")
@@ -301,10 +293,7 @@ def version_of(context: Context, value: Written) -> int:
 def time_of(context: Context, value: Written) -> str:
     """Return the time in a string literal or a constant expression.
 
-    A string literal keeps its form. The value of any other expression is returned in UTC, with its offset.
-
-    Raises:
-        InvalidOptionError: the expression is NULL.
+    A string literal keeps its form. The value of any other expression is returned in UTC, with its offset. NULL is an error.
     """
     if value.is_string:
         return context.text(value)
@@ -319,12 +308,7 @@ def time_of(context: Context, value: Written) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """`GENERATE symlink_format_manifest FOR TABLE table`.
-
-    Attributes:
-        mode: the kind of manifests.
-        table: the table.
-    """
+    """`GENERATE symlink_format_manifest FOR TABLE table`."""
 
     begins: ClassVar = BEGINNINGS["Generate"]
     columns: ClassVar = pa.schema([])

@@ -33,7 +33,6 @@ class ClusteredCreation:
     """`{CREATE [OR REPLACE] | REPLACE} TABLE ... CLUSTER BY (column, ...) [AS query]`.
 
     Attributes:
-        table: the table.
         columns: the columns of CLUSTER BY.
         place: where the clause begins and ends.
         provider: the format after USING; None without USING.
@@ -46,11 +45,7 @@ class ClusteredCreation:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Parse a statement, or return None if it is another one or lacks the clause.
-
-        Raises:
-            SqlSyntaxError: the clause is wrong, or occurs twice.
-        """
+        """Parse a statement, or return None if it is another one or lacks the clause."""
         begins = (("CREATE", "OR", "REPLACE", "TABLE"), ("CREATE", "TABLE"), ("REPLACE", "TABLE"))
         if not reader.has("CLUSTER") or not any(reader.take(*words) for words in begins):
             return None
@@ -92,7 +87,6 @@ class ReplacingStatement:
     """`[WITH ...] INSERT INTO table [AS alias] [BY NAME] REPLACE {USING (column, ...) | ON condition} query`.
 
     Attributes:
-        table: the table.
         place: where REPLACE begins, and where the columns of USING end or the condition of ON begins.
         queries: where the query may begin. Only Spark's parser knows where a condition ends.
         columns: the columns of USING; None for ON.
@@ -140,11 +134,7 @@ def _alias(reader: Reader) -> tuple[str | None, tuple[int, int]]:
 
 
 def _columns(reader: Reader) -> tuple[str, ...]:
-    """Parse the columns of USING.
-
-    Raises:
-        SqlSyntaxError: the parentheses are missing, or a column is a field of a struct.
-    """
+    """Parse the columns of USING. Raise SqlSyntaxError if one is a field of a struct."""
     if not reader.next_is("("):
         raise reader.error()
     start, columns = reader.copied(), reader.names()
@@ -154,11 +144,7 @@ def _columns(reader: Reader) -> tuple[str, ...]:
 
 
 def _queries(reader: Reader) -> tuple[Query, ...]:
-    """Return every position after a condition at which a query may begin.
-
-    Raises:
-        SqlSyntaxError: no query follows.
-    """
+    """Return every position after a condition at which a query may begin. Raise SqlSyntaxError if no query follows."""
     found: list[Query] = []
     reader.skip()
     while not reader.is_at_end:

@@ -50,14 +50,10 @@ class TableReference:
 
 
 class Reader:
-    """A cursor over the words of a statement."""
+    """A cursor over the words of a statement. Its methods raise SqlSyntaxError if the words to read do not come next."""
 
     def __init__(self, text: str, words: Sequence[Word], filled: FilledText | None = None) -> None:
-        """Start at the first word.
-
-        Args:
-            filled: the original of a statement with parameters; None without parameters.
-        """
+        """Start at the first word. A statement with parameters was `filled` with literals."""
         self.text = text
         self._filled = filled or FilledText(text, text)
         self._words = list(words)
@@ -121,20 +117,12 @@ class Reader:
         return (not mentioned or self.has(mentioned)) and self.take(*words.split())
 
     def expect(self, *words: str) -> None:
-        """Read these words.
-
-        Raises:
-            SqlSyntaxError: other words come next.
-        """
+        """Read these words."""
         if not self.take(*words):
             raise self.error()
 
     def name(self) -> str:
-        """Read a name of one or more parts in SQL.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a name of one or more parts in SQL."""
         start = self._at
         self._part()
         while self.take("."):
@@ -174,11 +162,7 @@ class Reader:
         return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(other())
 
     def string(self) -> str:
-        """Read a string literal, and return it as it is written.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a string literal, and return it as it is written."""
         word = self._peek()
         self._wanted.append("a string")
         if word is None or not word.is_string:
@@ -191,11 +175,7 @@ class Reader:
         return self.string_or(self._plain_value)
 
     def integer(self) -> int:
-        """Read an integer without a sign.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read an integer without a sign."""
         word = self._peek()
         self._wanted.append("a whole number")
         found = None if word is None else _INTEGER.fullmatch(word.text)
@@ -205,11 +185,7 @@ class Reader:
         return int(found[1])
 
     def number(self) -> str:
-        """Read a number with an optional sign, and return it without its type suffix: `12` for `12D`.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a number with an optional sign, and return it without its type suffix: `12` for `12D`."""
         sign = "-" if self.take("-") else ""
         word = self._peek()
         self._wanted.append("a number")
@@ -220,11 +196,7 @@ class Reader:
         return sign + (word.text if typed is None else typed["number"] or typed["whole"])
 
     def until(self, *ends: tuple[str, ...]) -> str:
-        """Read up to one of the ends outside parentheses, or to the end of the statement, and return the text in between.
-
-        Raises:
-            SqlSyntaxError: the text would be empty.
-        """
+        """Read up to one of the ends outside parentheses, or to the end of the statement, and return the text in between."""
         start, depth = self._at, 0
         while not self.is_at_end and not (depth == 0 and any(self.next_is(*words) for words in ends)):
             depth += {"(": 1, ")": -1}.get(self._words[self._at].text, 0)
@@ -237,11 +209,7 @@ class Reader:
         return self.text[self._words[start].start : self._words[self._at - 1].end]
 
     def skip(self) -> None:
-        """Read the next word, or a whole pair of parentheses.
-
-        Raises:
-            SqlSyntaxError: a parenthesis is not closed.
-        """
+        """Read the next word, or a whole pair of parentheses."""
         is_open = self.next_is("(")
         self._read(1)
         while is_open and not self.take(")"):

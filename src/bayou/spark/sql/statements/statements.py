@@ -156,11 +156,7 @@ class StatementCommands:
     def of_description(self, parsed: JavaObject, text: str | None) -> JavaObject | None:
         """Return the command for DESCRIBE HISTORY or DETAIL, which Spark parses as a column of a table `history` or `detail`.
 
-        Return None if such a table exists, or if another table is described.
-
-        Args:
-            parsed: the unresolved DescribeColumn.
-            text: the statement; None if it is part of a script.
+        Return None if such a table exists, or if another table is described. Statements in a script have no text.
         """
         jvm = self._application.jvm
         if text is not None and not _DESCRIBES.search(without_comments(text)):  # DESCRIBE TABLE history, DESCRIBE `history`
