@@ -26,11 +26,7 @@ def schema_of(kind: DataType) -> str:
 
 
 def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
-    """Cast a column, whatever the session's settings. A value that the type cannot hold is an error that names the column.
-
-    Args:
-        kind: JSON of a schema with one column of the type.
-    """
+    """Cast a column, whatever the session's settings. A value that the type cannot hold is an error that names the column."""
     cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
     return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
 
@@ -57,11 +53,7 @@ def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Colu
 
 
 def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
-    """Whether Spark up-casts a type to another without loss.
-
-    Args:
-        given: JSON of a schema with one column of the type.
-    """
+    """Whether Spark up-casts a type to another without loss."""
     types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
     return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
 

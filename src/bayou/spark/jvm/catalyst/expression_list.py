@@ -157,11 +157,7 @@ class ExpressionList(Sequence[Any]):
         return self._static.project(self.java, plan)
 
     def aliased(self, prefix: str) -> ExpressionList:
-        """Return the expressions as columns.
-
-        Args:
-            prefix: the prefix of their names, which are numbered.
-        """
+        """Return the expressions as columns whose names are a prefix and a number."""
         return ExpressionList(self._jvm, self._static.aliased(self.java, prefix))
 
     @property

@@ -93,22 +93,14 @@ def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
 
 
 def rank(jvm: Jvm, spark: SparkSession, bounds: Bounds, group: Column, value: Column) -> Column:
-    """Return how many of a group's bounds are less than or equal to a value; NULL for NULL.
-
-    Args:
-        group: the group's number, an int.
-    """
+    """Return how many bounds of a group, given by number, are less than or equal to a value; NULL for NULL."""
     first = looked_up(jvm, bounds.starts, group)
     found = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
     return F.abs(F.bitwise_not(found)) - first  # the search returns -n - 1 for a missing value with the position n
 
 
 def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Column) -> Column:
-    """Return the position of a value in an array, or a negative number.
-
-    Args:
-        sorted_values: the values in ascending order, int64.
-    """
+    """Return the position of a value in an ascending int64 array, or a negative number."""
     return _searched(jvm, spark, Bulk.of(jvm).longs(sorted_values), _CLASSES["long"], [value])
 
 

@@ -106,10 +106,7 @@ def attribute(jvm: Jvm, name: str) -> JavaObject:
 
 
 def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaObject | None:
-    """Return the column of a plan, or the field of a column, that a name refers to, or None.
-
-    Args:
-        name: the unresolved name.
+    """Return the column of a plan, or the field of a column, that an unresolved name refers to, or None.
 
     Raises:
         AnalysisException: a column lacks the field, or the name is ambiguous.
@@ -122,11 +119,7 @@ def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaOb
 
 
 class NotAnExpressionError(ValueError):
-    """Raised if a MERGE contains an aggregate, window function or generator in place of a plain expression.
-
-    Attributes:
-        is_aggregate: whether it is known to be an aggregate.
-    """
+    """Raised if a MERGE contains an aggregate, window function or generator in place of a plain expression."""
 
     def __init__(self, *, is_aggregate: bool = False) -> None:
         super().__init__()
@@ -134,11 +127,7 @@ class NotAnExpressionError(ValueError):
 
 
 def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
-    """Resolve expressions against a plan's columns. Nothing is run.
-
-    Raises:
-        NotAnExpressionError: a value is not a plain expression.
-    """
+    """Resolve plain expressions against a plan's columns, or raise NotAnExpressionError. Nothing is run."""
     if not values:
         return ExpressionList.of(jvm, [])
     # Variables of the session have shorter names, so none of them is meant.

@@ -87,11 +87,7 @@ def commented_column(jvm: Jvm, comment: JavaObject) -> list[str]:
 
 
 def as_alter_column(jvm: Jvm, session: JavaObject, comment: JavaObject, table: str, column: str) -> JavaObject:
-    """Turn a COMMENT ON COLUMN into the equivalent ALTER TABLE ... ALTER COLUMN ... COMMENT.
-
-    Args:
-        column: the column or the nested field in SQL.
-    """
+    """Turn a COMMENT ON COLUMN into the equivalent ALTER TABLE ... ALTER COLUMN ... COMMENT. The names are in SQL."""
     nodes, parsed = (
         jvm.static("bayou.Nodes"),
         sparks_parser(jvm, session).parsePlan(f"ALTER TABLE {table} ALTER COLUMN {column} COMMENT ''"),
@@ -112,7 +108,6 @@ class ReplacingInsert:
         by_name: whether it says BY NAME.
         named: the columns that the statement lists.
         evolves: whether it says WITH SCHEMA EVOLUTION.
-        query: the rows.
         is_in_node: whether Spark's node has the clause. If not, the node is an INSERT that replaces nothing.
         has_subquery: whether the condition contains a subquery.
     """
@@ -222,8 +217,7 @@ def has_computed_table(table: JavaObject) -> bool:
 def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:
     """Replace the constant expression for a statement's table by the name, or return None if it is not constant.
 
-    Args:
-        statement: an unresolved DeleteFromTable, UpdateTable or MergeIntoTable, whose first child is the table.
+    The table is the first child of the unresolved DeleteFromTable, UpdateTable or MergeIntoTable.
     """
     table, *others = jvm.list_of(statement.children())
     computed = _unaliased(table)

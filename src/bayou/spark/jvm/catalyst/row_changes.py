@@ -104,11 +104,7 @@ def simplified(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
 
 
 def simplified_condition(jvm: Jvm, spark: SparkSession, output: JavaObject, condition: JavaObject) -> JavaObject:
-    """Let Spark's optimizer simplify a condition, except for the parts with subqueries.
-
-    Args:
-        output: the columns of the condition, a Scala `Seq`.
-    """
+    """Let Spark's optimizer simplify a condition over some columns, except for the parts with subqueries."""
     parts = nodes.conjuncts(jvm, condition) if nodes.has_subquery(condition) else [condition]
     queries = [part for part in parts if nodes.has_subquery(part)]
     plain = [part for part in parts if not nodes.has_subquery(part)]
@@ -136,11 +132,7 @@ def with_condition(jvm: Jvm, statement: JavaObject, condition: JavaObject) -> Ja
 
 @contextlib.contextmanager
 def _whole_in_errors(jvm: Jvm, spark: SparkSession, statement: Callable[[], JavaObject]) -> Iterator[None]:
-    """If Spark refuses a part of a statement, analyse the whole statement, so that the error names it.
-
-    Args:
-        statement: creates the unresolved statement.
-    """
+    """If Spark refuses a part of a statement, analyse the whole statement, so that the error names it."""
     try:
         yield
     except AnalysisException as error:
@@ -162,11 +154,7 @@ def _option(jvm: Jvm, found: JavaObject | None) -> JavaObject:
 
 
 def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
-    """Parse the SQL of a statement, without the rest of a script and without resolving it. Return None if the SQL is unknown.
-
-    Args:
-        statement: the DeleteFromTable, UpdateTable or MergeIntoTable that Spark created from it.
-    """
+    """Parse the SQL of a row change, without the rest of a script and without resolving it. Return None if the SQL is unknown."""
     text = jvm.static("bayou.StatementText").of(statement.origin())
     if not text:
         return None
@@ -205,9 +193,6 @@ def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Expressi
 def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[Any]) -> None:
     """Let Spark refuse values that are not expressions over the columns of a row.
 
-    Args:
-        values: SQL, columns, or unresolved expressions of Catalyst.
-
     Raises:
         pyspark.errors.AnalysisException: one is an aggregate, a window function, a generator or a function in SQL.
     """
@@ -215,11 +200,7 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
 
 
 def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = ()) -> JavaObject:
-    """Return a relation that has only columns. The optimizer does not remove it.
-
-    Args:
-        name: the name that expressions may use for it, in the form of `with_name`, or empty.
-    """
+    """Return a relation that has only columns, and a name as for `with_name`. The optimizer does not remove it."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
     return with_name(jvm, rows.queryExecution().analyzed(), *name)
@@ -332,11 +313,7 @@ def shows_all(jvm: Jvm, relation: JavaObject) -> bool:
 
 
 def on_table(jvm: Jvm, statement: JavaObject) -> JavaObject:
-    """Turn a statement about a view into one about the table that it shows. Return any other statement as it is.
-
-    Args:
-        statement: the resolved statement, for whose first child `table_of` finds a table.
-    """
+    """Turn a resolved statement about a view into one about the table that it shows. Return any other statement as it is."""
     return jvm.static("bayou.ShownColumns").onSource(statement)
 
 
@@ -346,22 +323,13 @@ def over_table(jvm: Jvm, relation: JavaObject, values: ExpressionList) -> Expres
 
 
 def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
-    """Return a plan whose columns have the names and the ids of some attributes, one by one.
-
-    Args:
-        plan: a plan with as many columns, of the same types.
-    """
+    """Return a plan whose columns, of the same types, have the names and the ids of some attributes, one by one."""
     return jvm.static("bayou.Plans").under(output, plan)
 
 
 def statement_rows(
     jvm: Jvm, spark: SparkSession, output: JavaObject, plan: JavaObject, names: Sequence[str], others: Sequence[str] = ()
 ) -> DataFrame:
-    """Return the rows of a plan under the names and expression ids of a statement.
-
-    Args:
-        plan: a plan with the same columns.
-        others: further columns of the plan, which keep their names.
-    """
+    """Return the rows of a plan under the names and expression ids of a statement. `others` are columns that keep their names."""
     made = jvm.static("bayou.Plans").named(output, plan, Bulk.of(jvm).strings(pa.array([*names, *others], pa.string())))
     return DataFrame(dataset(jvm, java_session(spark), made), spark)

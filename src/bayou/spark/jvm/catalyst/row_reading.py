@@ -18,8 +18,7 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 def reads_batches(jvm: Jvm, session: JavaObject, schema_json: str) -> bool:
     """Whether Spark reads Parquet columns in batches, with constants next to them, instead of converting rows.
 
-    Args:
-        schema_json: all columns of the scan with constants, but without Spark's file metadata.
+    The schema has all columns of the scan and the constants, but not Spark's file metadata.
     """
     made = jvm.static("org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat")()
     schema, settings = struct_type(jvm, schema_json), session.sessionState().conf()

@@ -86,12 +86,9 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
 
 
 def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence[JavaObject] = ()) -> DataFrame:
-    """Return the rows of a DataFrame in which Spark does not take some columns for constants.
+    """Return the rows of a DataFrame in which Spark takes none of the columns for constants, except those in `kept`.
 
     Spark evaluates expressions over constants before it knows which rows are needed, and fails if the evaluation fails.
-
-    Args:
-        kept: those of the columns that may be constants.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     made = jvm.static("bayou.Plans").unfolded(query.optimizedPlan(), columns.java, jvm.java_list(kept))
@@ -133,11 +130,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
 
 
 def _whole(jvm: Jvm, nodes: Sequence[JavaObject], files: Sequence[ListedFiles]) -> WholeFiles | None:
-    """Return the Parquet files of which a plan has all rows, or None.
-
-    Args:
-        nodes: the nodes of the plan, from the top down.
-    """
+    """Return the Parquet files of which a plan has all rows, or None. The nodes of the plan are in order from the top down."""
     if len(files) != 1 or not _is_plain_parquet(files[0].relation):
         return None
     is_whole = all(each.getClass().getSimpleName() in _WHOLE_NODES for each in nodes)

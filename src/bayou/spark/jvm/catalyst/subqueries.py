@@ -98,11 +98,7 @@ def over_plan(jvm: Jvm, subquery: JavaObject, plan: JavaObject) -> JavaObject:
 
 
 def literal_of(jvm: Jvm, spark: SparkSession, subquery: JavaObject) -> JavaObject:
-    """Compute a scalar subquery or EXISTS as a literal, in a job.
-
-    Args:
-        subquery: the subquery, not correlated.
-    """
+    """Compute an uncorrelated scalar subquery or EXISTS as a literal, in a job."""
     row = projected(jvm, ExpressionList.of(jvm, [subquery]))
     return jvm.static(_ADAPTER).value(dataset(jvm, java_session(spark), row), subquery.dataType())
 

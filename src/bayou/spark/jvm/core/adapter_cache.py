@@ -23,11 +23,7 @@ _COMPLETE = "complete"
 
 
 class AdapterCache:
-    """Folders of class files, keyed by what they were compiled from and against. Processes may share one.
-
-    Attributes:
-        root: the folder that holds them.
-    """
+    """Folders of class files, keyed by what they were compiled from and against. Processes may share one."""
 
     def __init__(self, root: Path | None = None) -> None:
         base = os.environ.get("XDG_CACHE_HOME") or Path("~", ".cache").expanduser()

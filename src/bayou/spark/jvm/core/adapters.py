@@ -115,11 +115,7 @@ class Adapters:
         return self._jvm
 
     def load(self, name: str) -> JavaObject:
-        """Return the `java.lang.Class` of an adapter by its full name.
-
-        Raises:
-            SessionError: the adapter did not compile on this Spark version.
-        """
+        """Return the `java.lang.Class` of an adapter by its full name. Raise SessionError if it did not compile."""
         if name not in self._classes:
             if name.rpartition(".")[2] in self.missing:
                 message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
@@ -151,11 +147,7 @@ class Adapters:
         self.load(name).getField(field).set(None, value)
 
     def static(self, name: str) -> JavaObject:
-        """Return an adapter by its full name, to call its static methods.
-
-        Raises:
-            SessionError: the adapter did not compile on this Spark version.
-        """
+        """Return an adapter by its full name, to call its static methods. Raise SessionError if it did not compile."""
         if not self.has(name):
             self.load(name)
         return self._jvm.static(name)
@@ -332,13 +324,10 @@ class Adapters:
 
 
 def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
-    """Return the sources that do not compile, and those that use them, directly or indirectly.
+    """Return the file names of sources that do not compile, and of those that use them, directly or indirectly.
 
     Args:
         reason: Janino's message, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
-
-    Returns:
-        File names; empty if the message names no source.
     """
     named = re.search(r"File '[^']*?([^'/\\\\]+\.java)'", reason)
     unfit = {named[1]} & set(sources) if named else set()

@@ -29,11 +29,7 @@ JavaObject = Any
 
 
 class Jvm:
-    """The calls that bayou makes in one JVM. There is one instance per py4j gateway; class handles are looked up once.
-
-    Attributes:
-        gateway: the py4j gateway.
-    """
+    """The calls that bayou makes in one JVM. There is one instance per py4j gateway; class handles are looked up once."""
 
     _instances: WeakKeyDictionary[Any, Jvm] = WeakKeyDictionary()
 
@@ -98,11 +94,7 @@ class Jvm:
         return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
-        """Return the `java.lang.Class` of the first of these names that this Spark has.
-
-        Raises:
-            MissingClassError: it has no such class. It is a LookupError, too.
-        """
+        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise MissingClassError."""
         if names not in self._classes:
             self._classes[names] = self.loader.loadClass(self._first(names))
         return self._classes[names]
@@ -115,11 +107,7 @@ class Jvm:
         return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
 
     def module(self, *names: str) -> JavaObject:
-        """Return the singleton of the first of these Scala `object`s that this Spark has.
-
-        Raises:
-            MissingClassError: it has no such object. It is a LookupError, too.
-        """
+        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise MissingClassError."""
         if names not in self._modules:
             name = self._first(tuple(f"{name}$" for name in names))
             found = self.loader.loadClass(name).getField("MODULE$").get(None)

@@ -158,8 +158,7 @@ class Bulk:
     def directories(self, group: FileGroup, rows: JavaObject | None) -> JavaObject:
         """Return a Scala `Seq` of `PartitionDirectory`, like `FileIndex.listFiles`.
 
-        Args:
-            rows: an array of `InternalRow`s; None for a single directory without constants.
+        The rows are an array of `InternalRow`s; None for a single directory without constants.
         """
         statuses = self._statuses(group)
         if rows is None:
@@ -259,6 +258,5 @@ class Bulk:
 
 
 def _rows_for(table: pa.Table, nbytes: int) -> int:
-    """Return the number of rows that take about `nbytes`."""
     rows: int = table.num_rows
     return max(1, min(rows, nbytes * max(rows, 1) // max(int(table.nbytes), 1)))

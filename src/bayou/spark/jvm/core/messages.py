@@ -15,12 +15,7 @@ _END = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A question of an adapter.
-
-    Attributes:
-        word: the name of the question.
-        texts: the arguments, in the order of the adapter.
-    """
+    """A question of an adapter: a word, and the arguments in the order of the adapter."""
 
     word: str
     texts: tuple[str, ...] = ()

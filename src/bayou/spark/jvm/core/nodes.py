@@ -120,11 +120,7 @@ def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
 
 
 def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the parts of the name of an unresolved column, without those that name its table.
-
-    Args:
-        table: the table's name in the form of `with_name`.
-    """
+    """Return the parts of the name of an unresolved column, without those of the table's name in the form of `with_name`."""
     parts = tuple(map(str, jvm.list_of(name.nameParts())))
     lower, called = [part.lower() for part in parts], [part.lower() for part in table]
     for first in range(len(called)):
@@ -135,11 +131,7 @@ def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, .
 
 
 def with_name(jvm: Jvm, plan: JavaObject, *name: str) -> JavaObject:
-    """Return a plan under a name that expressions may use as a qualifier.
-
-    Args:
-        name: the name, preceded by its catalog and database; without a name the plan is returned as it is.
-    """
+    """Return a plan under a name that expressions may use as a qualifier. Its catalog and database may precede the name."""
     if not name:
         return plan
     identifier = jvm.static("org.apache.spark.sql.catalyst.AliasIdentifier")(name[-1], jvm.seq(name[:-1]))

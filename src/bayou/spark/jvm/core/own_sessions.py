@@ -14,11 +14,7 @@ _SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
 
 
 def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -> JavaObject:
-    """Return the session if it has the settings, otherwise a copy that has them.
-
-    Args:
-        settings: the settings. Those that this Spark does not have may be left out.
-    """
+    """Return the session if it has the settings, otherwise a copy that has those that this Spark knows."""
     if not settings:
         return session
     return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))

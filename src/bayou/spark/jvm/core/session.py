@@ -146,11 +146,7 @@ def _install_settings(adapters: Adapters) -> None:
 
 
 def _loaded_catalogs(session: JavaObject) -> JavaObject:
-    """Return the catalogs that a session has loaded, by name. Others it looks up in its settings.
-
-    Raises:
-        SessionError: bayou does not find them in this Spark version.
-    """
+    """Return the catalogs that a session has loaded, by name. Others it looks up in its settings."""
     manager = session.sessionState().catalogManager()
     owner = manager.getClass()
     while owner is not None:
@@ -205,11 +201,7 @@ def partitions_lost(command: JavaObject) -> list[str]:
 
 
 def table_in(command: JavaObject) -> str:
-    """Return the name in SQL of the table of a command of Spark.
-
-    Raises:
-        LookupError: the command names no table.
-    """
+    """Return the name in SQL of the table of a command of Spark, or raise LookupError."""
     for position in range(command.productArity()):
         part = command.productElement(position)
         kind = part.getClass().getSimpleName() if getattr(part, "getClass", None) is not None else ""

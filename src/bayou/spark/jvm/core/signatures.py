@@ -26,13 +26,10 @@ _MEMBER = re.compile(r"([\w$.]+)\(([^)]*)\)")
 
 
 def parse_members(text: str) -> list[tuple[str, Parameters]]:
-    """Parse Scala's string of an array of reflection objects into the name and parameters of each method or constructor.
+    """Parse Scala's string of reflection objects into the name and parameters of each method or constructor.
 
     Args:
         text: for example `Array(public static int a.B.f(int,java.lang.String) throws a.E, public a.B(int))`.
-
-    Returns:
-        One pair for each, in order. A constructor has its class's name.
     """
     found = []
     for each in text.removeprefix("Array(").split(", "):

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def change_spark_properties(change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-    """Change the properties `spark.*` of the running JVM. Contexts created afterwards see the change.
-
-    Args:
-        change: maps the properties to those that shall remain; it adds none.
-    """
+    """Change or remove properties `spark.*` of the running JVM. Contexts created afterwards see the change."""
     system = SparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     names = [name for name in system.getProperties().stringPropertyNames() if name.startswith("spark.")]
     before = {name: system.getProperty(name) for name in names}

@@ -139,11 +139,7 @@ class Catalog:
         return bool(self._state.catalog().isTempView(self.name(text).identifier))
 
     def delta_location(self, text: str) -> str:
-        """Return the path or the catalog's URI of a Delta table, by its name in SQL.
-
-        Raises:
-            TableNotFoundError: no Delta table has this name. Views do not count.
-        """
+        """Return the path or the catalog's URI of a Delta table, by its name in SQL, like `delta_entry`."""
         return self.delta_entry(text).location
 
     def delta_entry(self, text: str) -> CatalogEntry:
@@ -233,11 +229,7 @@ class Catalog:
         )
 
     def move(self, name: TableName, location: str) -> None:
-        """Point the entry of a table to another folder.
-
-        Args:
-            location: the URI of the folder, not percent-encoded.
-        """
+        """Point the entry of a table to another folder, by its URI, not percent-encoded."""
         catalog = self._state.catalog()
         found = catalog.getTableMetadata(name.identifier)
         uri = self._jvm.static("org.apache.hadoop.fs.Path")(location).toUri()

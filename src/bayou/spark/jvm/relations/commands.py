@@ -62,10 +62,9 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
 
 
 def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mapping[str, str]) -> None:
-    """Run a parsed INSERT OVERWRITE with options of the writer. Spark 3.5 ignores options of the statement's relation.
+    """Run an unresolved INSERT OVERWRITE, without options in its relation, with options of the writer.
 
-    Args:
-        insert: the unresolved statement, whose relation has no options.
+    Spark 3.5 ignores options of the statement's relation.
     """
     session = java_session(spark)
     execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())

@@ -35,9 +35,6 @@ def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFra
 
     Returns:
         The rows, and for each task the URIs of its files, percent-encoded, in reading order.
-
-    Raises:
-        SessionError: bayou's Java adapters did not compile on this JVM.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     grouping = Adapters.of(jvm).new("bayou.FileTasks", tasks.count, tasks.column)

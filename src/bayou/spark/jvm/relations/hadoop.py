@@ -100,14 +100,10 @@ class HadoopFiles:
 
     @classmethod
     def of(cls, jvm: Jvm, uri: str, options: Mapping[str, str]) -> HadoopFiles:
-        """Return the file system of a URI, under the Hadoop configuration of the active session.
+        """Return the file system of a URI under the active session's configuration. Raise HadoopError if it cannot be reached.
 
         It is cached by host and options, so later changes of the configuration have no effect. Hadoop caches its file systems by
         host only, so bayou has its own instance.
-
-        Raises:
-            SessionError: this JVM cannot compile the adapters.
-            HadoopError: the file system does not exist, or cannot be reached.
         """
         context = jvm.context
         key = (None if context is None else context.applicationId(), host_of(uri), *sorted(options.items()))
@@ -116,6 +112,7 @@ class HadoopFiles:
             if key in kept:
                 kept.move_to_end(key)
                 return kept[key]
+        # Connect outside the lock, because it is slow. Two threads may both connect; the later one stays in the cache.
         made = cls(*_connect(jvm, uri, options))
         with cls._lock:
             kept[key] = made
@@ -176,13 +173,12 @@ class HadoopFiles:
     def write(self, uri: str, data: bytes) -> None:
         """Create a file and its folders. On return, the servers that store the file have it on their disks.
 
-        Raises:
-            FileExistsError: the file exists.
+        Raise FileExistsError if the file exists.
         """
         last = (len(data) - 1) // _PART_BYTES * _PART_BYTES if data else 0
         answer = stream = _asked(lambda: self._files.write(uri, data[:_PART_BYTES], last == 0))
         for at in range(_PART_BYTES, last + 1, _PART_BYTES):
-            if isinstance(answer, bytes) and answer[0] != 0:
+            if isinstance(answer, bytes) and answer[0] != 0:  # a failure, which `_content` raises
                 break
             answer = self._append(stream, data[at : at + _PART_BYTES], is_last=at == last)
         _content(uri, answer)
@@ -191,11 +187,7 @@ class HadoopFiles:
         return bytes(_asked(lambda: self._files.append(stream, part, is_last)))
 
     def rename(self, source: str, target: str, *, replace: bool) -> None:
-        """Rename a file atomically.
-
-        Raises:
-            FileExistsError: the target exists and must not be replaced.
-        """
+        """Rename a file atomically. Raise FileExistsError if the target exists and must not be replaced."""
         self._text(source, lambda: self._files.rename(source, target, replace))
 
     def read(self, uri: str) -> bytes:
@@ -221,13 +213,9 @@ class HadoopFiles:
         return bytes(_content(uri, answer))
 
     def footers(self, files: Sequence[tuple[str, int]]) -> list[bytes | Exception]:
-        """Read the footers of Parquet files, several at a time, in a form that Arrow's `read_metadata` accepts.
+        """Read the footers of Parquet files, given by URI and size, in a form that Arrow's `read_metadata` accepts.
 
-        Args:
-            files: URI and size in bytes of each.
-
-        Returns:
-            The footers. The result of a failure is the exception that `read` would raise.
+        The result of a failure is the exception that `read` would raise.
         """
         return self._each("footer", [f"{size} {uri}" for uri, size in files], [uri for uri, _ in files])
 
@@ -243,11 +231,7 @@ class HadoopFiles:
         return self._each("delete", uris, uris)
 
     def move_all(self, moves: Sequence[tuple[str, str]]) -> list[bytes | Exception]:
-        """Rename files, several at a time, and create their folders. The result of a failure is an exception.
-
-        Args:
-            moves: the source and the target of each file. No target exists.
-        """
+        """Rename files to new targets, several at a time, and create their folders. The result of a failure is an exception."""
         return self._each("move", [f"{source}\1{target}" for source, target in moves], [source for source, _ in moves])
 
     def clear(self, uri: str) -> None:
@@ -344,12 +328,7 @@ def set_file_system(jvm: Jvm, scheme: str, class_name: str) -> None:
 def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, str]:
     """Return settings of the active session's Hadoop configuration, without Hadoop's defaults.
 
-    Args:
-        secrets: the names of settings that the configuration's credential providers may hold.
-
-    Raises:
-        SessionError: this JVM cannot compile the adapters.
-        HadoopError: a credential provider cannot be read.
+    Its credential providers may hold the values of `secrets`. Raise HadoopError if they cannot be read.
     """
     settings = Adapters.of(jvm).new("bayou.HadoopSettings", _configuration(jvm))
     parts = str(_guarded(lambda: settings.text(prefix, "\n".join(secrets)))).split("\0")
@@ -360,15 +339,7 @@ class S3aCredentials:
     """The credentials that S3A uses, from any Java class that provides them. obstore calls it when they expire."""
 
     def __init__(self, jvm: Jvm, bucket: str, options: Mapping[str, str]) -> None:
-        """Prepare without asking a provider.
-
-        Args:
-            bucket: the bucket, which may have settings of its own.
-            options: settings on top of the active session's configuration.
-
-        Raises:
-            SessionError: this JVM cannot compile the adapters.
-        """
+        """Prepare without asking a provider. The bucket may have its own settings; `options` take precedence over the session's."""
         self._asks = Adapters.of(jvm).new("bayou.S3aCredentials")
         self._bucket = bucket
         self._options = dict(options)
@@ -384,11 +355,7 @@ class S3aCredentials:
         return hash(self._bucket)
 
     def __call__(self) -> Mapping[str, Any]:
-        """Return the credentials in the form of obstore.
-
-        Raises:
-            HadoopError: no provider has credentials.
-        """
+        """Return the credentials in the form of obstore. Raise HadoopError if no provider has any."""
         text = str(_guarded(lambda: self._asks.text(self._bucket, self._configuration, bool(self._options))))
         key, secret, token, expires, _ = text.split("\0")
         soon = datetime.now(timezone.utc) + _ASKED_AGAIN_AFTER

@@ -34,7 +34,6 @@ class ListedFiles:
     """The files of one relation, as its reader listed them.
 
     Attributes:
-        jvm: the bridge.
         session: the JVM's side of the session that reads them.
         relation: Spark's `HadoopFsRelation`, with an `InMemoryFileIndex`.
     """
@@ -97,7 +96,6 @@ class WholeFiles:
     """Parquet files of which a DataFrame has each row exactly once, and no other rows.
 
     Attributes:
-        files: the files.
         columns: the ids of the columns that are read from them.
     """
 

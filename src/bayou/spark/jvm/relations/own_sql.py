@@ -77,12 +77,9 @@ def _parsed_under(jvm: Jvm, settings: JavaObject, text: str) -> JavaObject:
 
 @lru_cache(maxsize=256)
 def own_expression(jvm: Jvm, text: str) -> JavaObject:
-    """Parse SQL into an expression of Catalyst with unresolved columns and Spark's own functions.
+    """Parse SQL with only Spark's functions into an expression of Catalyst with unresolved columns.
 
     It takes some calls for each function, once per string. Values that differ from query to query do not belong in it.
-
-    Args:
-        text: the SQL. Each function is one of Spark's.
     """
     # All sessions share the cached expression, so it must not depend on the settings of one.
     parsed = _parsed_under(jvm, jvm.static(_SQL_CONF)(), text)

@@ -37,9 +37,6 @@ def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options:
 
     Returns:
         For each file JSON of its schema, or why Spark cannot read it.
-
-    Raises:
-        SessionError: the adapter does not compile on this Spark version.
     """
     state = java_session(spark).sessionState()
     configuration = state.newHadoopConf()
@@ -52,13 +49,7 @@ def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options:
 
 @dataclass(frozen=True)
 class ParquetEntry:
-    """The entry of a table in the session catalog.
-
-    Attributes:
-        jvm: the bridge.
-        spark: the session.
-        name: the table's name.
-    """
+    """The entry of a table in the session catalog."""
 
     jvm: Jvm
     spark: SparkSession
@@ -95,11 +86,7 @@ class ParquetEntry:
         return found
 
     def partitions(self) -> list[tuple[str, dict[str, str]]]:
-        """Return the location of each partition, not percent-encoded or empty, and its partition values as strings.
-
-        Raises:
-            SessionError: the adapter does not compile on this Spark version.
-        """
+        """Return the location of each partition, not percent-encoded or empty, and its partition values as strings."""
         columns = int(self._found().partitionColumnNames().size())
         found = self._catalog().listPartitions(self.name.identifier, self.jvm.none)
         parts = str(Adapters.of(self.jvm).static(_ADAPTER).partitions(found, columns)).split("\0")[:-1]

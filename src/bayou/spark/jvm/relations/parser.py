@@ -95,11 +95,7 @@ def substituted(jvm: Jvm, text: str) -> str:
 
 
 def words_of(jvm: Jvm, text: str) -> list[Word]:
-    """Return the words of a statement from Spark's lexer, without blanks and comments.
-
-    Raises:
-        SessionError: this JVM cannot compile the adapters.
-    """
+    """Return the words of a statement from Spark's lexer, without blanks and comments."""
     parts = str(Adapters.of(jvm).static("bayou.Words").of(text)).split("\0")
     found = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
     return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in found]
@@ -159,11 +155,7 @@ def string_value(session: JavaObject, literal: str) -> str:
 
 
 def parsed_statement(session: JavaObject, text: str) -> JavaObject:
-    """Parse a statement with the session's parser, in which bayou's comes before Spark's.
-
-    Raises:
-        SqlSyntaxError: the statement is wrong.
-    """
+    """Parse a statement with the session's parser, in which bayou's comes before Spark's, or raise SqlSyntaxError."""
     try:
         return session.sessionState().sqlParser().parsePlan(text)
     except ParseException as error:
@@ -274,11 +266,7 @@ def stated_parts(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
 
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
-    """Analyse an expression that a table stores or will store.
-
-    Raises:
-        InvalidSchemaError: it is not a SQL expression.
-    """
+    """Analyse an expression that a table stores or will store. Raise InvalidSchemaError if it is not a SQL expression."""
     try:
         root = parsed_plainly(jvm, session, text)
     except FAILED_CALL as error:

@@ -138,9 +138,7 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
 def log_relation(jvm: Jvm, session: JavaObject, columns: str, request: str, version: str) -> JavaObject:
     """Return a relation that the optimizer rule replaces by rows of a log.
 
-    Args:
-        request: the request, which is passed to the rule.
-        version: the table's version. Relations with the same request and version are the same to Spark's caches.
+    Relations with the same request and version of the table are the same to Spark's caches.
     """
     return Adapters.of(jvm).new("bayou.LogRows", session, columns, request, version)
 
@@ -190,11 +188,7 @@ def evaluated(frame: DataFrame) -> tuple[DataFrame, int]:
 
 
 def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
-    """Align the rows of an INSERT to a table's columns by Spark's rules: the session's store assignment, defaults, NULL.
-
-    Args:
-        by_name: whether columns are matched by name, otherwise by position.
-    """
+    """Align the rows of an INSERT to a table's columns by Spark's rules: the session's store assignment, defaults, NULL."""
     session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
     attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(struct_type(jvm, schema_json))
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
@@ -236,14 +230,7 @@ def plan_of(frame: DataFrame) -> JavaObject:
 
 
 def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
-    """Return SQL expressions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
-
-    Args:
-        spark: the session whose settings they are resolved under.
-
-    Raises:
-        pyspark.errors.AnalysisException: one of them cannot be resolved.
-    """
+    """Return SQL expressions over some columns, resolved under the session's settings and simplified, each as Catalyst's JSON."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     # Give each an alias: a selection of plain columns would not be a projection.
@@ -280,11 +267,7 @@ def _long(jvm: Jvm, number: int) -> JavaObject:
 
 
 def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> str:
-    """Return the JSON schema of the column that a SQL expression gives.
-
-    Raises:
-        InvalidSchemaError: the expression cannot be resolved.
-    """
+    """Return the JSON schema of the column that a SQL expression gives, or raise InvalidSchemaError."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     try:

@@ -24,20 +24,12 @@ _OURS: Final = ("bayou.DeltaTable", "bayou.DeltaLogFiles")
 
 
 def stream_source(jvm: Jvm, number: int, name: str, schema_json: str, body: Callable[[str, Any], Any]) -> JavaObject:
-    """Return a source of a stream.
-
-    Args:
-        body: called with the question of Spark and two strings, separated by NUL.
-    """
+    """Return a source of a stream. Its body is called with the question of Spark and two strings, separated by NUL."""
     return Adapters.of(jvm).new(_SOURCE, number, name, schema_json, BiFunction(jvm, body))
 
 
 def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObject:
-    """Return a sink of a stream.
-
-    Args:
-        body: called with the number of a batch and the query's id, separated by NUL, and with the batch.
-    """
+    """Return a sink of a stream. Its body is called with a batch's number and query id, separated by NUL, and the batch."""
     return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
 
 
@@ -100,11 +92,7 @@ class StreamLeaf:
 
 
 def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None:
-    """Return a source in the query that this thread runs, or None if it is not found.
-
-    Args:
-        number: the source's number.
-    """
+    """Return the source of a number in the query that this thread runs, or None if it is not found."""
     plan = _running_plan(session)
     return None if plan is None else _leaf(jvm, plan, number, [])
 
