@@ -45,11 +45,12 @@ CLEAN: tuple[str, ...] = (
         "spark/alter",
         "spark/create",
         "spark/errors",
+        "spark/jvm",
         "spark/maintenance",
         "spark/read",
         "spark/scan",
     ),
-    *("spark/session", "spark/streaming", "spark/table", "spark/types", "spark/write", "storage", "testing"),
+    *("spark/session", "spark/sql", "spark/streaming", "spark/table", "spark/types", "spark/write", "storage", "testing"),
 )
 """Folders of the package whose words were gone through, below `src/bayou`."""
 CLEAN_PAGES: tuple[str, ...] = ("docs/glossary.md",)
