@@ -32,6 +32,7 @@ DIALECT = {
     r"\bwhoever\b": "a caller that",
     r"\bas it is there\b": "as it is",
     r"\bwhere there is none\b": "otherwise",
+    r"\bthere (is|are) none\b": "or None, without any",
     r"\btexts?\b(?= (is|are|that|of) )": "string",
 }
 """Each expression of the old dialect, and what the field says."""
