@@ -32,6 +32,7 @@ DIALECT = {
     r"\bwhoever\b": "a caller that",
     r"\bas it is there\b": "as it is",
     r"\bwhere there is none\b": "otherwise",
+    r"\bthere (is|are) none\b": "or None, without any",
     r"\btexts?\b(?= (is|are|that|of) )": "string",
 }
 """Each expression of the old dialect, and what the field says."""
@@ -45,11 +46,12 @@ CLEAN: tuple[str, ...] = (
         "spark/alter",
         "spark/create",
         "spark/errors",
+        "spark/jvm",
         "spark/maintenance",
         "spark/read",
         "spark/scan",
     ),
-    *("spark/session", "spark/streaming", "spark/table", "spark/types", "spark/write", "storage", "testing"),
+    *("spark/session", "spark/sql", "spark/streaming", "spark/table", "spark/types", "spark/write", "storage", "testing"),
 )
 """Folders of the package whose words were gone through, below `src/bayou`."""
 CLEAN_PAGES: tuple[str, ...] = ("docs/glossary.md",)

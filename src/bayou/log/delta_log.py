@@ -152,7 +152,7 @@ class DeltaLog(LogReader):
         snapshot: Snapshot | None = None,
         **options: Any,
     ) -> Transaction:
-        """Begin a transaction on the latest version; where there is no table, its commit creates one.
+        """Begin a transaction on the latest version. If the table does not exist, its commit creates it.
 
         Args:
             operation: the operation's name, for the history.
@@ -249,7 +249,7 @@ class DeltaLog(LogReader):
         return compact_log(self, start, end)
 
     def clean_up(self, *, dry_run: bool = False) -> ExpiredFiles:
-        """Delete the files of the log that `delta.logRetentionDuration` lets go of; commits do it by themselves, too.
+        """Delete log files that are older than `delta.logRetentionDuration`. Commits also do this automatically.
 
         Args:
             dry_run: list them, and delete nothing.
@@ -319,15 +319,15 @@ class DeltaLog(LogReader):
         allow_protocol_downgrade: bool = False,
         dry_run: bool = False,
     ) -> RestoreResult:
-        """Make the table what it was at an earlier version, by a commit on top of the latest one.
+        """Restore the table to an earlier version, by a new commit.
 
-        Files come back as they were, and metadata too. The protocol keeps what later versions added to it.
+        Files and metadata are restored. The protocol keeps features that later versions added.
 
         Args:
-            version: the version to go back to.
-            timestamp: go back to the latest version at this time instead.
+            version: the version to restore.
+            timestamp: restores the latest version at this time instead.
             time_zone: the zone of a timestamp that names none.
-            ignore_missing_files: restore what is left where files of that version are gone.
+            ignore_missing_files: whether to restore the remaining files if files of that version do not exist any more.
             allow_protocol_downgrade: take back the version's own protocol, too.
             dry_run: check everything, and commit nothing.
 
@@ -423,9 +423,9 @@ class DeltaLog(LogReader):
         return generate_manifests(self)
 
     def compute_statistics(self, where: Filters | None = None, *, missing_only: bool = False) -> ComputedStatistics:
-        """Make the statistics of files anew from their Parquet footers (COMPUTE STATS); queries skip files by them.
+        """Recompute file statistics from Parquet footers (COMPUTE STATS). Queries skip files by them.
 
-        A footer does not tell everything of every file: it knows nothing of deleted rows, and some writers leave bounds out.
+        Footers are not always sufficient: they ignore deleted rows, and some writers leave bounds out.
         `DeltaTable.computeStatistics` reads the rows of such files.
 
         Args:

@@ -27,7 +27,7 @@ Extreme: TypeAlias = Literal["min", "max"]
 def count_from_log(num_records: pa.Array, deleted: pa.Array) -> int | None:
     """Return the number of live rows of some files; None if the row count of a file is unknown.
 
-    `num_records` includes deleted rows; `deleted` is the cardinality of each file's deletion vector, null if there is none.
+    `num_records` includes deleted rows; `deleted` is the cardinality of each file's deletion vector, or null.
     """
     live = _live_rows(num_records, deleted)
     if live.null_count:
@@ -53,7 +53,7 @@ def min_max_from_log(
     Args:
         data_type: its primitive type, as in the schema's JSON.
         statistics: of all the files, with the column if it is not a partition column.
-        deleted: the cardinality of each file's deletion vector; null or zero if there is none.
+        deleted: the cardinality of each file's deletion vector; null or zero without one.
 
     Returns:
         A scalar of the type that Spark exchanges with Arrow, null if no row has a value.

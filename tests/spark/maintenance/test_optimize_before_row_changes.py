@@ -14,7 +14,7 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import ConcurrentModificationError
 from bayou.log.rows.deleted_rows import live_files
-from bayou.spark.dml.statements import delete as module
+from bayou.spark.dml.core import commit as module
 from bayou.spark.maintenance.written_bins import WrittenBins
 from bayou.spark.write import writer
 
@@ -133,7 +133,7 @@ def test_to_follow_rows_runs_no_job(spark, table_path, table):
 
 @pytest.mark.parametrize("table", ["rewriting"], indirect=True)
 def test_after_three_reruns_the_conflict_is_raised(spark, table_path, table, monkeypatch):
-    commit, tries = module.commit, []
+    commit, tries = module._commit, []
 
     def after_others(*given):
         tries.append(1)
@@ -147,7 +147,7 @@ def test_after_three_reruns_the_conflict_is_raised(spark, table_path, table, mon
             transaction.commit(moved)
         return commit(*given)
 
-    monkeypatch.setattr(module, "commit", after_others)
+    monkeypatch.setattr(module, "_commit", after_others)
     with pytest.raises(ConcurrentModificationError):
         table.delete("id in (1, 14)")
     assert len(tries) == 4

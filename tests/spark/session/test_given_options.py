@@ -26,7 +26,7 @@ NONE_OF_WRITERS = {
 @pytest.fixture
 def told(caplog, monkeypatch):
     """What the process's log says of options, beginning with none."""
-    monkeypatch.setattr(given_options, "_told", set())
+    monkeypatch.setattr(given_options, "_warned", set())
     caplog.set_level(logging.WARNING, "bayou")
     return lambda: [record.getMessage() for record in caplog.records if "means nothing" in record.getMessage()]
 

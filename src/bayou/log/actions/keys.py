@@ -31,7 +31,7 @@ def action_keys(paths: pa.ChunkedArray, vectors: pa.ChunkedArray, table_uri: str
 
 
 def vector_ids(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the unique ids of deletion vectors; null if there is none.
+    """Return the unique ids of deletion vectors; null for files without one.
 
     Source: PROTOCOL.md, "Derived Fields".
     """

@@ -59,8 +59,8 @@ class ChangedRows:
 
     Attributes:
         files: CHANGE_FILES without files that contribute no row.
-        rows: aligned with the files. For a difference, the rows that changed; for another file, the deleted rows to leave out, or
-            None if there are none.
+        rows: aligned with the files. For a difference, the rows that changed; for another file, the deleted rows to leave out,
+            or None.
     """
 
     files: pa.Table

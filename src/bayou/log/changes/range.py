@@ -91,7 +91,7 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
 
 
 def _earliest_changes(listing: LogListing, end: int) -> int | None:
-    """Return the first version from which all commits up to the end exist and can be reconstructed; None if there is none."""
+    """Return the first version from which all commits up to the end exist and can be reconstructed, or None."""
     reachable = earliest_version(listing)
     first = end + 1
     while reachable is not None and first - 1 >= reachable and first - 1 in listing.commits:

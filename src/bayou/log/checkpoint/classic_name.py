@@ -46,7 +46,7 @@ def write_compatible_checkpoint(snapshot: Snapshot, found: CheckpointFiles) -> s
     if checkpoint.holds_files_itself:
         return None
     path = checkpoint_path(found.version)
-    # delta-spark needs the columns of file actions, though there are none.
+    # delta-spark needs the columns of file actions, even without such actions.
     schema = pa.schema([*CheckpointColumns.of(snapshot).schema, *_OF_V2])
     file = CheckpointFile(schema)
     file.write(action_rows(list(_actions(checkpoint)), schema))

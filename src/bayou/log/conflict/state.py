@@ -29,7 +29,7 @@ class TableState:
         metadata: the table's metadata; None before the first version.
         timestamp: a time in ms that the next commit's own timestamp must exceed: the version's in-commit timestamp, otherwise its
             file's time. None while the table does not use it.
-        overlooked: the first version with an append that the commit should have read and did not; None if there is none.
+        overlooked: the first version with an append that the commit should have read and did not, or None.
         row_id_mark: the highest row id that was assigned.
         rows: the rows that the commit deletes by deletion vectors, adapted to that version; None if it deletes none.
     """

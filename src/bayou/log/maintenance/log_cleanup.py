@@ -66,7 +66,7 @@ class ExpiredFiles:
 def expired_files(snapshot: Snapshot, *, now_ms: int, retention_ms: int | None = None) -> ExpiredFiles:
     """Return the files that a cleanup would delete.
 
-    There are none if delta.enableExpiredLogCleanup is false, or if the table has writer features unknown to bayou. The cutoff is
+    Empty if delta.enableExpiredLogCleanup is false, or if the table has writer features unknown to bayou. The cutoff is
     midnight UTC, delta.logRetentionDuration ago. The version that was the latest at the cutoff stays readable, as do all later
     ones: the log is cut at the newest checkpoint at or before that version. It skips checkpoints that cannot be opened, and those
     followed by commits whose times were adjusted because of earlier commits: a cut there would change the times of versions.
@@ -201,7 +201,7 @@ def _opens(snapshot: Snapshot, found: CheckpointFiles) -> bool:
 
 
 def _protected_before(snapshot: Snapshot) -> int:
-    """Return the version before which history is deleted as a whole or not at all; 0 if there is none.
+    """Return the version before which history is deleted as a whole or not at all, or 0.
 
     Source: the RFC of the feature checkpointProtection.
     """

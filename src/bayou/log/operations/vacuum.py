@@ -319,7 +319,7 @@ def _noted(log: LogReader, latest: int) -> int:
 
 
 def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: int) -> int | None:
-    """Return the latest version, at most `latest`, that was committed before the cutoff; None if there is none."""
+    """Return the latest version, at most `latest`, that was committed before the cutoff, or None."""
     versions = sorted(version for version in listing.commits if version <= latest)
     count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
     return versions[count - 1] if count else None

@@ -229,7 +229,7 @@ def delete_rows(
         rows: the positions of the rows to delete, in the order of the files.
         deletion_timestamp: the time of the commit, in ms since the epoch.
         reads: how the rows were searched; None for the whole table.
-        needed: further rows that the operation relies on, in the order of the files; empty if there are none.
+        needed: further rows that the operation relies on, in the order of the files. May be empty.
         physical_rows: by path, as in the log, the row counts of files whose statistics lack it.
         holds: whether files that others add meanwhile hold rows to delete.
         storage_options: settings for the file systems of deletion vectors outside the table.

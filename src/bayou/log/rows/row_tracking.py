@@ -240,7 +240,7 @@ _NAMES: Final = (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COM
 
 
 def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
-    """Return the first of some ordered versions after which rows may have other ids than before; None if there is none.
+    """Return the first of some ordered versions after which rows may have other ids than before, or None.
 
     Ids survive rewriting while `delta.enableRowTracking` is true, but a commit's tags may state that it did not keep them. Reads
     the head of each commit. Source: PROTOCOL.md, "Row Tracking".

@@ -153,7 +153,7 @@ class CommitTimes:
         return found
 
     def first_at_or_after(self, timestamp: int) -> int:
-        """Return the earliest readable version committed at or after a time, or raise TimestampOutOfRangeError if there is none."""
+        """Return the earliest readable version committed at or after a time, or raise TimestampOutOfRangeError."""
         versions = self._versions()
         if versions and timestamp <= self.of(versions[0]):
             return versions[0]

@@ -113,7 +113,7 @@ def earliest_version(listing: LogListing, last: int | None = None) -> int | None
 
 
 def newest_recreatable(listing: LogListing, *, before: int) -> int | None:
-    """Return the newest version before another one that, by the file names, can be reconstructed; None if there is none."""
+    """Return the newest version before another one that, by the file names, can be reconstructed, or None."""
     present = listing.commits.keys() | {found.version for found in listing.checkpoints}
     while (found := max((version for version in present if version < before), default=None)) is not None:
         if earliest_version(listing, found) is not None:

@@ -177,7 +177,7 @@ class LogReader:
             raise
 
     def latest_readable(self) -> tuple[Snapshot, DeltaError | None]:
-        """Return the latest readable version, and the error of a later one that cannot be read; None if there is none.
+        """Return the latest readable version, and the error of a later one that cannot be read, or None.
 
         Raises:
             TableNotFoundError: there is no table.

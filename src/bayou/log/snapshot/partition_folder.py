@@ -36,7 +36,7 @@ class PartitionFolder:
 
     @classmethod
     def below_table(cls, uri: str, storage_options: Mapping[str, str]) -> PartitionFolder | None:
-        """Return a folder that is not itself a table as part of the nearest table above it; None if there is none."""
+        """Return a folder that is not itself a table as part of the nearest table above it, or None."""
         above, root = uri.rpartition("/")[0], host_of(uri)
         while len(above) > len(root):
             try:

@@ -37,7 +37,7 @@ class FolderRules:
 
     Attributes:
         fields: the partition columns, in the order of the folders; char and varchar are strings.
-        is_declared: whether the user or a catalog declared the partition columns, or that there are none.
+        is_declared: whether the user or a catalog declared the partition columns, or the absence of any.
         time_zone: the zone of timestamp strings without one.
         takes_any_text: whether a string that does not fit its column's type reads as NULL instead of raising an error.
     """

@@ -25,7 +25,7 @@ class Retention:
     Attributes:
         cutoff: files that were removed, or written and never used, before this time may be deleted.
         default: the value of `delta.deletedFileRetentionDuration`.
-        specified: the caller's value; None if there is none.
+        specified: the caller's value, or None.
         is_checked: whether a retention shorter than the default is an error.
     """
 

@@ -98,14 +98,14 @@ class StartsWith:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of some predicates; true if there are none."""
+    """The conjunction of predicates; true without any."""
 
     children: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """At least one of some predicates; false if there are none."""
+    """The disjunction of predicates; false without any."""
 
     children: tuple[Predicate, ...]
 

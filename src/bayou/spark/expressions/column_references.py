@@ -90,7 +90,7 @@ def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
 
 
 def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the columns and fields that get a wider type; what is new is none, nor is what had no type."""
+    """Yield the columns and fields that get a wider type. New columns, and columns of the void type, are not widened."""
     if isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
         yield path
     for each, known in twins(before, after):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every way in from Spark: data source, catalog, parser and optimizer rule; and which function each statement calls.
+"""Receive statements from Spark: data source, catalog, parser, optimizer rule, and the handler of each statement.
 
-A statement that changes a table is carried out in `alter`, `create`, `dml` or `write`, never here.
+The packages `alter`, `create`, `dml` and `write` carry out the statements that change a table.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE and COMMENT ON TABLE as SQL: Spark parses and resolves them, and the methods of `DeltaTable` carry them out."""
+"""Carry out ALTER TABLE and COMMENT ON TABLE, which Spark parses and resolves, by the methods of `DeltaTable`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _BETWEEN_CHANGES, _BETWEEN_FACTS, _BETWEEN_PARTS, _BETWEEN_COLUMNS = "\3", "\1",
 
 
 class Change:
-    """One change that a statement asks for: a `TableChange` of Spark's, in the words of `bayou.Changes`.
+    """A `TableChange` of Spark, decoded from the message of `bayou.Changes`.
 
     Attributes:
         kind: the name of its class, such as `AddColumn`.
-        facts: what it says, by the names of Spark's methods; what is not given is left out.
+        facts: its values by the names of Spark's methods. Absent values are left out.
     """
 
     def __init__(self, text: str) -> None:
@@ -38,12 +38,12 @@ class Change:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The names that lead to the column that it is about."""
+        """Return the path of the column."""
         return tuple(self.facts["fieldNames"].split(_BETWEEN_PARTS))
 
     @property
     def place(self) -> dict[str, Any]:
-        """Where the column goes, as the methods take it."""
+        """Return the position of the column as the arguments `after` and `first`."""
         position = self.facts.get("position")
         if position is None:
             return {"after": None, "first": False}
@@ -51,7 +51,7 @@ class Change:
         return {"after": column[0], "first": False} if word == "AFTER" else {"after": None, "first": True}
 
     def field(self) -> dict[str, Any]:
-        """The column that it adds, as JSON."""
+        """Return the added column as JSON."""
         metadata = {"comment": self.facts["comment"]} if "comment" in self.facts else {}
         if "defaultValue" in self.facts:
             metadata[CURRENT_DEFAULT] = self.facts["defaultValue"]
@@ -60,25 +60,17 @@ class Change:
 
 
 def new_location(text: str) -> str | None:
-    """The folder that a statement lets the name stand for; None where it is about something else.
-
-    Args:
-        text: its changes, in the words of `bayou.Changes`.
-    """
+    """Return the location that SET LOCATION sets in a message of `bayou.Changes`, or None for any other statement."""
     changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
     places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
     return places[0] if len(places) == len(changes) == 1 else None
 
 
 def run(target: SessionTable, text: str) -> None:
-    """Carries a statement out.
-
-    Args:
-        text: its changes, in the words of `bayou.Changes`.
+    """Carry out the statement in a message of `bayou.Changes`.
 
     Raises:
-        UnsupportedFeatureError: it asks for what bayou does not do.
-        DeltaError: what the method for it raises.
+        UnsupportedFeatureError: bayou does not support the combination of changes.
     """
     changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
     kinds = frozenset("UpdateColumn" if each.kind.startswith("UpdateColumn") else each.kind for each in changes)
@@ -99,7 +91,7 @@ def _set(target: SessionTable, changes: Sequence[Change]) -> None:
 
 
 def _unset(target: SessionTable, changes: Sequence[Change]) -> None:
-    """Spark does not pass IF EXISTS on, so a key that is not set is passed over."""
+    """Unset keys; ignore a key that is not set, because Spark does not pass IF EXISTS on."""
     keys = [each.facts["property"] for each in changes]
     if keys == ["comment"]:
         alter_properties.set_comment(target, None)
@@ -118,7 +110,7 @@ def _columns(changes: Sequence[Change]) -> StructType:
     return parse_schema(json.dumps({"type": "struct", "fields": [each.field() for each in changes]}))
 
 
-def _is_there(target: SessionTable, change: Change) -> bool:
+def _exists(target: SessionTable, change: Change) -> bool:
     if change.facts.get("ifExists") != "true":
         return True
     found: Any = target.snapshot().schema
@@ -136,7 +128,7 @@ def _rename(target: SessionTable, changes: Sequence[Change]) -> None:
 
 
 def _drop(target: SessionTable, changes: Sequence[Change]) -> None:
-    alter_columns.drop_columns(target, [each.path for each in changes if _is_there(target, each)])
+    alter_columns.drop_columns(target, [each.path for each in changes if _exists(target, each)])
 
 
 def _cluster(target: SessionTable, changes: Sequence[Change]) -> None:
@@ -145,12 +137,12 @@ def _cluster(target: SessionTable, changes: Sequence[Change]) -> None:
 
 
 def _replace(target: SessionTable, changes: Sequence[Change]) -> None:
-    """REPLACE COLUMNS: Spark drops all columns and adds the new ones."""
+    """Carry out REPLACE COLUMNS, for which Spark drops all columns and adds the new ones."""
     alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
 
 
 def _change(target: SessionTable, changes: Sequence[Change]) -> None:
-    """ALTER COLUMN: the changes of all columns together."""
+    """Carry out ALTER COLUMN: the changes of all columns in one commit."""
     found = []
     for path in dict.fromkeys(each.path for each in changes):
         given: dict[str, Any] = {}
@@ -183,4 +175,4 @@ _METHODS: Final[Mapping[frozenset[str], Callable[[SessionTable, Sequence[Change]
     frozenset({"UpdateColumn"}): _change,
     frozenset({"ClusterBy"}): _cluster,
 }
-"""What carries out a statement, by the kinds of its changes. REPLACE COLUMNS comes as dropping all and adding the new ones."""
+"""The function for each set of kinds. REPLACE COLUMNS arrives as a drop of all columns and additions."""

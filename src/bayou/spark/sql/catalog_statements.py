@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements about tables with names, as `bayou.Catalog` words them: texts that NUL ends, lists within them by smaller signs."""
+"""Decode the messages of `bayou.Catalog` about named tables into statements."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _RESERVED = ("provider", "location", "comment", "owner", "external", "is_managed_location", "collation", "table_type")
-"""Properties by which Spark passes the clauses of a statement on (`TableCatalog.RESERVED_PROPERTIES`)."""
+"""Reserved properties, in which Spark passes the clauses of a statement on (`TableCatalog.RESERVED_PROPERTIES`)."""
 _OPTION = "option."
 _BETWEEN_TRANSFORMS, _BETWEEN_COLUMNS, _BETWEEN_PARTS = "\3", "\1", "\2"
 
 
 @dataclass(frozen=True, slots=True)
 class InsertStatement:
-    """Rows for a table that is there: INSERT, `saveAsTable`, `insertInto` or `writeTo`.
+    """A write to an existing table: INSERT, `saveAsTable`, `insertInto` or `writeTo`.
 
     Attributes:
-        name: the table's name, as SQL has it.
+        name: the table's name in SQL.
         how: append, overwrite, replace (by a condition) or dynamic (by partitions).
-        condition: which rows are replaced, as SQL.
-        columns: how columns go to the table's: position, name, or frame (by name, with the rules of a DataFrame's writer).
+        condition: the rows to replace, in SQL.
+        columns: how columns are matched: position, name, or frame (by name, with the rules of a DataFrame's writer).
         options: the writer's options.
     """
 
@@ -41,19 +41,18 @@ class InsertStatement:
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> InsertStatement:
-        """The statement that some texts word."""
+        """Decode the statement."""
         how, condition, columns, *pairs = texts
         return cls(name, how, condition, columns, _pairs(pairs, "o"))
 
     def writer_options(self, location: str) -> dict[str, str]:
-        """The options of the write that this is, to the table at a location."""
+        """Return the options of this write to the table at a location."""
         by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
         match self.how:
             case "overwrite" if by_match:
                 return {**self.options, "path": location}
-            case "dynamic" if (
-                by_match and self.columns != "frame"
-            ):  # from the session's mode for partitions, not from overwritePartitions
+            # The mode comes from the session's setting, not from overwritePartitions.
+            case "dynamic" if by_match and self.columns != "frame":
                 return {**self.options, "path": location}
             case "overwrite":
                 return {"partitionOverwriteMode": "static", **self.options, "path": location}
@@ -68,12 +67,12 @@ class InsertStatement:
 
 @dataclass(frozen=True, slots=True)
 class TableStatement:
-    """A table that is made or replaced: CREATE or REPLACE TABLE, with AS SELECT or without, or a writer that makes its table.
+    """A table to create or replace: CREATE or REPLACE TABLE, with or without AS SELECT, or a writer that creates its table.
 
     Attributes:
         definition: the table.
         kind: create, createIfNotExists, replace or createOrReplace.
-        writer: the writer that asks: saveAsTable, writeTo; empty for SQL.
+        writer: saveAsTable or writeTo; empty for SQL.
         options: the writer's options.
     """
 
@@ -84,11 +83,7 @@ class TableStatement:
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> TableStatement:
-        """The statement that some texts word.
-
-        Raises:
-            UnsupportedFeatureError: the table would be partitioned by an expression, or in buckets.
-        """
+        """Decode the statement. Raise UnsupportedFeatureError if it partitions by an expression or in buckets."""
         kind, writer, schema, transforms, *pairs = texts
         partitions, clustering = _partitions(transforms, name)
         given = _pairs(pairs, "p")
@@ -111,18 +106,18 @@ class TableStatement:
 
     @property
     def creates(self) -> bool:
-        """Whether it leaves a table as it is that is there."""
+        """Whether an existing table stays as it is."""
         return self.kind in ("create", "createIfNotExists")
 
     @property
     def operation(self) -> str:
-        """The name in the history of a statement with rows."""
+        """Return the operation in the history of a statement with rows."""
         names = {"create": "CREATE TABLE", "createIfNotExists": "CREATE TABLE", "replace": "REPLACE TABLE"}
         return names.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
 
 
 def _is_delta(name: str) -> bool:
-    """Whether a clause OPTIONS means a table's property by a name: one of Delta's own."""
+    """Whether a key of a clause OPTIONS is a table property of Delta Lake."""
     return name.lower().startswith("delta.")
 
 
@@ -131,9 +126,9 @@ def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:
 
 
 def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The partition columns and the clustering columns of a statement's transforms.
+    """Return the partition columns and the clustering columns.
 
-    Columns behind a `cluster_by` that has none are clustering columns, as `with_clustering` has them.
+    If `cluster_by` has no columns, the columns after it are the clustering columns, as `with_clustering` passes them.
     """
     partitions: list[str] = []
     clustering: list[str] = []

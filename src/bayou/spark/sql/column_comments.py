@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""COMMENT ON COLUMN, from Spark 4.3 on, as the ALTER TABLE ... ALTER COLUMN ... COMMENT that means the same."""
+"""Turn COMMENT ON COLUMN, which Spark 4.3 added, into ALTER TABLE ... ALTER COLUMN ... COMMENT."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_PARTS = 3
 
 
 def as_alteration(application: Application, comment: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The alteration for a COMMENT ON COLUMN of a Delta table; None for a table of another kind.
+    """Return the alteration for a COMMENT ON COLUMN, or None if the table is not a Delta table.
 
-    Spark takes all parts but the last one for the table's name, so it knows no nested fields. Here the longest beginning that
-    is a table's name is the table.
+    Spark takes all parts but the last for the table's name, and thus finds no nested fields. bayou takes the longest prefix that
+    names a table.
 
     Args:
-        comment: the AlterColumns, not resolved.
-        in_script: whether it is one of a script's, which may make the table before it.
+        comment: the unresolved AlterColumns.
+        in_script: whether it is part of a script, in which an earlier statement may create the table.
     """
     jvm = application.jvm
     spark = active_session(jvm)
@@ -44,11 +44,11 @@ def as_alteration(application: Application, comment: JavaObject, *, in_script: b
 
 
 def _kind(application: Application, spark: SparkSession, parts: list[str]) -> str | None:
-    """What a name is: `delta`, something else, or nothing (None)."""
+    """Return `delta` or `other` for a name, or None if the table does not exist."""
     jvm = application.jvm
     session = java_session(spark)
     found = table_name(jvm, session, column_sql(parts))
-    if found is None:  # without a catalog at its beginning, a name of three parts is no table's
+    if found is None:  # unless it starts with a catalog, a name of three parts does not name a table
         return None if len(parts) == _MOST_PARTS and not is_catalog(session, parts[0]) else "other"
     catalog = Catalog(jvm, spark)
     name = catalog.name(column_sql(found))

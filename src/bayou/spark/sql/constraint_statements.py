@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT as SQL.
+"""Carry out ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT.
 
-Before 4.1 Spark's parser does not know these statements: what it refuses is read here, word by word. From then on they come as
-nodes of Catalyst, from the parser or resolved. The methods of `DeltaTable` carry them out.
+Spark's parser does not know these statements before 4.1, so bayou parses what it refuses. From 4.1 on they arrive as nodes of
+Catalyst, parsed or resolved. The methods of `DeltaTable` carry them out.
 """
 
 from __future__ import annotations
@@ -38,11 +38,10 @@ class ConstraintStatement:
     """A statement about a constraint.
 
     Attributes:
-        table: the table's name, as SQL has it.
-        name: the constraint's name, as SQL has it.
-        condition: the condition of a constraint that is added, its words with one blank between them, as delta-spark keeps it;
-            None where a constraint is dropped.
-        if_exists: whether dropping one that is not there is no error.
+        table: the table's name in SQL.
+        name: the constraint's name in SQL.
+        condition: the condition to add, with one blank between words, as delta-spark stores it; None for DROP CONSTRAINT.
+        if_exists: whether to ignore a missing constraint.
     """
 
     table: str
@@ -52,18 +51,14 @@ class ConstraintStatement:
 
     @property
     def text(self) -> str:
-        """The statement as EXPLAIN shows it."""
+        """Return the statement as EXPLAIN shows it."""
         what = "DROP CONSTRAINT" if self.condition is None else "ADD CONSTRAINT"
         check = "" if self.condition is None else f" CHECK ({self.condition})"
         return f"ALTER TABLE {redact_text(self.table)} {what} {quoted_name(self.name)}{check}"
 
     @classmethod
     def read(cls, given: Iterable[str]) -> ConstraintStatement | None:
-        """The statement that some words are; None for any other. Reads no further than it has to.
-
-        Args:
-            given: the words, without blanks and comments.
-        """
+        """Parse the words of a statement, or return None for any other. Read no more words than necessary."""
         source = iter(given)
         if tuple(word.upper() for _, word in zip(_ALTER, source, strict=False)) != _ALTER:
             return None
@@ -71,7 +66,7 @@ class ConstraintStatement:
         while found and found[-1] == ";":
             found.pop()
         plain = [word.upper() for word in found]
-        # The table's name is at least one word, and may be ADD or DROP itself.
+        # The table's name has at least one word, which may be ADD or DROP.
         place = next((i for i in range(1, len(found) - 2) if plain[i] in {"ADD", "DROP"} and plain[i + 1] == "CONSTRAINT"), None)
         if place is None:
             return None
@@ -87,7 +82,7 @@ class ConstraintStatement:
 
 
 def _is_in_parentheses(given: list[str]) -> bool:
-    """Whether the parenthesis that is the first word is closed by the last, and there is something between them."""
+    """Whether the last word closes the parenthesis that the first opens, with words in between."""
     depth = 0
     for place, word in enumerate(given):
         depth += {"(": 1, ")": -1}.get(word, 0)
@@ -97,13 +92,13 @@ def _is_in_parentheses(given: list[str]) -> bool:
 
 
 class ConstraintStatements:
-    """Makes commands of statements about constraints, for one application. It runs none: EXPLAIN plans too."""
+    """Create commands for statements about constraints. Run none of them, because EXPLAIN plans too."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def of_text(self, text: str) -> JavaObject | None:
-        """The command for a statement that Spark's parser refused; None leaves it refused."""
+        """Return the command for a statement that Spark's parser refused, or None for any other statement."""
         jvm = self._application.jvm
         statement = ConstraintStatement.read(words(jvm, text))
         if statement is None:
@@ -118,7 +113,7 @@ class ConstraintStatements:
         return self._command(replace(statement, table=column_sql(table), name=name[0]))
 
     def of_node(self, node: JavaObject) -> JavaObject:
-        """The command for a node that adds or drops a constraint; for a table of somebody else's the node itself."""
+        """Return the command for a node that adds or drops a constraint, or the node if the table is not a Delta table."""
         drops = node.nodeName() == "DropConstraint"
         table = stated_table(node) or (None if drops else self._written(node))
         if table is None:
@@ -129,12 +124,12 @@ class ConstraintStatements:
         return self._made(lambda node, session: self._add(node, statement, session), statement, node)
 
     def of_parsed(self, node: JavaObject, *, in_script: bool) -> JavaObject | None:
-        """The command for an AddCheckConstraint that Spark has not resolved; None for a table of somebody else's.
+        """Return the command for an unresolved AddCheckConstraint, or None if the table is not a Delta table.
 
-        Spark would look for the rows that break the condition, and refuses one that is none by an error of its own inside.
+        Spark would query the rows that violate the condition. Its error for an invalid condition is an internal one.
 
         Args:
-            in_script: whether it is one of a script's: then it is told when it runs whose table it is about.
+            in_script: whether it is part of a script. Then the table is looked up when the command runs.
         """
         jvm = self._application.jvm
         parts = stated_parts(jvm, node)
@@ -154,7 +149,7 @@ class ConstraintStatements:
         return self._made(run, statement, node)
 
     def _stated(self, spark: SparkSession, node: JavaObject) -> str | None:
-        """The table that a parsed AddCheckConstraint names, as SQL has it; None for one of somebody else's."""
+        """Return the name in SQL of the Delta table of a parsed AddCheckConstraint, or None for any other table."""
         jvm = self._application.jvm
         table = stated_name(jvm, java_session(spark), node)
         return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
@@ -165,12 +160,12 @@ class ConstraintStatements:
 
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
         check = node.checkConstraint()
-        if check.userProvidedCharacteristic().rely().isDefined():  # that it is not enforced, Spark refuses by itself
+        if check.userProvidedCharacteristic().rely().isDefined():  # Spark refuses NOT ENFORCED itself
             raise rely_refused(statement.table)
         self._run(statement, session)
 
     def _written(self, node: JavaObject) -> str | None:
-        """The table of a condition that Spark knows to be true of each row; None for a table of somebody else's."""
+        """Return the Delta table of a condition that Spark has proven for each row, or None for any other table."""
         jvm = self._application.jvm
         spark = active_session(jvm)
         table = written_table(jvm, java_session(spark), node)

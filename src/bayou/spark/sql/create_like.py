@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE ... LIKE: the statement that Spark resolved, as a command that makes a table of ours when it is executed.
+"""Carry out CREATE TABLE ... LIKE: turn the resolved statement into a command that creates a Delta table.
 
 Source: delta-spark's `DeltaAnalysis`.
 """
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 def like_command(application: Application, node: JavaObject) -> JavaObject | None:
-    """The command that stands for a statement that makes a Delta table; None where it makes one of another kind.
+    """Return the command for a statement that creates a Delta table, or None for a table of another format.
 
-    It does where it says USING delta, or where it says nothing and its source is a Delta table.
+    The table is a Delta table if the statement says USING delta, or if it has no format and its source is a Delta table.
     """
     jvm = application.jvm
     statement = LikeStatement.of(jvm, node)
@@ -57,11 +57,7 @@ def _run(application: Application, node: JavaObject, session: JavaObject) -> Non
 
 
 def _definition(application: Application, spark: SparkSession, statement: LikeStatement) -> TableDefinition:
-    """The table that a statement asks for.
-
-    Raises:
-        TableNotFoundError: there is nothing that it could be like.
-    """
+    """Return the table to create. Raise TableNotFoundError if the source does not exist."""
     catalog = Catalog(application.jvm, spark)
     like = _snapshot(application, catalog, statement.source)
     at = (statement.target.text, statement.location)
@@ -88,7 +84,7 @@ def _definition(application: Application, spark: SparkSession, statement: LikeSt
 
 
 def _snapshot(application: Application, catalog: Catalog, source: TableName) -> Snapshot | None:
-    """The state of the source, where it is a Delta table."""
+    """Return the snapshot of the source, or None if it is not a Delta table."""
     if source.path is not None:
         return application.logs.get(qualify(source.path).uri, {}).update()
     entry = catalog.entry(source)

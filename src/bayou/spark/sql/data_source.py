@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the data source `delta` does: Spark's calls on it arrive here, one function for each kind."""
+"""Answer Spark's calls on the data source `delta`."""
 
 from __future__ import annotations
 
@@ -30,17 +30,13 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """The body of `delta.DefaultSource` and of INSERT, for one application."""
+    """Answers the calls of `delta.DefaultSource` and of INSERT."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> Any:
-        """Answer a call of `delta.DefaultSource`.
-
-        Args:
-            facts: the message; its arguments are the options.
-        """
+        """Answer a call of `delta.DefaultSource`. The arguments of the message are the options."""
         message = Message.decode(facts)
         options = message.pairs
         match message.word:
@@ -70,13 +66,13 @@ class Provider:
         return relation
 
     def _path_in_sql(self, origin: JavaObject) -> str | None:
-        """The path of ``delta.`path` `` in a statement. Spark does not pass it on, but knows where in the text it stands."""
+        """Return the path of ``delta.`path` `` in a statement. Spark passes only its position in the statement on."""
         text = self._application.jvm.static("bayou.StatementText").of(origin)
         found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
         return str(found.group(1)).replace("``", "`") if found else None
 
     def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
-        """A schema that the reader was given, or a catalog entry has, must be one that the table can be read as."""
+        """Raise if the table cannot be read with the schema of the reader or of the catalog entry."""
         problems = list(incompatible(parse_schema(given).fields, parse_schema(relation.schema().json())))
         if problems:
             message = f"The schema that was given is not the table's: {'; '.join(problems)}."
@@ -94,7 +90,7 @@ class Provider:
         return reader.written_relation(self._application, session, request.path, dict(request.storage_options))
 
     def insert(self, table: str, arguments: Any) -> None:
-        """Called by `bayou.DeltaTable`: rows that an INSERT puts into a table, cast by Spark to its columns."""
+        """Write the rows of an INSERT, which Spark has cast to the table's columns. `bayou.DeltaTable` calls this."""
         data, overwrite = arguments
         target = changed_table(table, "INSERT")
         spark = session_of(data.sparkSession())

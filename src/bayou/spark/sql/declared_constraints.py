@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constraints that CREATE TABLE, REPLACE TABLE and ALTER TABLE declare, from Spark 4.1 on: CHECK is done, keys are refused."""
+"""Handle constraints that CREATE, REPLACE and ALTER TABLE declare from Spark 4.1 on: keep CHECK, refuse keys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def rely_refused(table: str) -> UnsupportedFeatureError:
-    """The error of a CHECK constraint with RELY or NORELY."""
+    """Return the error for a CHECK constraint with RELY or NORELY."""
     return UnsupportedFeatureError(
         "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
         table=table,
@@ -39,14 +39,14 @@ def rely_refused(table: str) -> UnsupportedFeatureError:
 
 
 def with_checks_as_properties(application: Application, create: JavaObject) -> JavaObject | None:
-    """A statement that makes a Delta table, with its CHECK constraints as properties; None for a table of another kind.
+    """Return a statement with its CHECK constraints as properties, or None if it does not create a Delta table.
 
     Args:
-        create: the CreateTable or ReplaceTable, not resolved.
+        create: the unresolved CreateTable or ReplaceTable.
 
     Raises:
         InvalidSchemaError: two constraints have the same name, or one has a reserved name.
-        UnsupportedFeatureError: one of them is a key.
+        UnsupportedFeatureError: a constraint is a key.
     """
     jvm = application.jvm
     session = java_session(active_session(jvm))
@@ -62,24 +62,17 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
 
 
 def refuse_added_key(application: Application, alter: JavaObject) -> None:
-    """Refuses ALTER TABLE ... ADD PRIMARY KEY, FOREIGN KEY and UNIQUE of a Delta table; returns for a table of another kind.
-
-    Args:
-        alter: the AddConstraint, not resolved.
-
-    Raises:
-        UnsupportedFeatureError: it is about a Delta table.
-    """
+    """Refuse PRIMARY KEY, FOREIGN KEY and UNIQUE in an unresolved AddConstraint of a Delta table; ignore other tables."""
     jvm = application.jvm
     spark = active_session(jvm)
     parts = parts_of_name(jvm, alter.table())
     found = None if parts is None else table_name(jvm, java_session(spark), column_sql(parts))
     if found is not None and Catalog(jvm, spark).is_delta(column_sql(found)):
-        list(_checks([declared_constraint(jvm, alter.tableConstraint())], column_sql(found)))
+        list(_checks([declared_constraint(jvm, alter.tableConstraint())], column_sql(found)))  # the generator raises
 
 
 def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[DeclaredConstraint]:
-    """The CHECK constraints; all others are refused."""
+    """Yield the CHECK constraints; refuse all others."""
     for each in declared:
         if each.kind != "CHECK":
             raise UnsupportedFeatureError(

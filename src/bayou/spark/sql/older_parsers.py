@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE ... CLUSTER BY and INSERT ... REPLACE on Sparks whose parser does not know these clauses.
+"""Parse CREATE TABLE ... CLUSTER BY and INSERT ... REPLACE for Spark versions whose parser does not know these clauses.
 
-The clause is cut out of the text, Spark parses the rest, and the clause is put into the plan.
+bayou cuts the clause out of the statement, lets Spark parse the rest, and adds the clause to the plan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULT_SOURCE = "spark.sql.sources.default"
 
 
 class OlderParsers:
-    """Parses statements with newer clauses, for one application. It runs none."""
+    """Parses statements with newer clauses. Runs none of them."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -34,11 +34,7 @@ class OlderParsers:
         self._knows_replacing = parsed_nodes.knows_replacing(application.jvm)
 
     def of_text(self, text: str) -> JavaObject | None:
-        """The plan of a text that Spark's parser refused; None if it has no such clause, or is not about a Delta table.
-
-        Raises:
-            SqlSyntaxError: it has such a clause, and is wrong.
-        """
+        """Return the plan of a statement that Spark's parser refused, or None without such a clause or a Delta table."""
         jvm = self._application.jvm
         mentioned = text.upper()
         clusters = not self._knows_clustering and "CLUSTER" in mentioned
@@ -97,11 +93,7 @@ class OlderParsers:
         return None if command is None else parsed_nodes.rewrapped(jvm, plan, command)
 
     def _query(self, text: str, statement: ReplacingStatement, session: JavaObject) -> Query:
-        """The query of an INSERT: of REPLACE ON, the first one with a condition before it.
-
-        Raises:
-            SqlSyntaxError: there is none.
-        """
+        """Return the query of an INSERT. For REPLACE ON it is the first query with a condition before it."""
         if statement.columns is not None:
             return statement.queries[0]
         end = statement.place[1]
@@ -117,7 +109,7 @@ class OlderParsers:
 
 
 def _reader(text: str, words: list[Word]) -> Reader:
-    """A reader behind EXPLAIN and its mode."""
+    """Return a reader positioned after EXPLAIN and its mode."""
     reader = Reader(text, words)
     if reader.take("EXPLAIN"):
         reader.take_one("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
@@ -125,5 +117,4 @@ def _reader(text: str, words: list[Word]) -> Reader:
 
 
 def _plain(name: str) -> str:
-    """A name of one part without backticks."""
     return name[1:-1].replace("``", "`") if name.startswith("`") else name

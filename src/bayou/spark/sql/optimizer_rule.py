@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules put in the place of a table, which is its scan or rows from the log, and of a statement, which is a command."""
+"""Replace a table in a plan by its scan or its log rows, and a statement by a command, for bayou's optimizer rule."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ _REFUSED: Final = {
     "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "read the files with spark.read, and INSERT their rows."),
     "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),
 }
-"""Spark's own commands that are refused with a class and an advice of their own, and their names in SQL."""
+"""The errors of Spark's own commands that are refused: the name in SQL, the error class and the next step."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What the rule found: a table, and the nodes above it that its scan may look at.
+    """A table that the rule found, and the nodes above it that its scan may use.
 
     Attributes:
-        transactions: the ids of the transactions that the query runs inside of.
+        transactions: the ids of the transactions around the query.
         kinds: the names of the nodes, from the top down to the table's.
-        table: the request that the table's relation stands for, as JSON.
-        version: the version that the query reads of this table already; empty where that is not settled.
-        schema: JSON of the table's columns as the query uses them.
-        condition: JSON of the filter directly above the table; empty where there is none.
+        table: the request of the table's relation, as JSON.
+        version: the version at which the query already reads this table; empty if it is not decided.
+        schema: JSON of the table's columns that the query uses.
+        condition: JSON of the filter directly above the table, or empty.
     """
 
     transactions: str
@@ -84,7 +84,7 @@ class _Found:
 
 
 class RuleBody:
-    """Answers the optimizer rule of one application. It runs nothing: EXPLAIN plans too."""
+    """Answers the optimizer rule. Runs nothing, because EXPLAIN plans too."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -106,7 +106,6 @@ class RuleBody:
         raise message.unknown()
 
     def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
-        """The rows of a function that reads the log."""
         rows = WantedRows.of(condition, limit, list(used))
         plan, version = planned_rows(self._application, session, request, version, rows)
         return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
@@ -153,7 +152,7 @@ class RuleBody:
         return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
 
     def _changes(self, found: _Found, request: RelationRequest, pinned: PinnedChanges, session: JavaObject) -> JavaObject:
-        """The change data feed: rows of the versions up to the one that is the latest for the query."""
+        """Return the scan of the change data feed, up to the latest version that the query sees."""
         version = int(found.version) if found.version else None
         latest = self._application.snapshot(request.path, request.storage_options, version, found.transactions)
         changes = changes_at(self._application, pinned, latest, request.storage_options)
@@ -169,7 +168,7 @@ class RuleBody:
         return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
 
     def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
-        """Tell the transaction that the query runs inside of what it reads, if there is one on this table."""
+        """Record the read in the transaction around the query, if there is one on this table."""
         transaction = active_transaction(snapshot.table_uri, transactions)
         if transaction is None or transaction.read_version != snapshot.version:
             return
@@ -178,7 +177,7 @@ class RuleBody:
         transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
-        """The files that the filter on the table and a limit above it leave, or None for all."""
+        """Return the positions of the files that the filter or the limit leaves, or None for all files."""
         if predicate is not None:
             return choose(self._application, objects[1], snapshot, predicate)
         if "LocalLimit" in kinds:
@@ -187,13 +186,12 @@ class RuleBody:
         return None
 
     def _change(self, kind: str, statement: JavaObject) -> JavaObject:
-        """A statement that changes rows: the command that runs it, when it is executed."""
         if kind in OPERATIONS:
             return command_of(self._application, statement)
         return merge_command(self._application, statement)
 
     def _command(self, plan: JavaObject) -> JavaObject:
-        """A statement of Spark's own that would change a catalog entry, or files past the log: not on a Delta table."""
+        """Return the replacement of a command of Spark, or refuse it if it would change a Delta table past its log."""
         if plan.getClass().getSimpleName() == SHOW_COLUMNS:
             return columns_of(self._application, plan)
         if plan.getClass().getSimpleName() == SHOW_PARTITIONS:
@@ -220,7 +218,7 @@ class RuleBody:
 
 
 def _refuse_lost_partitions(command: JavaObject) -> None:
-    """Refuses a partitioned table that Spark itself makes, as without bayou's catalog: its log would have no partitions."""
+    """Refuse a partitioned table that Spark creates without bayou's catalog: its log would have no partition columns."""
     columns = partitions_lost(command)
     if columns:
         raise UnsupportedFeatureError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements that bayou takes from the session's parser, before Spark's analyzer sees them."""
+"""Replace statements that Spark's parser parsed or refused, before Spark's analyzer sees them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ParsedStatements:
-    """Makes commands of parsed statements, for one application; called by `bayou.Parser`. It runs none."""
+    """Creates commands for parsed statements, called by `bayou.Parser`. Runs none of them."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -35,12 +35,7 @@ class ParsedStatements:
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
-        """The command for a statement; None leaves it to Spark.
-
-        Args:
-            text: the statement; None for one of a script's.
-            parsed: the node of Spark's that it is, one of those below.
-        """
+        """Return the command for a parsed node, or None to leave it to Spark. Statements in a script have no text."""
         in_script = text is None
         match parsed.nodeName():
             case "DescribeColumn":
@@ -55,14 +50,14 @@ class ParsedStatements:
         return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
 
     def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | str | None:
-        """The command for a text that Spark's parser refused, or another text that means the same; None leaves it to Spark.
+        """Return the command for a statement that Spark's parser refused, or an equivalent statement, or None to leave it to Spark.
 
         Args:
-            context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
+            context: the values of its parameters, as Spark passes them to its parsers; None without parameters.
 
         Raises:
-            SqlSyntaxError: it is a statement of Delta Lake, and not a right one.
-            UnsupportedFeatureError: it is a statement of Delta Lake that bayou does not have.
+            SqlSyntaxError: it is an invalid statement of Delta Lake.
+            UnsupportedFeatureError: bayou does not support this statement of Delta Lake.
         """
         found: JavaObject | str | None = None
         if not self._is_known and "constraint" in text.lower():

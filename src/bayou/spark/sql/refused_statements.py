@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL statements that bayou refuses by name: those of Delta Lake that it lacks, and those of the catalog on a table's path.
+"""Refuse SQL statements by name: those of Delta Lake that bayou lacks, and those of the catalog on a table's path.
 
-Spark's parser refuses most of them. It reads `DESCRIBE HISTORY orders` as the column `orders` of a table `history`.
+Spark's parser refuses most of them. It parses `DESCRIBE HISTORY orders` as the column `orders` of a table `history`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _QUOTED: Final = r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:``|[^`])*`"""
 _COMMENTS: Final = re.compile(rf"(?P<quoted>{_QUOTED})|--[^\n]*|/\*.*?\*/", re.DOTALL)
-"""Comments, and what is quoted: no comment begins inside of quotes."""
+"""Comments, and quoted strings, in which no comment begins."""
 NAME: Final = r"(?:[\w-]+|`(?:``|[^`])+`)(?:\s*\.\s*(?:[\w-]+|`(?:``|[^`])+`))*"
-"""A table's name, as SQL has it."""
+"""A table's name in SQL."""
 _TABLE: Final = rf"""(?:(?P<table>{NAME})|(?P<quote>['"])(?P<path>.+?)(?P=quote))"""
 _DESCRIBED: Final = rf"(?:identifier\s*\([^;]*\)|{_TABLE})"
 _COLUMN: Final = rf"alter\s+table\s+{_TABLE}\s+(?:alter|change)\s+(?:column\s+)?{NAME}"
@@ -58,7 +58,7 @@ _STATEMENTS: Final = {
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
     }.items()
 }
-"""The statements by how they begin, up to the word that Spark's own do not have there."""
+"""The beginning of each statement, up to the first word that no statement of Spark has at this position."""
 _INSTEAD: Final = {
     "COPY INTO": "read the files and append the rows: INSERT INTO table SELECT * FROM json.`/a/path`. For files that keep "
     "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
@@ -83,13 +83,13 @@ _MENTIONED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LackingStatement:
-    """A statement that bayou does not have.
+    """A statement that bayou does not support.
 
     Attributes:
         command: its name.
-        table: the name of the table, as SQL has it; None if it is a path, or not known.
+        table: the name of the table in SQL; None if it is a path, or unknown.
         path: the path of the table; None if it is named.
-        is_in_script: whether it is one of a script's.
+        is_in_script: whether it is part of a script.
     """
 
     command: str
@@ -99,7 +99,7 @@ class LackingStatement:
 
     @classmethod
     def read(cls, text: str) -> LackingStatement | None:
-        """The statement that a string is, or in a script the first one that it has; None for all others."""
+        """Return the statement in a string, in a script the first one, or None for any other string."""
         if _MENTIONED.search(text) is None:
             return None
         plain = without_comments(text)
@@ -113,7 +113,7 @@ class LackingStatement:
         return None
 
     def error(self) -> UnsupportedFeatureError:
-        """What the user reads."""
+        """Return the error for the user."""
         if self.is_in_script and self.command not in _INSTEAD:
             return UnsupportedFeatureError(
                 f"{self.command} cannot stand in a SQL script: Spark's parser reads the whole script, and does not know it.",
@@ -125,17 +125,13 @@ class LackingStatement:
 
 
 class LackingStatements:
-    """Refuses statements that bayou does not have, for one application."""
+    """Refuses statements that bayou does not support."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def refuse_text(self, text: str) -> None:
-        """Refuses a string that Spark's parser does not know; returns if it is no statement about a Delta table.
-
-        Raises:
-            UnsupportedFeatureError: it is a statement of Delta Lake.
-        """
+        """Raise UnsupportedFeatureError for an unsupported statement of Delta Lake that may be about a Delta table."""
         found = LackingStatement.read(text)
         if found is None or not (found.is_in_script or found.command in _INSTEAD):
             return
@@ -143,7 +139,7 @@ class LackingStatements:
             raise found.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
-        """Whether no table of another kind is meant."""
+        """Whether the statement may be about a Delta table."""
         if statement.table is None:
             return True
         jvm = self._application.jvm
@@ -160,12 +156,12 @@ class LackingStatements:
 
 
 def without_comments(text: str) -> str:
-    """A statement without its comments, and without the blanks around it."""
+    """Return a statement without comments and surrounding blanks."""
     return _COMMENTS.sub(lambda found: found["quoted"] or " ", text).strip()
 
 
 def _places(text: str) -> Iterator[int]:
-    """Where a statement may begin: at the beginning, behind EXPLAIN, and in a script behind the words that come before one."""
+    """Yield where a statement may begin: at the start, after EXPLAIN, and in a script after the words that precede one."""
     yield 0
     explained = _EXPLAIN.match(text)
     if explained is not None:
@@ -179,7 +175,7 @@ def _plain_name(name: str | None) -> str | None:
 
 
 def has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
-    """Whether there is a table or a view of that name; in a catalog that is not the session's own, it may be."""
+    """Whether a table or a view may have that name. True for every name in a catalog other than the session's own."""
     parts = table_name(jvm, java_session(spark), name)
     if parts is None:
         return True
@@ -200,12 +196,12 @@ _OF_THE_CATALOG: Final = {
 
 
 def refuses(statement: str) -> bool:
-    """Whether a statement, by the word of `bayou.Catalog` or the name of Spark's command, is refused with a path."""
+    """Whether a statement, named as in `bayou.Catalog` or by Spark's command, is refused on a path."""
     return statement in _OF_THE_CATALOG
 
 
 def refused_on_path(statement: str, path: str) -> UnsupportedFeatureError:
-    """The error of a statement on a path."""
+    """Return the error for a statement on a path."""
     shown, step = _OF_THE_CATALOG[statement]
     return UnsupportedFeatureError(
         f"{shown} is not supported for a Delta table that is named by its path: the catalog has no entry for it.",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""INSERT ... REPLACE USING and REPLACE ON as an overwrite with the writer's options of these names."""
+"""Turn INSERT ... REPLACE USING and REPLACE ON into an overwrite with the writer's options `replaceUsing` and `replaceOn`."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 
 def as_write(application: Application, insert: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The write for an INSERT with REPLACE USING or REPLACE ON into a Delta table; None for a table of another kind.
+    """Return the write for an INSERT with REPLACE USING or REPLACE ON, or None if the table is not a Delta table.
 
     Args:
-        insert: the InsertIntoStatement, not resolved.
-        in_script: whether it is one of a script's, which may make the table before it.
+        insert: the unresolved InsertIntoStatement.
+        in_script: whether it is part of a script, in which an earlier statement may create the table.
 
     Raises:
-        UnsupportedFeatureError: a column's name cannot be said in the option.
+        UnsupportedFeatureError: the option cannot hold a column's name.
     """
     return write_of(application, insert, ReplacingInsert.of(application.jvm, insert), in_script=in_script)
 
 
 def write_of(application: Application, insert: JavaObject, found: ReplacingInsert, *, in_script: bool = False) -> JavaObject | None:
-    """As `as_write`, for an INSERT whose clause is known."""
+    """Like `as_write`, for an INSERT whose clause is known."""
     jvm = application.jvm
     if found.table is None or not (in_script or _is_ours(application, active_session(jvm), found.table)):
         return None
@@ -80,7 +80,7 @@ def _is_ours(application: Application, spark: SparkSession, parts: Sequence[str]
 
 
 def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
-    """Refuses columns whose names the option of the writer cannot list."""
+    """Refuse columns whose names the writer's option cannot list."""
     doubtful = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
     if doubtful:
         raise UnsupportedFeatureError(
@@ -93,7 +93,7 @@ def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
 
 
 def _rows(application: Application, spark: SparkSession, insert: ReplacingInsert) -> DataFrame:
-    """The rows under the names of the columns that they go to, by position or by name."""
+    """Return the rows with the names of their target columns, matched by position or by name."""
     rows = catalyst.frame_of(application.jvm, spark, insert.query)
     wanted = list(insert.named) or _columns(spark, _location(application, spark, insert))
     return rows if insert.by_name or len(rows.columns) != len(wanted) else rows.toDF(*wanted)
@@ -105,7 +105,7 @@ def _location(application: Application, spark: SparkSession, insert: ReplacingIn
 
 
 def _replace_on(application: Application, spark: SparkSession, insert: ReplacingInsert) -> None:
-    """Writes the rows by the option `replaceOn`, which knows the columns of the query by their names."""
+    """Write the rows with the option `replaceOn`, which matches the columns of the query by name."""
     jvm, parts = application.jvm, insert.table or []
     catalog, location = Catalog(jvm, spark), _location(application, spark, insert)
     rows = catalyst.frame_of(jvm, spark, insert.query)
@@ -126,7 +126,7 @@ def _columns(spark: SparkSession, location: str) -> list[str]:
 
 
 def _refuse_other_names(rows: DataFrame, wanted: Sequence[str], table: str) -> None:
-    """Refuses rows by position whose names are not those of the columns that they go to."""
+    """Refuse rows whose names differ from the target columns, if columns are matched by position."""
     if [each.lower() for each in rows.columns] == [each.lower() for each in wanted]:
         return
     raise SchemaMismatchError(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which way each statement comes to bayou, and what answers it there.
+"""List the routes on which each statement reaches bayou, and the module that handles it.
 
-The table is for readers, and for the test that compares it with the code: a statement that comes on a way, or to a function, that
-the table does not name is a failure. `docs/sql.md` shows it.
+The table is for readers and for a test, which fails if the code has a route that the table does not name. `docs/sql.md` shows it.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Final
 
 
 class Entry(Enum):
-    """A place where Spark gives something of a statement to bayou."""
+    """A place where Spark passes a statement, or a part of it, to bayou."""
 
     REFUSED_TEXT = "text that Spark's parser refused"
     PARSED = "statement that Spark parsed and has not resolved"
@@ -26,13 +25,13 @@ class Entry(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way of some statements.
+    """The route of some statements.
 
     Attributes:
         statements: the statements, as users know them.
-        entry: where they come from.
+        entry: where they arrive.
         keys: what Spark or the adapters call them there.
-        handler: the module that answers, below `bayou.spark`.
+        handler: the module that handles them, below `bayou.spark`.
     """
 
     statements: str
@@ -84,11 +83,11 @@ ROUTES: Final = (
     Route("table_changes, table_changes_by_path, table_history, table_detail, table_files; (DESCRIBE HISTORY ...)", Entry.FUNCTION,
           ("table_changes", "table_changes_by_path", "table_history", "table_detail", "table_files"), "sql.functions.functions"),
 )  # fmt: skip
-"""All ways."""
+"""All routes."""
 
 
 def as_table() -> str:
-    """The ways as a table in Markdown, for the documentation."""
+    """Return the routes as a Markdown table for the documentation."""
     lines = ["| Statements | How they reach bayou | Answered by |", "|---|---|---|"]
     lines += [f"| {each.statements} | {each.entry.value} | `spark/{each.handler.replace('.', '/')}.py` |" for each in ROUTES]
     return "\n".join(lines)

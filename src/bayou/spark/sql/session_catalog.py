@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables with names: what `bayou.Catalog`, the session's own catalog with our tables in it, asks of Python."""
+"""Answer the questions of `bayou.Catalog`, the session catalog that knows Delta tables, about named tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class SessionCatalog:
-    """The body of `bayou.Catalog`, for one application."""
+    """Answers the calls of `bayou.Catalog`."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -86,7 +86,7 @@ class SessionCatalog:
             return self._refresh(spark, name)
         if what == "travel":
             return self._travelled(spark, name, *texts)
-        return self._told(message, spark, name)
+        return self._answer(message, spark, name)
 
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
         place = alter_table.new_location(text)
@@ -97,8 +97,8 @@ class SessionCatalog:
             set_location(self._application, spark, name, place)
         self._refresh(spark, name)
 
-    def _told(self, message: Message, spark: SparkSession, text: str) -> Any:
-        """The answer to a question about a table."""
+    def _answer(self, message: Message, spark: SparkSession, text: str) -> Any:
+        """Return the answer to a question about a table."""
         what = message.word
         if what == "columns":
             snapshot = self._snapshot(spark, text)
@@ -139,7 +139,7 @@ class SessionCatalog:
         raise message.unknown()
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
-        """An entry for a table as it was. It has a name of its own: Spark keeps one relation for each name."""
+        """Return an entry for an earlier version of a table, under a name of its own: Spark caches one relation per name."""
         self._check_travels_once(spark, text)
         location = qualify(self._location(spark, text)).uri
         log = self._application.logs.get(location, {})
@@ -156,7 +156,7 @@ class SessionCatalog:
         return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
 
     def _check_travels_once(self, spark: SparkSession, text: str) -> None:
-        """Refuses a version or a time of a table whose name says another one."""
+        """Refuse a version or a time if the table's name already says one."""
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         if name.path is None and catalog.entry(name) is None and split_path(str(name.identifier.table())) is not None:
@@ -210,7 +210,7 @@ class SessionCatalog:
                 return self._aligned(given, statement, snapshot, evolves=evolves)
             check_has_data(columns_of(given), snapshot.table_uri, version=snapshot.version)
             given = with_types_of(self._application.jvm, given, request, snapshot, statement.name)
-            # What replaces a part of the table says by these columns which part it is.
+            # When a part of the table is replaced, the values of these columns decide which part.
             replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
             if not replaces_all:
                 return given
@@ -221,10 +221,10 @@ class SessionCatalog:
         self._refresh(spark, statement.name)
 
     def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
-        """The rows of an INSERT as the table's columns, without those that get their values when they are written.
+        """Return the rows of an INSERT aligned to the table's columns, without columns that are filled on write.
 
-        Spark fills what an INSERT leaves out with its default, or else with NULL. What the rows have beyond the table's columns
-        stays: the write adds it to the schema, or refuses it.
+        Spark fills columns that an INSERT leaves out with their default or NULL. Columns that the table lacks stay: the write adds
+        them to the schema or refuses them.
         """
         by_name, schema = statement.columns == "name", snapshot.schema
         names = names_of(rows)
@@ -263,6 +263,7 @@ class SessionCatalog:
         refuse_other_place(place, definition)
         makes = statement.creates or not is_table(place.uri)
         with creation_at(place.uri) if makes else contextlib.nullcontext():
+            # The place is looked up again: another thread may have registered the table before the lock was free.
             self._write_table(statement, rows, catalog, place_of(catalog, definition))
 
     def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
@@ -272,13 +273,13 @@ class SessionCatalog:
         given = {name: value for name, value in statement.options.items() if name.lower() != "path"}
         if definition.cluster_by:
             given["clusterBy"] = ",".join(definition.cluster_by)
-        # Spark has looked whether the table is there; another writer may have created it since.
+        # Spark has checked whether the table exists; another writer may have created it since.
         if_absent = statement.kind == "createIfNotExists"
         mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
         request = WriteRequest.from_options({**given, "path": place.uri}, mode, list(definition.partition_by))
         properties = {name: value for name, value in definition.properties.items() if name not in given}
         request = replace(request, properties={**request.properties, **properties})
-        # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema are as for a path.
+        # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema work as for a path.
         overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
         if not (overwrites and request.replaces_a_part):
             replaces = not statement.creates and not (overwrites and place.is_registered)
@@ -298,7 +299,7 @@ class SessionCatalog:
 
 
 def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> None:
-    """Refuses rows by name without a column that must not be NULL and gets no value by itself."""
+    """Refuse rows matched by name that lack a NOT NULL column which is not filled automatically."""
     names = {each.lower() for each in given}
     for field in snapshot.schema.fields:
         if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
@@ -313,7 +314,7 @@ def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> Non
 
 
 def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by_name: bool) -> None:
-    """Refuses rows of which a struct lacks fields that the table's has."""
+    """Refuse rows with a struct that lacks fields of the table's struct."""
     for short in short_structs(table, given, by_name=by_name):
         path = ".".join(short.path)
         raise SchemaMismatchError(
@@ -327,7 +328,7 @@ def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by
 
 
 def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
-    """The request of a statement that replaces a table: all rows go, whatever the session says of partitions.
+    """Return the request of a statement that replaces all rows, whatever the session's partition mode.
 
     Raises:
         InvalidOptionError: an option keeps a part of the table.

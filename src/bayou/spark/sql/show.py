@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SHOW PARTITIONS, SHOW COLUMNS and SHOW TBLPROPERTIES of a Delta table, answered from its log.
+"""Answer SHOW PARTITIONS, SHOW COLUMNS and SHOW TBLPROPERTIES of a Delta table from its log.
 
-Spark looks for partitions and columns in the catalog entry, which has none.
+Spark would use the catalog entry, which has no partitions and no columns.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ SHOW_PARTITIONS: Final = "ShowPartitionsCommand"
 
 
 def partitions_of(application: Application, command: JavaObject) -> JavaObject:
-    """What stands for the command: the partitions that have files, with a typed column for each partition column.
+    """Return a plan of the partitions that have files, with one typed column for each partition column.
 
-    The command itself, where it is about another table.
+    Return the command if it is about a table of another format.
 
     Raises:
-        InvalidOptionError: the table has no partition columns, or not that one.
+        InvalidOptionError: the table is not partitioned, or not by a column of the command.
     """
     snapshot = snapshot_in(application, command)
     if snapshot is None:
@@ -58,10 +58,9 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
 
 
 def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructType, pa.Table]:
-    """The partition columns, and the values that they have together, in order.
+    """Return the partition columns, and their distinct values in order.
 
-    Args:
-        wanted: the values that some columns shall have, as texts.
+    The keys and values of `wanted` filter partitions, as strings.
     """
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
     unknown = [name for name in wanted if name.lower() not in fields]
@@ -78,7 +77,7 @@ def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructTy
         value = to_arrow(pa.array([given]), str(field.type))[0]
         column = table[field.name]
         table = table.filter(column.is_null() if not value.is_valid else pc.fill_null(pc.equal(column, value), False))
-    # There are far more files than partitions.
+    # Deduplicate before sorting: there are far more files than partitions.
     table = table.group_by(columns.names).aggregate([]).select(columns.names)
     return columns, table.sort_by([(name, "ascending") for name in columns.names])
 
@@ -97,7 +96,7 @@ SHOW_COLUMNS: Final = "ShowColumnsCommand"
 
 
 def columns_of(application: Application, command: JavaObject) -> JavaObject:
-    """What stands for the command: the names of the columns as rows; the command itself where it is about another table."""
+    """Return a plan of the column names, or the command if it is about a table of another format."""
     snapshot = snapshot_in(application, command)
     if snapshot is None:
         return command
@@ -108,7 +107,7 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
 
 
 def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:
-    """The Delta table that a command of Spark's is about, as it is now; None where it is about another one."""
+    """Return the latest snapshot of the Delta table of a command, or None for another table."""
     catalog = Catalog(application.jvm, active_session(application.jvm))
     name = catalog.name(table_in(command))
     entry = catalog.entry(name) if name.path is None else None
@@ -117,7 +116,7 @@ def snapshot_in(application: Application, command: JavaObject) -> Snapshot | Non
 
 
 def shown_properties(snapshot: Snapshot) -> dict[str, str]:
-    """A table's properties by name, with its protocol and its comment in the words of properties, as delta-spark shows them."""
+    """Return a table's properties, sorted, with its protocol and its comment, as delta-spark shows them."""
     protocol = snapshot.protocol
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
     found = {

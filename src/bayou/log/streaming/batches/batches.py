@@ -61,7 +61,7 @@ class BatchParts:
     """What lies between two offsets.
 
     Attributes:
-        initial: the files of the first snapshot; None if there are none.
+        initial: the files of the first snapshot, or None.
         commits: each commit with the range of positions of its files; the end is excluded.
     """
 

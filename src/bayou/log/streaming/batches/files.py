@@ -40,7 +40,7 @@ class StreamFiles:
 
     Attributes:
         snapshot: the version whose schema, partition columns and column mapping apply to the files.
-        initial: the files of the stream's first snapshot; None if there are none.
+        initial: the files of the stream's first snapshot, or None.
     """
 
     snapshot: Snapshot

@@ -85,10 +85,10 @@ class SchemaTracking:
         return None
 
     def begin(self, first: int, last: int | None) -> None:
-        """Write the first entry if there is none.
+        """Write the first entry, unless one exists.
 
         Args:
-            last: the last version of a batch that was planned already; None if there is none.
+            last: the last version of a batch that was planned already, or None.
 
         Raises:
             SchemaChangedError: the entry differs from the metadata that the query was analysed with; a restart uses the entry.

@@ -119,7 +119,7 @@ class TrackedMetadata:
 class SchemaLog:
     """The entries of one stream's log: those found when it was opened, and those that the stream adds.
 
-    The number of the current entry is -1 if there is none.
+    The number of the current entry is -1 without an entry.
     """
 
     store: LogStore

@@ -153,9 +153,9 @@ def _replayed(change: Change) -> RowChangeResult:
 
 
 def _no_rows(change: Change) -> Outcome:
-    """Return what an operation has prepared that changes no row.
+    """Return the outcome of an operation that changes no row.
 
-    Its commit holds its batch alone; without it, a replay would change rows that came after the batch. The files that were
-    searched are noted as for deletion vectors, of which there are none: other commits may change them.
+    Its commit records only its `txn`. Otherwise a replay would change rows that were added later. Other commits may change the
+    files that were searched, as if the operation had used deletion vectors.
     """
     return Outcome(RowChangeCounts(), deleted=mark_rows(change, {}))

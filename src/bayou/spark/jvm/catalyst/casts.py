@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts and paddings of values for columns, as nodes of Catalyst: Spark's own functions go by the session's settings."""
+"""Cast and pad values with nodes of Catalyst, because Spark's own functions depend on the session's settings."""
 
 from __future__ import annotations
 
@@ -21,22 +21,18 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 
 def schema_of(kind: DataType) -> str:
-    """JSON of a schema with one column of a type, as the functions here take types."""
+    """Return JSON of a schema with one column of a type, the form of types in this module."""
     return schema_to_json(StructType((StructField("value", kind),)))
 
 
 def ansi_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, name: str) -> Column:
-    """A column cast to a type; a value that the type cannot hold is an error that names the column, whatever the session says.
-
-    Args:
-        kind: JSON of a schema with one column of the type.
-    """
+    """Cast a column, whatever the session's settings. A value that the type cannot hold is an error that names the column."""
     cast = _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").ANSI())
     return column(jvm, jvm.static(f"{_EXPRESSIONS}.CheckOverflowInTableInsert")(cast, name))
 
 
 def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Column:
-    """A column cast to a type; what the type cannot hold is NULL, or cut off, whatever the session says; see `ansi_cast`."""
+    """Cast a column like `ansi_cast`, but to NULL or truncated if the type cannot hold the value."""
     return column(jvm, _cast(jvm, value, spark, kind, jvm.module(f"{_EXPRESSIONS}.EvalMode").LEGACY()))
 
 
@@ -46,10 +42,10 @@ def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObj
 
 
 def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Column:
-    """A column of a plan with its char values padded as Spark pads them when it reads a table, wherever they are in it.
+    """Return a column of a plan with its char values padded at any depth, as Spark pads them when it reads a table.
 
     Args:
-        declared: the column's type in SQL, chars and varchars included, with the names and the order of the plan's fields.
+        declared: the column's type in SQL, with chars and varchars, and with the names and the order of the plan's fields.
     """
     metadata = jvm.module("org.apache.spark.sql.types.Metadata").fromJson(json.dumps({DECLARED_TYPE: declared}))
     found = plan.output().apply(number).withMetadata(metadata)
@@ -57,17 +53,13 @@ def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Colu
 
 
 def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
-    """Whether each value of a type is one of another.
-
-    Args:
-        given: JSON of a schema with one column of the type.
-    """
+    """Whether Spark up-casts a type to another without loss."""
     types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
     return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
 
 
 def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
-    """Whether Spark casts values of a type to another by itself; a void column takes any, and stays void."""
+    """Whether Spark casts values of a type to another implicitly. A void column accepts any type, and stays void."""
     if wanted in VOID_TYPES:
         return True
     target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))

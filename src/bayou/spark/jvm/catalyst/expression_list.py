@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of expressions that stay in the JVM: what is made of them, and asked of them, takes no py4j call for each.
+"""Keep lists of expressions in the JVM, so that operations on them need no py4j call for each expression.
 
-A statement over a table of thousands of columns has thousands of them.
+A statement over a table with thousands of columns has thousands of expressions.
 """
 
 from __future__ import annotations
@@ -29,31 +29,23 @@ ADAPTER: Final = "bayou.Columns"
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """An expression of bayou's own, or of a table.
-
-    Attributes:
-        text: its SQL.
-    """
+    """SQL of bayou or of a table."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A column, not resolved.
-
-    Attributes:
-        name: its name as SQL has it, with quotes where it needs them.
-    """
+    """An unresolved column, by its name in SQL, quoted if necessary."""
 
     name: str
 
 
 class ExpressionList(Sequence[Any]):
-    """Expressions of Catalyst. To look at one of them is a py4j call.
+    """A sequence of Catalyst expressions. Each access to one of them is a py4j call.
 
     Attributes:
-        java: the `java.util.List` that they are in.
+        java: the `java.util.List` that holds them.
     """
 
     def __init__(self, jvm: Jvm, java: JavaObject) -> None:
@@ -63,16 +55,16 @@ class ExpressionList(Sequence[Any]):
 
     @classmethod
     def of(cls, jvm: Jvm, expressions: Iterable[JavaObject]) -> ExpressionList:
-        """Expressions that Python has one by one."""
+        """Collect expressions that Python holds one by one."""
         return cls(jvm, jvm.java_list(expressions))
 
     @classmethod
     def made(cls, jvm: Jvm, spark: SparkSession, items: Sequence[Any]) -> ExpressionList:
-        """Expressions that are not resolved.
+        """Create unresolved expressions.
 
         Args:
-            items: SQL of a user's, `Own` SQL, columns by their `Named` or by the parts of their names in a tuple, PySpark's
-                columns, or expressions.
+            items: SQL of a user, `Own` SQL, columns as `Named` or as tuples of the parts of their names, PySpark's columns, or
+                expressions.
         """
         others = jvm.java_list(
             nodes.expression(jvm, spark, each) for each in items if not isinstance(each, (str, tuple, Named, Own))
@@ -82,12 +74,12 @@ class ExpressionList(Sequence[Any]):
 
     @classmethod
     def output(cls, jvm: Jvm, columns: JavaObject) -> ExpressionList:
-        """The columns of a plan."""
+        """Return the columns of a plan."""
         return cls(jvm, jvm.static(ADAPTER).listOf(columns))
 
     @classmethod
     def joined(cls, jvm: Jvm, lists: Iterable[ExpressionList]) -> ExpressionList:
-        """All expressions of some lists."""
+        """Concatenate lists."""
         together = jvm.static("java.util.ArrayList")()
         for each in lists:
             together.addAll(each.java)
@@ -112,81 +104,77 @@ class ExpressionList(Sequence[Any]):
 
     @property
     def trees(self) -> list[str]:
-        """Each as Catalyst's JSON."""
-        return self._told("trees")
+        """Each expression as Catalyst's JSON."""
+        return self._ask("trees")
 
     @property
     def types(self) -> list[str]:
-        """JSON of the type of each."""
-        return self._told("types")
+        """JSON of the type of each expression."""
+        return self._ask("types")
 
     @property
     def defaults(self) -> list[int]:
-        """Which of them are the word DEFAULT, parsed."""
-        return [int(each) for each in self._told("defaults")]
+        """The positions of the parsed word DEFAULT."""
+        return [int(each) for each in self._ask("defaults")]
 
     @property
     def has_subquery(self) -> bool:
-        """Whether there is a subquery in any of them."""
+        """Whether any of them contains a subquery."""
         return any(map(nodes.is_subquery, self._node_names))
 
     @property
     def calls_user_defined(self) -> bool:
-        """Whether any of them calls a function that a program or a user gave."""
+        """Whether any of them calls a user-defined function."""
         return any(map(nodes.is_user_defined, self._node_names))
 
     @property
     def calls_foreign_code(self) -> bool:
-        """The same, or whether any of them calls a method of some class, as functions of catalogs do and some of Spark's own."""
+        """Whether any of them calls a user-defined function, or a Java method, as catalog functions and some of Spark's do."""
         return any(nodes.is_user_defined(name) or "Invoke" in name for name in self._node_names)
 
     @property
     def _node_names(self) -> list[str]:
-        return self._told("nodes")
+        return self._ask("nodes")
 
     def used(self, columns: JavaObject) -> ExpressionList:
-        """Those of some columns that they look at, in the order in which they do."""
+        """Return those of some columns that the expressions use, in order of use."""
         return ExpressionList(self._jvm, self._static.used(self.java, columns))
 
     def as_given(self) -> ExpressionList:
-        """The same without Spark's own look at whether a value is NULL."""
+        """Return the expressions without Spark's own checks for NULL."""
         return ExpressionList(self._jvm, self._static.asGiven(self.java))
 
     def with_named_overflow(self, names: Sequence[str]) -> ExpressionList:
-        """The same, with errors that name the columns they are for, where Spark cast them for these."""
+        """Return the expressions with errors that name the columns for which Spark cast them."""
         return ExpressionList(self._jvm, self._static.withNamedOverflow(self.java, json.dumps(names)))
 
     def selected(self, spark: SparkSession, plan: JavaObject) -> DataFrame:
-        """A projection of a plan to them; each is a column."""
+        """Return a projection of a plan to the expressions, each of which is a column."""
         return DataFrame(dataset(self._jvm, java_session(spark), self.projection(plan)), spark)
 
     def projection(self, plan: JavaObject) -> JavaObject:
-        """The node of such a projection, as it is before Spark looks at it."""
+        """Return the unresolved node of such a projection."""
         return self._static.project(self.java, plan)
 
     def aliased(self, prefix: str) -> ExpressionList:
-        """The same as columns.
-
-        Args:
-            prefix: what their names begin with; they are numbered.
-        """
+        """Return the expressions as columns whose names are a prefix and a number."""
         return ExpressionList(self._jvm, self._static.aliased(self.java, prefix))
 
     @property
     def _static(self) -> JavaObject:
         return self._jvm.static(ADAPTER)
 
-    def _told(self, question: str) -> list[str]:
+    def _ask(self, question: str) -> list[str]:
         return str(getattr(self._static, question)(self.java)).split("\0")[:-1]
 
 
 def names_of_output(jvm: Jvm, columns: JavaObject) -> list[str]:
-    """The names of a plan's columns."""
+    """Return the names of a plan's columns."""
     return str(jvm.static(ADAPTER).names(columns)).split("\0")[:-1]
 
 
 def ids_of_output(jvm: Jvm, columns: JavaObject) -> frozenset[int]:
-    """The ids of a plan's columns; see `names_of_output`."""
+    """Return the ids of a plan's columns."""
     return frozenset(map(int, str(jvm.static(ADAPTER).ids(columns)).split("\0")[:-1]))
 
 

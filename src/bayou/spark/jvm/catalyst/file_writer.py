@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files written by Spark's own writer straight to their final place.
+"""Write files with Spark's own writer directly to their final location.
 
-Spark's streaming file sink has a commit protocol that writes files where they will stay, renames nothing and returns what it
-wrote; `FileFormatWriter` is driven with it, inside `SQLExecution`, so that the SQL tab, listeners and `observe` see the write.
+The commit protocol of Spark's streaming file sink writes files in place, renames nothing and returns the written files. This module
+runs `FileFormatWriter` with it, inside `SQLExecution`, so that the SQL tab, listeners and `observe` see the write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
-# A key of Hadoop's configuration, as Java shows a map.
+# A key of Hadoop's configuration in the string of a Java map.
 _KEY = re.compile(r"(?:^\{|, )([^=]+)=")
 
 
@@ -54,16 +54,16 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class WriteJob:
-    """Where and how the files are written.
+    """A description of the files to write.
 
     Attributes:
         root: the folder's URI, not percent-encoded.
-        partition_by: the partition columns; they become folders and are not written into the files.
+        partition_by: the partition columns, which become folders and are not written into the files.
         options: the Parquet writer's options.
         hadoop: settings of the file system.
-        observations: the names of the observations in the rows whose values are wanted.
-        open_files: a task that has so many files open, one for each value of the partition columns that it met, sorts the
-            rest of its rows by them. The session decides where None.
+        observations: the names of the observations in the rows to return.
+        open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
+            None if the session decides.
     """
 
     root: str
@@ -76,12 +76,12 @@ class WriteJob:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """What a job did.
+    """The result of a job.
 
     Attributes:
         files: the files that it wrote.
-        observed: the values of the observations that were wanted, by their names; of those that Spark left out, none.
-        read_by_tasks: for each task the URIs of the files that it read, in that order, where tasks were made for files.
+        observed: the values of the observations, by name, without those that Spark left out.
+        read_by_tasks: for each task the URIs of the files that it read, in order, if tasks were created for files.
     """
 
     files: list[WrittenFile]
@@ -90,7 +90,7 @@ class WrittenRows:
 
 
 def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
-    """Writes the rows of a DataFrame as Parquet files under a folder, in one job."""
+    """Write the rows of a DataFrame as Parquet files under a folder, in one job."""
     plan = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     block = Block(jvm, lambda: _run(jvm, frame, job))
     execution = jvm.module("org.apache.spark.sql.execution.SQLExecution")
@@ -103,7 +103,7 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     open_files = {} if job.open_files is None else {_OPEN_FILES: str(job.open_files)}
     pinned = pinned_values(Job.WRITE)
     session = pinned_session(jvm, frame.sparkSession._jsparkSession, {**pinned, **open_files})  # noqa: SLF001  (the bridge)
-    # Spark wants a folder that exists for the log, which keeps what it is given in memory.
+    # Spark requires an existing folder for the log, which keeps its entries in memory.
     log = Adapters.of(jvm).new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
     with _pinned_in_tasks(jvm, session.sparkContext(), pinned):
         _call_writer(jvm, session, frame, job, log)
@@ -113,7 +113,7 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 
 @contextlib.contextmanager
 def _pinned_in_tasks(jvm: Jvm, context: JavaObject, pinned: Mapping[str, str]) -> Iterator[None]:
-    """Tasks read some settings from the properties of the job's thread, and not from the session that writes."""
+    """Set the properties of the job's thread, from which tasks read some settings instead of from the session."""
     given = context.getLocalProperties()
     own = given.clone()
     own.load(jvm.static("java.io.StringReader")("".join(f"{name}={value}\n" for name, value in pinned.items())))
@@ -157,14 +157,14 @@ def _configuration(jvm: Jvm, session: JavaObject, job: WriteJob) -> JavaObject:
     for name in _names_in(configuration, "parquet."):
         if is_unset_in_hadoop(name):
             configuration.unset(name)
-    for name in _names_in(configuration, "spark.sql."):  # Spark's writer believes these sooner than the session
+    for name in _names_in(configuration, "spark.sql."):  # for Spark's writer these take precedence over the session
         if name in pinned:
             configuration.set(name, pinned[name])
     return configuration
 
 
 def _names_in(configuration: JavaObject, prefix: str) -> list[str]:
-    """The keys of Hadoop's configuration that begin with a prefix; two calls, however many there are."""
+    """Return the keys of Hadoop's configuration with a prefix, in two calls."""
     return [prefix + name for name in _KEY.findall(configuration.getPropsWithPrefix(prefix).toString())]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of a DataFrame as the JVM describes them.
+"""Read the columns of a DataFrame from the JVM's description.
 
-PySpark parses the same description into types of its own. It fails for types that it does not know, such as timestamps of
-nanoseconds, and for user-defined types whose Python class is not installed.
+PySpark would parse the description into its own types. It fails for unknown types, such as timestamps of nanoseconds, and for
+user-defined types whose Python class is not installed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def columns_of(frame: DataFrame) -> StructType:
-    """The columns of a DataFrame, as the log spells them."""
+    """Return the columns of a DataFrame, as the log spells them."""
     return parse_schema(frame._jdf.schema().json())  # noqa: SLF001  (the bridge)
 
 
 def names_of(frame: DataFrame) -> list[str]:
-    """The names of a DataFrame's columns."""
+    """Return the names of a DataFrame's columns."""
     return list(columns_of(frame).names)

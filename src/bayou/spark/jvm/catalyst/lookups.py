@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns that look values up in sorted arrays: a binary search of Java's in generated code, without a function of Python's.
+"""Look values up in sorted arrays by Java's binary search in generated code, without a Python function.
 
-The arrays stay in the JVM: they come from a query's only row, and go into another query as literals.
+The arrays stay in the JVM: they come from the only row of a query, and enter another query as literals.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 _TYPES: Final = "org.apache.spark.sql.types"
 _EXPRESSIONS: Final = "org.apache.spark.sql.catalyst.expressions"
 _CLASSES: Final = {"int": "[I", "long": "[J", "double": "[D", "object": "[Ljava.lang.Object;"}
-"""The classes of arrays in Java."""
+"""Java's classes of arrays."""
 _ARRAYS: Final = {
     pa.int32(): (Bulk.ints, "IntegerType"),
     pa.int64(): (Bulk.longs, "LongType"),
     pa.float64(): (Bulk.doubles, "DoubleType"),
 }
-"""How arrays get into the JVM, and Spark's types of their elements."""
+"""How to transfer arrays into the JVM, and Spark's types of their elements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Values in ascending order, for some groups one after the other.
+    """Values in ascending order, for one group after the other.
 
     Attributes:
-        kind: how Java has them: `int`, `long`, `double` or `object`.
+        kind: their type in Java: `int`, `long`, `double` or `object`.
         values: the array, in the JVM.
-        ends: for each group the place behind its last value.
+        ends: for each group the position after its last value.
     """
 
     kind: str
@@ -53,12 +53,12 @@ class Bounds:
 
     @property
     def starts(self) -> pa.Array:
-        """For each group the place of its first value."""
+        """For each group the position of its first value."""
         return pa.concat_arrays([pa.array([0], pa.int32()), self.ends])[: len(self.ends)]
 
 
 def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
-    """The bounds in a query's only row, which has two columns for each: the values, and as text how many each group has."""
+    """Return the bounds in the only row of a query. It has two columns for each: the values, and the group sizes as a string."""
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     block = Block(jvm, lambda: plan_of(frame).executeCollect())
     jvm.call(
@@ -80,11 +80,11 @@ def _java_array(jvm: Jvm, values: JavaObject, kind: str) -> JavaObject:
 
 
 def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
-    """The number at a place of an array.
+    """Return the number at a position of an array.
 
     Args:
         values: the numbers, int32, int64 or float64, without NULL.
-        place: the place, from 0 on; NULL, or one that the array does not have, gives NULL.
+        place: the position, from 0 on. NULL and positions outside the array give NULL.
     """
     make, kind = _ARRAYS[values.type]
     data = jvm.static(f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(make(Bulk.of(jvm), values))
@@ -93,27 +93,18 @@ def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
 
 
 def rank(jvm: Jvm, spark: SparkSession, bounds: Bounds, group: Column, value: Column) -> Column:
-    """How many of a group's bounds are at most a value; NULL for NULL.
-
-    Args:
-        group: the group's number, an int.
-    """
+    """Return how many bounds of a group, given by number, are less than or equal to a value; NULL for NULL."""
     first = looked_up(jvm, bounds.starts, group)
     found = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
-    return F.abs(F.bitwise_not(found)) - first  # -n - 1 stands for the place n of a value that is not there
+    return F.abs(F.bitwise_not(found)) - first  # the search returns -n - 1 for a missing value with the position n
 
 
 def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Column) -> Column:
-    """The place of a value among some, negative where it is not one of them.
-
-    Args:
-        sorted_values: the values in ascending order, int64.
-    """
+    """Return the position of a value in an ascending int64 array, or a negative number."""
     return _searched(jvm, spark, Bulk.of(jvm).longs(sorted_values), _CLASSES["long"], [value])
 
 
 def _searched(jvm: Jvm, spark: SparkSession, array: JavaObject, of: str, arguments: list[Column]) -> Column:
-    """`java.util.Arrays.binarySearch(array, *arguments)`."""
     kind = jvm.static("java.lang.Class").forName(of, False, jvm.loader)
     literal = jvm.static(f"{_EXPRESSIONS}.Literal")(array, jvm.static(f"{_TYPES}.ObjectType")(kind))
     given = jvm.seq([literal, *(nodes.expression(jvm, spark, each) for each in arguments)])

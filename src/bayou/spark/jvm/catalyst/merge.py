@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE as nodes of Catalyst: a user's expressions resolved against both sides, and Spark's own statement taken apart."""
+"""Resolve a user's MERGE expressions against both sides, and read Spark's own MERGE statement."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The two sides of a MERGE, for names to be resolved against.
+    """The two sides of a MERGE, to resolve names against.
 
     Attributes:
-        target: a node that only has the table's columns.
+        target: a node with only the table's columns.
         source: the source's plan.
-        known_target: the table without the columns that it gets: what conditions and values may name.
-        known_both: the same as a join with the source.
-        own_target: the table under a name that nobody has, for names that are made here: no alias can stand for a struct in them.
+        known_target: the table without the columns that the MERGE adds, for conditions and values.
+        known_both: a join of `known_target` with the source.
+        own_target: the table under a unique name, for names that bayou creates. No struct can shadow it.
         own_source: the source, likewise.
     """
 
@@ -61,12 +61,12 @@ def sides_of(
     *,
     known: int,
 ) -> Sides:
-    """The sides of a MERGE.
+    """Return the sides of a MERGE.
 
     Args:
-        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
-        node: what stands for the table in a resolved statement; None for one that is made here.
-        known: how many of the table's columns it has already; those that it gets come behind them.
+        name: the name that expressions may use for the table, in the form of `with_name`, or empty.
+        node: the table's node in a resolved statement; None for a statement that bayou creates.
+        known: the number of columns that the table already has. The MERGE adds those after them.
     """
     target = no_rows(jvm, spark, schema, name) if node is None else node
     outer = jvm.module("org.apache.spark.sql.catalyst.plans.FullOuter")
@@ -80,9 +80,9 @@ def sides_of(
 
 
 def crossed(jvm: Jvm, spark: SparkSession, sides: Sides) -> JavaObject:
-    """A cross join of both sides of a MERGE without any rows: what is made of it says whether any row could be given it.
+    """Return a cross join of both sides without rows, to check what would be computed from a pair of rows.
 
-    It says that it is one: Spark takes it, whatever `spark.sql.crossJoin.enabled` is.
+    The join is explicitly a cross join, so that Spark accepts it whatever `spark.sql.crossJoin.enabled` is.
     """
     cross = jvm.module("org.apache.spark.sql.catalyst.plans.Cross")
     no_hint = jvm.module(f"{_LOGICAL}.JoinHint").NONE()
@@ -91,28 +91,25 @@ def crossed(jvm: Jvm, spark: SparkSession, sides: Sides) -> JavaObject:
 
 
 def plan_of(frame: DataFrame) -> JavaObject:
-    """The plan of a DataFrame as Spark resolved it."""
+    """Return the plan of a DataFrame as Spark resolved it."""
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
 
 
 def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
-    """A plan as a DataFrame."""
+    """Return a plan as a DataFrame."""
     return DataFrame(dataset(jvm, java_session(spark), plan), spark)
 
 
 def attribute(jvm: Jvm, name: str) -> JavaObject:
-    """A column as it is written, not resolved."""
+    """Return an unresolved column."""
     return jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute").quotedString(name)
 
 
 def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaObject | None:
-    """The column of a plan, or the field of one, that a name is; None where it is none of them.
-
-    Args:
-        name: the name as it is written, not resolved.
+    """Return the column of a plan, or the field of a column, that an unresolved name refers to, or None.
 
     Raises:
-        AnalysisException: a column has no such field, or there are several columns of the name.
+        AnalysisException: a column lacks the field, or the name is ambiguous.
     """
     found = plan.resolve(name.nameParts(), java_session(spark).sessionState().conf().resolver())
     if not found.isDefined():
@@ -122,11 +119,7 @@ def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaOb
 
 
 class NotAnExpressionError(ValueError):
-    """Aggregates, window functions or generators stand where a MERGE takes plain expressions.
-
-    Attributes:
-        is_aggregate: whether it is known to be an aggregate.
-    """
+    """Raised if a MERGE contains an aggregate, window function or generator in place of a plain expression."""
 
     def __init__(self, *, is_aggregate: bool = False) -> None:
         super().__init__()
@@ -134,27 +127,24 @@ class NotAnExpressionError(ValueError):
 
 
 def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[Any]) -> ExpressionList:
-    """Expressions, resolved by Spark against a plan's columns. Nothing is run.
-
-    Raises:
-        NotAnExpressionError: one of them is more than an expression.
-    """
+    """Resolve plain expressions against a plan's columns, or raise NotAnExpressionError. Nothing is run."""
     if not values:
         return ExpressionList.of(jvm, [])
-    columns = ExpressionList.made(jvm, spark, values).aliased("__bayou_value")  # a session may have variables, of shorter names
+    # Variables of the session have shorter names, so none of them is meant.
+    columns = ExpressionList.made(jvm, spark, values).aliased("__bayou_value")
     project = columns.projection(plan)
     skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = java_session(spark).sessionState().executePlan(project, skip)
     try:
         execution.assertAnalyzed()
     except AnalysisException as error:
-        if error_class_of(error).startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns beside an aggregate
+        if error_class_of(error).startswith(("MISSING_GROUP_BY", "MISSING_AGGREGATION")):  # columns next to an aggregate
             raise NotAnExpressionError(is_aggregate=True) from error
         raise
     analysed = execution.analyzed()
     if analysed.nodeName() != "Project" or analysed.child().nodeName() != plan.nodeName():
         raise NotAnExpressionError(is_aggregate=analysed.nodeName() == "Aggregate")
-    # What Spark puts below a projection for a function in SQL is another projection, of more columns.
+    # For a SQL function Spark inserts another projection, with more columns, below this one.
     if plan.nodeName() == "Project" and analysed.child().output().size() != plan.output().size():
         raise NotAnExpressionError
     found = analysed.projectList()
@@ -164,30 +154,30 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
 
 
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
-    """The ids of a plan's columns."""
+    """Return the ids of a plan's columns."""
     return ids_of_output(jvm, plan_or_output.output())
 
 
 def size_bytes_of(frame: DataFrame) -> int:
-    """What Spark takes the size of a DataFrame to be."""
+    """Return Spark's estimate of the size of a DataFrame."""
     size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()  # noqa: SLF001  (the bridge)
-    return int(str(size))  # a number for py4j where it is a short one
+    return int(str(size))  # py4j converts only a small one to an int
 
 
 def row_width_of(frame: DataFrame) -> int:
-    """What Spark takes a row of a DataFrame to need in memory, in bytes."""
+    """Return Spark's estimate of a row's size in memory, in bytes."""
     return int(frame._jdf.schema().defaultSize())  # noqa: SLF001  (the bridge)
 
 
 def kept_bytes_of(frame: DataFrame) -> int:
-    """What the blocks of a DataFrame that `localCheckpoint` gave take, in memory and on disks, in bytes. Runs no job."""
+    """Return the size in memory and on disks of the blocks of a DataFrame from `localCheckpoint`, in bytes. Runs no job."""
     number = frame._jdf.queryExecution().logical().rdd().id()  # noqa: SLF001  (the bridge)
     found = frame.sparkSession._jsparkSession.sparkContext().getRDDStorageInfo()  # noqa: SLF001  (the bridge)
     return sum(int(each.memSize()) + int(each.diskSize()) for each in found if each.id() == number)
 
 
 def let_go(frame: DataFrame) -> None:
-    """Drops the blocks of a DataFrame that `localCheckpoint` gave; nothing can read it afterwards."""
+    """Drop the blocks of a DataFrame from `localCheckpoint`. Nothing can read it afterwards."""
     with contextlib.suppress(*FAILED_CALL, AttributeError):
         frame._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: SLF001  (the bridge)
 
@@ -197,9 +187,9 @@ class StatementClause:
     """A clause of Spark's statement.
 
     Attributes:
-        list_name: in which of the statement's lists it is.
+        list_name: the statement's list that contains it.
         node: the name of its node.
-        condition: for which rows; None for all.
+        condition: the condition for rows; None for all rows.
         pairs: the assigned columns and their values; None for `*` and for a DELETE.
     """
 
@@ -210,7 +200,7 @@ class StatementClause:
 
 
 def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
-    """The clauses of a MergeIntoTable, in order."""
+    """Return the clauses of a MergeIntoTable, in order."""
     found = []
     for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
         for each in jvm.list_of(getattr(statement, name)()):
@@ -224,30 +214,30 @@ def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
 
 
 def parsed_statement(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
-    """The MergeIntoTable as it stands in the statement's text, parsed and not resolved; None where there is no such text.
+    """Parse the SQL of a MergeIntoTable, without resolving it. Return None if the SQL is unknown.
 
-    A text with parameters in it is none: their values are not in it.
+    Return None for SQL with parameters, because it does not have their values.
     """
     parsed = written(jvm, statement)
     return None if parsed is None or has_parameters(jvm, parsed) else parsed
 
 
 def has_parameters(jvm: Jvm, parsed: JavaObject) -> bool:
-    """Whether a parsed statement has parameters in it, at whatever depth."""
+    """Whether a parsed statement contains parameters, at any depth."""
     return bool(parsed.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").PARAMETER()))
 
 
 def table_name_of(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
-    """The parts of the name of the table that a parsed relation is; None where it is something else, or a table as it was."""
+    """Return the parts of a parsed table's name, or None if it is not a table, or an earlier version of one."""
     while parsed.nodeName() in ("SubqueryAlias", "UnresolvedSubqueryColumnAliases"):
         parsed = parsed.child()
     return [str(each) for each in jvm.list_of(parsed.multipartIdentifier())] if parsed.nodeName() == "UnresolvedRelation" else None
 
 
 def name_of(jvm: Jvm, spark: SparkSession, parsed: JavaObject) -> tuple[str, ...]:
-    """The name by which a statement's expressions may call one of its tables, as `with_name` takes it; empty for none.
+    """Return the name that expressions may use for a table of the statement, in the form of `with_name`, or empty.
 
-    That is its alias, else its own name with those of its database and its catalog.
+    It is the alias, otherwise the table's name with database and catalog.
     """
     kind = parsed.nodeName()
     if kind == "SubqueryAlias":
@@ -261,5 +251,5 @@ def name_of(jvm: Jvm, spark: SparkSession, parsed: JavaObject) -> tuple[str, ...
 
 
 def wants_evolution(jvm: Jvm, statement: JavaObject) -> bool:
-    """Whether a statement says WITH SCHEMA EVOLUTION; before Spark 4 none can."""
+    """Whether a statement says WITH SCHEMA EVOLUTION, which exists since Spark 4."""
     return jvm.has_method(f"{_LOGICAL}.MergeIntoTable", "withSchemaEvolution") and bool(statement.withSchemaEvolution())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes of newer Sparks' parsers, taken apart and put together again."""
+"""Read and rewrite nodes of the parsers of newer Spark versions."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class DeclaredConstraint:
 
     Attributes:
         kind: CHECK, PRIMARY KEY, FOREIGN KEY or UNIQUE.
-        name: its name; Spark makes one if the statement has none.
-        condition: the condition of a CHECK, its words with one blank between them; empty for a key.
+        name: its name; Spark creates one if the statement has none.
+        condition: the condition of a CHECK, with one blank between words; empty for a key.
         says_rely: whether it says RELY or NORELY.
     """
 
@@ -40,7 +40,7 @@ class DeclaredConstraint:
 
 
 def declared_constraint(jvm: Jvm, found: JavaObject) -> DeclaredConstraint:
-    """What a TableConstraint says."""
+    """Read a TableConstraint."""
     name = str(found.getClass().getSimpleName())
     kind = _KEYS.get(name, "CHECK")
     condition = " ".join(words(jvm, found.condition())) if kind == "CHECK" else ""
@@ -49,18 +49,18 @@ def declared_constraint(jvm: Jvm, found: JavaObject) -> DeclaredConstraint:
 
 
 def declared_constraints(jvm: Jvm, create: JavaObject) -> list[DeclaredConstraint]:
-    """The constraints of a CreateTable or a ReplaceTable."""
+    """Return the constraints of a CreateTable or a ReplaceTable."""
     return [declared_constraint(jvm, each) for each in jvm.list_of(create.tableSpec().constraints())]
 
 
 def provider_of(create: JavaObject) -> str | None:
-    """What a CreateTable or a ReplaceTable has behind USING; None for nothing."""
+    """Return the format after USING of a CreateTable or a ReplaceTable, or None."""
     provider = create.tableSpec().provider()
     return str(provider.get()) if provider.isDefined() else None
 
 
 def with_properties(jvm: Jvm, create: JavaObject, properties: Mapping[str, str]) -> JavaObject:
-    """A CreateTable or a ReplaceTable with more properties and without constraints."""
+    """Return a CreateTable or a ReplaceTable with more properties and without constraints."""
     nodes, table = jvm.static("bayou.Nodes"), create.tableSpec()
     found = table.properties()
     for key, value in properties.items():
@@ -71,7 +71,7 @@ def with_properties(jvm: Jvm, create: JavaObject, properties: Mapping[str, str])
 
 
 def parts_of_name(jvm: Jvm, found: JavaObject) -> list[str] | None:
-    """The parts of the name that an unresolved table or identifier is; None if it is computed."""
+    """Return the parts of the name of an unresolved table or identifier, or None if it is computed."""
     match found.nodeName():
         case "UnresolvedIdentifier":
             return [str(each) for each in jvm.list_of(found.nameParts())]
@@ -81,17 +81,13 @@ def parts_of_name(jvm: Jvm, found: JavaObject) -> list[str] | None:
 
 
 def commented_column(jvm: Jvm, comment: JavaObject) -> list[str]:
-    """The parts of all that COMMENT ON COLUMN names: the table and, behind it, the column."""
+    """Return the parts of the name in COMMENT ON COLUMN: those of the table, then those of the column."""
     table = parts_of_name(jvm, comment.table()) or []
     return [*table, *(str(each) for each in jvm.list_of(comment.specs().head().column().name()))]
 
 
 def as_alter_column(jvm: Jvm, session: JavaObject, comment: JavaObject, table: str, column: str) -> JavaObject:
-    """A COMMENT ON COLUMN as the ALTER TABLE ... ALTER COLUMN ... COMMENT that means the same.
-
-    Args:
-        column: the column or the nested field, as SQL has it.
-    """
+    """Turn a COMMENT ON COLUMN into the equivalent ALTER TABLE ... ALTER COLUMN ... COMMENT. The names are in SQL."""
     nodes, parsed = (
         jvm.static("bayou.Nodes"),
         sparks_parser(jvm, session).parsePlan(f"ALTER TABLE {table} ALTER COLUMN {column} COMMENT ''"),
@@ -107,14 +103,13 @@ class ReplacingInsert:
     Attributes:
         table: the parts of the table's name; None if it is computed.
         columns: the columns of REPLACE USING; None for REPLACE ON.
-        condition: the condition of REPLACE ON, as SQL.
-        alias: the name that the condition has for the table.
+        condition: the condition of REPLACE ON in SQL.
+        alias: the condition's alias of the table.
         by_name: whether it says BY NAME.
         named: the columns that the statement lists.
         evolves: whether it says WITH SCHEMA EVOLUTION.
-        query: the rows.
         is_in_node: whether Spark's node has the clause. If not, the node is an INSERT that replaces nothing.
-        has_subquery: whether there is a subquery in the condition.
+        has_subquery: whether the condition contains a subquery.
     """
 
     table: list[str] | None
@@ -130,7 +125,7 @@ class ReplacingInsert:
 
     @classmethod
     def of(cls, jvm: Jvm, insert: JavaObject) -> ReplacingInsert:
-        """What an InsertIntoStatement says."""
+        """Read an InsertIntoStatement."""
         criteria = insert.replaceCriteriaOpt().get()
         uses = criteria.getClass().getSimpleName() == "InsertReplaceUsing"
         alias = None if uses or not criteria.tableAliasOpt().isDefined() else str(criteria.tableAliasOpt().get())
@@ -148,12 +143,12 @@ class ReplacingInsert:
 
 
 def unwrapped(plan: JavaObject) -> JavaObject:
-    """A parsed statement, or the one that an EXPLAIN explains."""
+    """Return a parsed statement, or the one that an EXPLAIN explains."""
     return plan.logicalPlan() if plan.nodeName() == "ExplainCommand" else plan
 
 
 def rewrapped(jvm: Jvm, plan: JavaObject, statement: JavaObject) -> JavaObject:
-    """Another statement in the place of the one that `unwrapped` gave."""
+    """Put another statement in the place of the one that `unwrapped` returned."""
     return jvm.static("bayou.Nodes").replaced(plan, "logicalPlan", statement) if plan.nodeName() == "ExplainCommand" else statement
 
 
@@ -168,17 +163,14 @@ def knows_replacing(jvm: Jvm) -> bool:
 
 
 def partitioning_of(jvm: Jvm, create: JavaObject) -> list[str]:
-    """The names of the transforms that a CREATE or REPLACE TABLE partitions by."""
+    """Return the names of the partition transforms of a CREATE or REPLACE TABLE."""
     return [str(each.name()) for each in jvm.list_of(create.partitioning())]
 
 
 def with_clustering(jvm: Jvm, create: JavaObject, columns: Sequence[str]) -> JavaObject:
-    """A CREATE or REPLACE TABLE with clustering columns: `cluster_by` without columns, and the columns as transforms of their own.
+    """Add clustering columns to a CREATE or REPLACE TABLE: a `cluster_by` without columns, then one transform per column.
 
-    Spark looks for the columns of its own transforms only in any case, and has none before 4.0 that takes several.
-
-    Args:
-        create: the statement, with or without a query.
+    Spark looks up columns in any case only for its own transforms, and before 4.0 none of them accepts several columns.
     """
     package = "org.apache.spark.sql.connector.expressions"
     made = [jvm.static(f"{package}.ApplyTransform")("cluster_by", jvm.seq([]))]
@@ -187,7 +179,7 @@ def with_clustering(jvm: Jvm, create: JavaObject, columns: Sequence[str]) -> Jav
 
 
 def with_own_queries(jvm: Jvm, statement: JavaObject) -> JavaObject:
-    """An INSERT that has the queries of the WITH before it in its own query; any other statement as it is."""
+    """Move the queries of the WITH before an INSERT into its own query. Return any other statement as it is."""
     if statement.nodeName() != "UnresolvedWith":
         return statement
     nodes, insert = jvm.static("bayou.Nodes"), statement.child()
@@ -197,7 +189,7 @@ def with_own_queries(jvm: Jvm, statement: JavaObject) -> JavaObject:
 def replacing_insert(
     jvm: Jvm, insert: JavaObject, *, columns: Sequence[str] | None, condition: str, alias: str | None
 ) -> ReplacingInsert:
-    """An InsertIntoStatement and the clause that was cut out of its text."""
+    """Combine an InsertIntoStatement with the clause that was cut out of its SQL."""
     return ReplacingInsert(
         table=parts_of_name(jvm, insert.table()),
         columns=None if columns is None else list(columns),
@@ -212,21 +204,20 @@ def replacing_insert(
 
 
 def with_named_query(jvm: Jvm, insert: JavaObject, name: str) -> JavaObject:
-    """An InsertIntoStatement whose query has a name."""
+    """Return an InsertIntoStatement with an alias for its query."""
     aliases = jvm.module("org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias")
     return jvm.static("bayou.Nodes").replaced(insert, "query", aliases.apply(name, insert.query()))
 
 
 def has_computed_table(table: JavaObject) -> bool:
-    """Whether the relation that a statement changes is named by an expression: `IDENTIFIER('a' || 'b')`."""
+    """Whether an expression names the relation of a row change: `IDENTIFIER('a' || 'b')`."""
     return bool(_unaliased(table).nodeName() == "PlanWithUnresolvedIdentifier")
 
 
 def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:
-    """A statement whose table is named by a constant expression with the name in its place; None if it is not constant.
+    """Replace the constant expression for a statement's table by the name, or return None if it is not constant.
 
-    Args:
-        statement: a DeleteFromTable, UpdateTable or MergeIntoTable, not resolved; its first child is the table.
+    The table is the first child of the unresolved DeleteFromTable, UpdateTable or MergeIntoTable.
     """
     table, *others = jvm.list_of(statement.children())
     computed = _unaliased(table)
@@ -237,7 +228,7 @@ def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> Ja
             return None
         text = name.eval(None)
         parts = java_session(spark).sessionState().sqlParser().parseMultipartIdentifier(text.toString())
-    except (*FAILED_CALL, NotAnExpressionError, AttributeError):  # Spark says what is wrong with the name
+    except (*FAILED_CALL, NotAnExpressionError, AttributeError):  # Spark reports what is wrong with the name
         return None
     named = _with_table(jvm, table, jvm.static("bayou.Nodes").named(computed, parts))
     return statement.withNewChildren(jvm.seq([named, *others]))
@@ -256,7 +247,7 @@ def _with_table(jvm: Jvm, table: JavaObject, named: JavaObject) -> JavaObject:
 
 
 def as_overwrite(jvm: Jvm, insert: JavaObject, options: Mapping[str, str]) -> JavaObject:
-    """An InsertIntoStatement as INSERT OVERWRITE with options of the writer, without its REPLACE clause."""
+    """Turn an InsertIntoStatement with REPLACE into INSERT OVERWRITE with options of the writer."""
     nodes, relation = jvm.static("bayou.Nodes"), insert.table()
     given = jvm.static("java.util.HashMap")(relation.options().asCaseSensitiveMap())
     for key, value in options.items():
@@ -269,6 +260,6 @@ def as_overwrite(jvm: Jvm, insert: JavaObject, options: Mapping[str, str]) -> Ja
 
 
 def with_query(jvm: Jvm, insert: JavaObject, rows: DataFrame) -> JavaObject:
-    """An InsertIntoStatement with other rows."""
+    """Return an InsertIntoStatement with other rows."""
     plan = rows._jdf.queryExecution().logical()  # noqa: SLF001  (the bridge)
     return jvm.static("bayou.Nodes").replaced(insert, "query", plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DELETE and UPDATE as nodes of Catalyst: made of a user's expressions, resolved by Spark, and taken apart again."""
+"""Build DELETE and UPDATE from a user's expressions as Catalyst nodes, let Spark resolve them, and read the result."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def delete_statement(
     *,
     handed_out: JavaObject | None = None,
 ) -> JavaObject:
-    """A DELETE, as Spark resolved it. It raises what it raises for the statement in SQL.
+    """Return a DELETE as Spark resolved it. Raises the same errors as the SQL statement.
 
     Args:
-        spark: the session under whose settings it is resolved.
-        name: the name by which the condition may call the table, as `with_name` takes it; empty for none.
-        condition: which rows; None for all.
-        handed_out: the columns of the table's own DataFrames, which the condition may name (see `meant`); None for none.
+        spark: the session with the settings for the resolution.
+        name: the name that the condition may use for the table, in the form of `with_name`, or empty.
+        condition: the condition for rows; None for all rows.
+        handed_out: the columns of the table's own DataFrames, which the condition may use (see `meant`); None without any.
     """
     table = no_rows(jvm, spark, schema, name)
     found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
@@ -66,12 +66,12 @@ def update_statement(
     *,
     handed_out: JavaObject | None = None,
 ) -> tuple[JavaObject, ExpressionList]:
-    """An UPDATE, as Spark resolved it, and the values as they were given; see `delete_statement`.
+    """Return an UPDATE as Spark resolved it, and the values before Spark's casts; see `delete_statement`.
 
     Args:
-        name: the name by which expressions may call the table, as `with_name` takes it; empty for none.
-        condition: which rows; None for all.
-        assignments: columns and their new values, none of them resolved.
+        name: the name that expressions may use for the table, in the form of `with_name`, or empty.
+        condition: the condition for rows; None for all rows.
+        assignments: unresolved columns and their new values.
     """
     table = no_rows(jvm, spark, schema, name)
     output = table.output()
@@ -79,22 +79,22 @@ def update_statement(
     if handed_out is not None:
         given = ExpressionList.of(jvm, (meant(jvm, value, handed_out, output) for value in given))
     found = None if condition is None else meant(jvm, condition, handed_out, output)
-    # Spark would cast the values to the columns' types, structs by position; so that it does not, each column is set to itself.
+    # Spark would cast the values to the columns' types, structs by position. To avoid this, each column is set to itself.
     update = jvm.static(f"{_LOGICAL}.UpdateTable")
-    with _telling_of(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, given), _option(jvm, found))):
+    with _whole_in_errors(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, given), _option(jvm, found))):
         values = _resolved(jvm, spark, table, given)
         named = _execution(jvm, spark, update(table, wide_columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
         if found is None:
             return named, values
-        # The session's variables are known to the condition of a DELETE, and not to that of an UPDATE.
+        # The condition of a DELETE may use the session's variables, that of an UPDATE may not.
         where = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)).analyzed()
     return update(where.table(), named.assignments(), jvm.some(where.condition())), values
 
 
 def simplified(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject:
-    """A resolved DELETE or UPDATE whose condition is as Spark's optimizer simplifies it, with `now()` and its like as literals.
+    """Return a resolved DELETE or UPDATE with an optimized condition, in which `now()` and similar functions are literals.
 
-    The parts of the condition with subqueries stay as they are: what the optimizer makes of a subquery can stand in no other query.
+    Parts of the condition with subqueries stay as they are: an optimized subquery cannot be part of another query.
     """
     statement = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime").apply(statement)
     condition = condition_of_statement(statement)
@@ -104,11 +104,7 @@ def simplified(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
 
 
 def simplified_condition(jvm: Jvm, spark: SparkSession, output: JavaObject, condition: JavaObject) -> JavaObject:
-    """A condition as Spark's optimizer simplifies it, but for the parts with subqueries.
-
-    Args:
-        output: the columns that the condition is about, a Scala `Seq`.
-    """
+    """Let Spark's optimizer simplify a condition over some columns, except for the parts with subqueries."""
     parts = nodes.conjuncts(jvm, condition) if nodes.has_subquery(condition) else [condition]
     queries = [part for part in parts if nodes.has_subquery(part)]
     plain = [part for part in parts if not nodes.has_subquery(part)]
@@ -123,24 +119,20 @@ def simplified_condition(jvm: Jvm, spark: SparkSession, output: JavaObject, cond
 
 
 def _columns_alone(jvm: Jvm, output: JavaObject) -> JavaObject:
-    """A relation with some columns and no rows. A statement about it is one of Spark's own, and none of a Delta table."""
+    """Return a relation with columns and no rows. A statement on it is Spark's own, not one of a Delta table."""
     return jvm.module(f"{_LOGICAL}.LocalRelation").apply(output)
 
 
 def with_condition(jvm: Jvm, statement: JavaObject, condition: JavaObject) -> JavaObject:
-    """A DeleteFromTable or UpdateTable with another condition."""
+    """Return a DeleteFromTable or UpdateTable with another condition."""
     if statement.nodeName() == "DeleteFromTable":
         return jvm.static(f"{_LOGICAL}.DeleteFromTable")(statement.table(), condition)
     return jvm.static(f"{_LOGICAL}.UpdateTable")(statement.table(), statement.assignments(), jvm.some(condition))
 
 
 @contextlib.contextmanager
-def _telling_of(jvm: Jvm, spark: SparkSession, statement: Callable[[], JavaObject]) -> Iterator[None]:
-    """Where Spark refuses a part that it was asked about alone, it is asked about the whole statement: its error names that.
-
-    Args:
-        statement: makes the statement, not resolved.
-    """
+def _whole_in_errors(jvm: Jvm, spark: SparkSession, statement: Callable[[], JavaObject]) -> Iterator[None]:
+    """If Spark refuses a part of a statement, analyse the whole statement, so that the error names it."""
     try:
         yield
     except AnalysisException as error:
@@ -162,11 +154,7 @@ def _option(jvm: Jvm, found: JavaObject | None) -> JavaObject:
 
 
 def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
-    """A statement of SQL as it stands in its text, alone of a script, parsed and not resolved; None where there is no text.
-
-    Args:
-        statement: the DeleteFromTable, UpdateTable or MergeIntoTable that Spark made of it.
-    """
+    """Parse the SQL of a row change, without the rest of a script and without resolving it. Return None if the SQL is unknown."""
     text = jvm.static("bayou.StatementText").of(statement.origin())
     if not text:
         return None
@@ -180,7 +168,7 @@ def written(jvm: Jvm, statement: JavaObject) -> JavaObject | None:
 def resolved_value(
     jvm: Jvm, spark: SparkSession, statement: JavaObject, parsed: JavaObject, value: JavaObject
 ) -> JavaObject | None:
-    """A value of an UPDATE's text, resolved against its table; None where it cannot be, as with parameters in it."""
+    """Resolve a value in the SQL of an UPDATE against its table. Return None if this fails, as for parameters."""
     named, table = parsed.table(), _columns_alone(jvm, statement.table().output())
     if named.nodeName() == "SubqueryAlias":
         table = jvm.construct(jvm.java_class(f"{_LOGICAL}.SubqueryAlias"), named.identifier(), table)
@@ -191,22 +179,19 @@ def resolved_value(
 
 
 def optimised(frame: DataFrame) -> None:
-    """Has Spark simplify a query, which computes its constants; nothing is run."""
+    """Let Spark optimize a query, which evaluates its constants. Nothing is run."""
     frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
 
 
 def _resolved(jvm: Jvm, spark: SparkSession, table: JavaObject, values: ExpressionList) -> ExpressionList:
-    """Expressions over a table's columns, resolved as parts of a condition, where Spark checks them and casts nothing."""
+    """Resolve expressions over a table's columns as parts of a condition, where Spark checks them and casts nothing."""
     condition = wide_columns.condition_of(jvm, values)
     analysed = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, condition)).analyzed()
     return wide_columns.values_in(jvm, analysed.condition())
 
 
 def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Sequence[Any]) -> None:
-    """Has Spark say what is wrong with values that are no expressions over the columns of a row.
-
-    Args:
-        values: SQL, columns, or expressions of Catalyst that are not resolved.
+    """Let Spark refuse values that are not expressions over the columns of a row.
 
     Raises:
         pyspark.errors.AnalysisException: one is an aggregate, a window function, a generator or a function in SQL.
@@ -215,18 +200,14 @@ def refuse_unusual(jvm: Jvm, spark: SparkSession, table: JavaObject, values: Seq
 
 
 def no_rows(jvm: Jvm, spark: SparkSession, schema: str, name: tuple[str, ...] = ()) -> JavaObject:
-    """A relation that only has columns; the optimizer leaves it where it is.
-
-    Args:
-        name: the name by which expressions may call it, as `with_name` takes it; empty for none.
-    """
+    """Return a relation that has only columns, and a name as for `with_name`. The optimizer does not remove it."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = java_session(spark).createDataFrame(nothing, struct_type(jvm, schema))
     return with_name(jvm, rows.queryExecution().analyzed(), *name)
 
 
 def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject:
-    """A plan as a query that Spark has resolved and checked; nothing of it is run."""
+    """Return a plan as a query that Spark has resolved and checked. Nothing is run."""
     skip = jvm.module("org.apache.spark.sql.execution.CommandExecutionMode").SKIP()
     execution = java_session(spark).sessionState().executePlan(statement, skip)
     execution.assertAnalyzed()
@@ -236,12 +217,12 @@ def _execution(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObje
 def meant(
     jvm: Jvm, found: JavaObject, handed_out: JavaObject | None, output: JavaObject, others: JavaObject | None = None
 ) -> JavaObject:
-    """An expression that may have columns of a table's own DataFrames in it, with the statement's columns in their places.
+    """Replace columns of a table's own DataFrames in an expression by the statement's columns.
 
     Args:
-        found: the expression, not resolved.
-        handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None for none.
-        others: the columns of other rows in the statement; None where there are none.
+        found: the unresolved expression.
+        handed_out: the columns of these DataFrames: an `Object[]` of Scala `Seq`s; None without any.
+        others: the columns of other rows in the statement, or None.
     """
     if handed_out is None:
         return found
@@ -250,26 +231,26 @@ def meant(
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What is set: columns and, at the same places, their new values."""
+    """Assigned columns and, at the same positions, their new values."""
 
     keys: ExpressionList
     values: ExpressionList
 
     @classmethod
     def of(cls, jvm: Jvm, assignments: JavaObject) -> Pairs:
-        """Those of a Scala `Seq` of assignments, as they are."""
+        """Read a Scala `Seq` of assignments, unchanged."""
         return cls(*wide_columns.sides_of(jvm, assignments))
 
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
-    """What a resolved statement is made of.
+    """The parts of a resolved statement.
 
     Attributes:
-        relation: the node that stands for the table.
-        output: its attributes, which the expressions refer to by their ids: a Scala `Seq`.
-        condition: which rows; None for all.
-        assignments: what an UPDATE sets; None for a DELETE.
+        relation: the table's node.
+        output: its attributes, to which the expressions refer by id: a Scala `Seq`.
+        condition: the condition for rows; None for all rows.
+        assignments: the assignments of an UPDATE; None for a DELETE.
     """
 
     relation: JavaObject
@@ -279,7 +260,7 @@ class Expressions:
 
 
 def condition_of_statement(statement: JavaObject) -> JavaObject | None:
-    """The condition of a DeleteFromTable or UpdateTable; None where there is none."""
+    """Return the condition of a DeleteFromTable or UpdateTable, or None."""
     if statement.nodeName() == "DeleteFromTable":
         return statement.condition()
     where = statement.condition()
@@ -287,7 +268,7 @@ def condition_of_statement(statement: JavaObject) -> JavaObject | None:
 
 
 def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
-    """The parts of a resolved DeleteFromTable or UpdateTable."""
+    """Return the parts of a resolved DeleteFromTable or UpdateTable."""
     relation = statement.table()
     condition = condition_of_statement(statement)
     if condition is not None:
@@ -298,23 +279,23 @@ def taken_apart(jvm: Jvm, statement: JavaObject) -> Expressions:
 
 
 def restored(jvm: Jvm, statement: JavaObject) -> JavaObject:
-    """A statement as it was before Spark's optimizer took Python's functions out of it, into its tables."""
+    """Put Python functions, which Spark's optimizer moved into the tables of a statement, back into the statement."""
     return jvm.static("bayou.Plans").restored(statement)
 
 
 def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
-    """The columns that a resolved UPDATE or a clause of a MERGE sets, with their values.
+    """Return the columns that a resolved UPDATE or a clause of a MERGE sets, with their values.
 
-    What must not be NULL is checked with the table's other rules: Spark's own check, which names no column, is left out.
+    The values are without Spark's check for NULL, which names no column. bayou checks NOT NULL with the other constraints.
     """
     found = Pairs.of(jvm, node.assignments())
     return Pairs(found.keys, found.values.as_given())
 
 
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
-    """The request that one of bayou's relations stands for, as JSON; None for any other node.
+    """Return the request of a relation of bayou as JSON, or None for any other node.
 
-    A view or a projection is one if it shows columns of the table as they are, under whatever names.
+    A view or a projection counts if it shows columns of the table unchanged, under any names.
     """
     relation = jvm.static("bayou.ShownColumns").source(relation)
     if relation.getClass().getSimpleName() != "LogicalRelation":
@@ -327,41 +308,28 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
 
 
 def shows_all(jvm: Jvm, relation: JavaObject) -> bool:
-    """Whether a node for which `table_of` finds a table shows all of its columns, in their order and under their names."""
+    """Whether a node for which `table_of` finds a table shows all its columns, in order and under their names."""
     return bool(jvm.static("bayou.ShownColumns").isWhole(relation))
 
 
 def on_table(jvm: Jvm, statement: JavaObject) -> JavaObject:
-    """A statement about a view, as a statement about the table that it shows; any other statement as it is.
-
-    Args:
-        statement: the resolved statement, for whose first child `table_of` finds a table.
-    """
+    """Turn a resolved statement about a view into one about the table that it shows. Return any other statement as it is."""
     return jvm.static("bayou.ShownColumns").onSource(statement)
 
 
 def over_table(jvm: Jvm, relation: JavaObject, values: ExpressionList) -> ExpressionList:
-    """Expressions over the columns of a view, as expressions over those of the table that it shows."""
+    """Turn expressions over the columns of a view into expressions over those of its table."""
     return ExpressionList(jvm, jvm.static("bayou.ShownColumns").onSource(relation, values.java))
 
 
 def under_ids_of(jvm: Jvm, output: JavaObject, plan: JavaObject) -> JavaObject:
-    """A plan whose columns have the names and the ids of some attributes, one by one.
-
-    Args:
-        plan: a plan with as many columns, of the same types.
-    """
+    """Return a plan whose columns, of the same types, have the names and the ids of some attributes, one by one."""
     return jvm.static("bayou.Plans").under(output, plan)
 
 
 def statement_rows(
     jvm: Jvm, spark: SparkSession, output: JavaObject, plan: JavaObject, names: Sequence[str], others: Sequence[str] = ()
 ) -> DataFrame:
-    """The rows of a plan under the names and the expression ids that a statement has for them.
-
-    Args:
-        plan: a plan with the same columns.
-        others: further columns of the plan, which keep their names.
-    """
+    """Return the rows of a plan under the names and expression ids of a statement. `others` are columns that keep their names."""
     made = jvm.static("bayou.Plans").named(output, plan, Bulk.of(jvm).strings(pa.array([*names, *others], pa.string())))
     return DataFrame(dataset(jvm, java_session(spark), made), spark)

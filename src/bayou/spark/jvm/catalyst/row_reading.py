@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scan needs where Spark makes a row of each row that it reads, and copies all constants of the file into it."""
+"""Support scans in which Spark converts each row that it reads, and copies all constants of the file into it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ _CATALYST = "org.apache.spark.sql.catalyst"
 
 
 def reads_batches(jvm: Jvm, session: JavaObject, schema_json: str) -> bool:
-    """Whether Spark reads columns of Parquet files in batches, with constants beside them; else it makes rows of them.
+    """Whether Spark reads Parquet columns in batches, with constants next to them, instead of converting rows.
 
-    Args:
-        schema_json: all columns of the scan, constants included; Spark's facts about files come to them.
+    The schema has all columns of the scan and the constants, but not Spark's file metadata.
     """
     made = jvm.static("org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat")()
     schema, settings = struct_type(jvm, schema_json), session.sessionState().conf()
     facts = jvm.module("org.apache.spark.sql.types.StructType").apply(made.metadataSchemaFields())
-    # Spark's scan looks at generated code and the number of columns by itself: not every version's format does.
+    # Spark's scan checks code generation and the number of columns itself: the format of some versions does not.
     stage = jvm.module("org.apache.spark.sql.execution.WholeStageCodegenExec")
     is_generated = settings.wholeStageEnabled() and not stage.isTooManyFields(settings, schema.add("facts", facts))
     return bool(is_generated and made.supportBatch(session, schema))
 
 
 def row_condition(jvm: Jvm, condition: str, name: str, value: bytes | None) -> JavaObject:
-    """A condition of bayou's own for a Dataset, with bytes that it carries itself: no column has them, and no row is given them.
+    """Return a condition of bayou for a Dataset with bytes in it, so that neither a column nor a row needs to hold them.
 
-    They are in an array, of which plans show that it is one; of plain bytes they would show each.
+    The bytes are in an array, because plans would print each byte of a plain value.
 
     Args:
-        condition: SQL, with a name in it for an array of one element where there is one.
-        value: the element; None for no such array.
+        condition: SQL, which may name an array of one element.
+        value: the element; None without such an array.
     """
     found = own_expression(jvm, condition)
     if value is not None:

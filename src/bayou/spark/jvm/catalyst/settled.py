@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is the same however often it is evaluated: rows and values that an operation may ask for more than once."""
+"""Determine which rows and values are the same at every evaluation, so that an operation may compute them more than once."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _PARQUET: Final = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
 _WHOLE_NODES: Final = frozenset({"Project", "LogicalRelation"})
-"""The nodes of plans that have each row of what they read once."""
+"""The nodes of plans that return each row of their input once."""
 LITERAL_ROWS: Final = frozenset({"LocalRelation", "Range", "OneRowRelation"})
 """The leaves of plans that read nothing."""
 _OF_DELTA, _OF_FILES = "DeltaLogFiles", "InMemoryFileIndex"
-"""What lists files that were settled when the plan was."""
+"""The file indexes whose list of files is fixed when the query is planned."""
 _IGNORED: Final = ("ignoreMissingFiles", "ignoreCorruptFiles")
-"""The options by which files that cannot be read have no rows. Source: Spark's `FileSourceOptions`."""
+"""The options by which unreadable files have no rows. Source: Spark's `FileSourceOptions`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRows:
-    """Rows that are the same however often they are asked for, as long as nobody changes the files that they are read from.
+    """Rows that are the same at every evaluation, as long as nobody changes the files that they are read from.
 
     Attributes:
         frame: the rows.
-        files: these files, but those of Delta tables, which nobody changes.
-        whole: the Parquet files whose rows they are, where these are all of their rows; None elsewhere.
+        files: these files, except those of Delta tables, which nobody changes.
+        whole: the Parquet files, if the rows are exactly all of their rows; otherwise None.
     """
 
     frame: DataFrame
@@ -50,15 +50,15 @@ class SettledRows:
     whole: WholeFiles | None = None
 
     def watched(self) -> WatchedFiles | None:
-        """The files as they are now, from where it is noticed if somebody changes one; None where there are too many for that."""
+        """Start to watch the files for changes, or return None if there are too many files."""
         return WatchedFiles(self.files) if all(each.known is not None for each in self.files) else None
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
-    """Whether resolved expressions give the same for the same row in every query, and at little cost.
+    """Whether resolved expressions always give the same value for the same row, and at little cost.
 
-    They do not where there is chance or the time in them, a subquery, or a function that somebody gave: it may say of itself that
-    it always gives the same, and not do so.
+    They do not if they contain random values, the time, a subquery or a user-defined function, which may wrongly claim to be
+    deterministic.
     """
     if values.has_subquery or values.calls_foreign_code:
         return False
@@ -67,10 +67,10 @@ def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
 
 
 def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[ExpressionList]:
-    """Resolved expressions in which `now()` and its like are literals, of one instant for all of them.
+    """Replace `now()` and similar functions in resolved expressions by literals of one instant.
 
-    Spark takes them for deterministic, and gives each query an instant of its own: what one pass of a MERGE finds another would
-    not. Source: delta-spark's `PreprocessTableMerge`, which has one instant for a MERGE too.
+    Spark takes them for deterministic, and gives each query its own instant: the passes of a MERGE could disagree.
+    Source: delta-spark's `PreprocessTableMerge`, which also has one instant for a MERGE.
     """
     together = ExpressionList.joined(jvm, lists)
     project = projected(jvm, together)
@@ -86,12 +86,9 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
 
 
 def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence[JavaObject] = ()) -> DataFrame:
-    """The rows of a DataFrame in which Spark takes some columns for no constants; the DataFrame itself where they are none.
+    """Return the rows of a DataFrame in which Spark takes none of the columns for constants, except those in `kept`.
 
-    What is made of constants it computes before it knows which rows are wanted, and fails where that fails.
-
-    Args:
-        kept: those of them that may be constants all the same.
+    Spark evaluates expressions over constants before it knows which rows are needed, and fails if the evaluation fails.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     made = jvm.static("bayou.Plans").unfolded(query.optimizedPlan(), columns.java, jvm.java_list(kept))
@@ -102,15 +99,15 @@ def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence
 
 
 def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
-    """Whether there is `now()` or its like in a plan or an expression."""
+    """Whether a plan or an expression contains `now()` or a similar function."""
     return bool(plan_or_expression.containsPattern(jvm.module("org.apache.spark.sql.catalyst.trees.TreePattern").CURRENT_LIKE()))
 
 
 def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
-    """The rows of a DataFrame that gives the same however often it is run, and at little cost beside reading; None for another.
+    """Return the rows of a DataFrame that is the same at every evaluation, at little more cost than reading. None for any other.
 
-    It does where it is a filter or a projection of files whose list is fixed, or of literal rows. The list of a Delta table's
-    files is the one of now from here on, and the time is. Files that may be missing by the time they are read are not settled.
+    It is if it filters or projects literal rows, or files in a fixed list. The list of a Delta table's files and the time are fixed
+    by this call. Files that Spark may ignore if they are missing disqualify it.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     session = java_session(frame.sparkSession)
@@ -133,7 +130,7 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
 
 
 def _whole(jvm: Jvm, nodes: Sequence[JavaObject], files: Sequence[ListedFiles]) -> WholeFiles | None:
-    """The Parquet files of which a plan has all rows, by its nodes from the top down; None where it does not."""
+    """Return the Parquet files of which a plan has all rows, or None. The nodes of the plan are in order from the top down."""
     if len(files) != 1 or not _is_plain_parquet(files[0].relation):
         return None
     is_whole = all(each.getClass().getSimpleName() in _WHOLE_NODES for each in nodes)
@@ -141,7 +138,7 @@ def _whole(jvm: Jvm, nodes: Sequence[JavaObject], files: Sequence[ListedFiles]) 
 
 
 class _MadeOf(Enum):
-    """What the rows of a node of a plan are made of that gives the same each time."""
+    """The origin of the rows of a node that are the same at every evaluation."""
 
     ROWS = "rows below it, or its own"
     DELTA = "the files of a Delta table"
@@ -149,7 +146,7 @@ class _MadeOf(Enum):
 
 
 def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
-    """What the rows of a node are made of; None where they may be others each time."""
+    """Return the origin of the rows of a node, or None if they may differ between evaluations."""
     name = node.getClass().getSimpleName()
     if not node.deterministic() or ExpressionList.output(jvm, node.expressions()).calls_user_defined:
         return None
@@ -164,9 +161,9 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
 
 
 def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) -> bool:
-    """Whether files of a relation count as empty that are gone, or cannot be read, when their turn comes.
+    """Whether files of a relation that are missing or unreadable count as empty, so that queries may differ.
 
-    What is gone for one query was there for another. Options of the relation go before settings of the session.
+    Options of the relation take precedence over settings of the session.
     """
     options = jvm.module("org.apache.spark.sql.catalyst.util.CaseInsensitiveMap").apply(relation.options())
     for name in _IGNORED:
@@ -177,19 +174,19 @@ def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) ->
 
 
 def file_index_of(relation: JavaObject) -> str:
-    """The class that lists a relation's files; empty where it has no files."""
+    """Return the class that lists a relation's files, or an empty string if it has no files."""
     is_files = relation.getClass().getSimpleName() == "HadoopFsRelation"
     return str(relation.location().getClass().getSimpleName()) if is_files else ""
 
 
 def _is_plain_parquet(relation: JavaObject) -> bool:
-    """Whether a relation reads Spark's own Parquet files, and nothing from the names of their folders.
+    """Whether a relation reads Spark's own Parquet files, and no values from the names of their folders.
 
-    In folders of partitions a column of a file is not read that is called like a partition column, and files beside them are not.
+    In a partitioned relation a partition column hides a column of that name in the files. Files outside the folders are ignored.
     """
     return str(relation.fileFormat().getClass().getName()) == _PARQUET and not relation.partitionSchema().length()
 
 
 def projected(jvm: Jvm, values: ExpressionList) -> JavaObject:
-    """A plan with resolved expressions for its columns, to be asked about them; it is never run."""
+    """Return a plan with resolved expressions as columns, for analysis. It is never run."""
     return values.aliased("__bayou_value").projection(jvm.static(f"{_LOGICAL}.OneRowRelation")())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The subqueries of expressions that Spark has resolved and not optimised: what they read, and others in their places."""
+"""Analyse and replace the subqueries of expressions that Spark has resolved and not optimized."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _ADAPTER = "bayou.Subqueries"
 
 @dataclass(frozen=True, slots=True)
 class SubqueryReads:
-    """Where the rows of subqueries are from, beside literal ones.
+    """What subqueries read, apart from literal rows.
 
     Attributes:
-        tables: the requests that Delta tables stand for, as JSON (see `row_changes.table_of`).
-        roots: the folders and files that are read as they are, as Hadoop has their URIs.
+        tables: the requests of Delta tables, as JSON (see `row_changes.table_of`).
+        roots: the URIs of other folders and files, as Hadoop has them.
     """
 
     tables: tuple[str, ...]
@@ -37,9 +37,9 @@ class SubqueryReads:
 
     @classmethod
     def of(cls, jvm: Jvm, values: ExpressionList) -> SubqueryReads | None:
-        """The reads of the subqueries in resolved expressions; None where one of them is from elsewhere.
+        """Return the reads of the subqueries in resolved expressions, or None if one reads anything else.
 
-        Rows that were computed before may be anybody's, as those of a cache, of a checkpoint, or of an RDD.
+        Rows that were computed before, as in a cache, a checkpoint or an RDD, may come from anywhere.
         """
         tables: list[str] = []
         roots: list[str] = []
@@ -56,12 +56,12 @@ class SubqueryReads:
 
 
 def subqueries_of(jvm: Jvm, expression: JavaObject) -> list[JavaObject]:
-    """The subqueries of an expression that stand in no other subquery, in order."""
+    """Return the outermost subqueries of an expression, in order."""
     return list(jvm.static(_ADAPTER).of(expression))
 
 
 def with_subqueries(jvm: Jvm, expression: JavaObject, others: Sequence[JavaObject]) -> JavaObject:
-    """An expression with other expressions in the places of those that `subqueries_of` gives, in that order."""
+    """Replace the subqueries that `subqueries_of` returns, in that order."""
     return jvm.static(_ADAPTER).replaced(expression, jvm.java_list(others))
 
 
@@ -71,70 +71,66 @@ def is_correlated(jvm: Jvm, subquery: JavaObject) -> bool:
 
 
 def has_one_value(jvm: Jvm, subquery: JavaObject) -> bool:
-    """Whether a subquery has one value, and the same for each row: a scalar one or EXISTS that is not correlated."""
+    """Whether a subquery has one value for all rows: an uncorrelated scalar subquery or EXISTS."""
     return subquery.getClass().getSimpleName() != "ListQuery" and not is_correlated(jvm, subquery)
 
 
 def compared_with(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
-    """What stands before IN in a condition that is `... IN (SELECT ...)`, not correlated; empty for any other condition."""
+    """Return the values before IN in a condition `... IN (SELECT ...)` that is not correlated. Empty for any other condition."""
     if condition.getClass().getSimpleName() != "InSubquery" or is_correlated(jvm, condition.query()):
         return []
     return list(jvm.list_of(condition.values()))
 
 
 def plan_of_subquery(subquery: JavaObject) -> JavaObject:
-    """The rows of a subquery, as a plan."""
+    """Return the rows of a subquery, as a plan."""
     return subquery.plan()
 
 
 def under_names_of(jvm: Jvm, leaf: JavaObject, frame: DataFrame) -> JavaObject:
-    """The rows of a DataFrame in the place of a leaf with the same columns, as a plan."""
+    """Return the rows of a DataFrame under the names and ids of a leaf's columns, as a plan."""
     return under_ids_of(jvm, leaf.output(), frame._jdf.queryExecution().analyzed())  # noqa: SLF001  (the bridge)
 
 
 def over_plan(jvm: Jvm, subquery: JavaObject, plan: JavaObject) -> JavaObject:
-    """A subquery with other rows."""
+    """Return a subquery with other rows."""
     return jvm.static(_ADAPTER).over(subquery, plan)
 
 
 def literal_of(jvm: Jvm, spark: SparkSession, subquery: JavaObject) -> JavaObject:
-    """The value of a scalar subquery, or whether there is a row for EXISTS, as a literal. Costs a job.
-
-    Args:
-        subquery: the subquery, not correlated.
-    """
+    """Compute an uncorrelated scalar subquery or EXISTS as a literal, in a job."""
     row = projected(jvm, ExpressionList.of(jvm, [subquery]))
     return jvm.static(_ADAPTER).value(dataset(jvm, java_session(spark), row), subquery.dataType())
 
 
 def leaves_of(jvm: Jvm, plan: JavaObject) -> list[JavaObject]:
-    """The leaves of a plan and of the subqueries in it."""
+    """Return the leaves of a plan and of its subqueries."""
     return list(jvm.static(_ADAPTER).leaves(plan))
 
 
 def with_leaves(jvm: Jvm, plan: JavaObject, leaves: Sequence[JavaObject]) -> JavaObject:
-    """A plan with other leaves in the places of those that `leaves_of` gives, in that order."""
+    """Replace the leaves that `leaves_of` returns, in that order."""
     return jvm.static(_ADAPTER).withLeaves(plan, jvm.java_list(leaves))
 
 
 def is_delta(leaf: JavaObject) -> bool:
-    """Whether a leaf is a Delta table of bayou's."""
+    """Whether a leaf is a Delta table of bayou."""
     return bool(leaf.getClass().getSimpleName() == "LogicalRelation" and leaf.relation().getClass().getName() == "bayou.DeltaTable")
 
 
 def request_of(leaf: JavaObject) -> str:
-    """The request that a Delta table stands for, as JSON."""
+    """Return the request of a Delta table as JSON."""
     text: str = leaf.relation().location().table()
     return text
 
 
 def at_version(jvm: Jvm, leaf: JavaObject, request: str, version: int) -> JavaObject:
-    """A Delta table as it is in one version."""
+    """Return a Delta table at one version."""
     return jvm.static(_ADAPTER).at(leaf, request, str(version))
 
 
 def reads_what_changes(leaf: JavaObject) -> bool:
-    """Whether a leaf that is no Delta table may have other rows each time that it is read."""
+    """Whether a leaf that is not a Delta table may have other rows at each read."""
     kind = leaf.getClass().getSimpleName()
     if kind == "LogicalRelation":
         return file_index_of(leaf.relation()) not in _FILE_INDEXES

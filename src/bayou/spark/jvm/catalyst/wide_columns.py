@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of wide tables, all of them at once: chosen by conditions, put into projections, and as parts of statements."""
+"""Process the columns of wide tables in bulk: select them by conditions, project them, and put them into statements."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ChosenColumns:
-    """Columns whose values depend on conditions, each made of expressions that are given once and stand for many."""
+    """Columns whose values depend on conditions. Expressions are passed once and used for many columns."""
 
     def __init__(self, jvm: Jvm, spark: SparkSession) -> None:
         self._jvm = jvm
@@ -32,11 +32,11 @@ class ChosenColumns:
         self._names: list[str] = []
 
     def given(self, column: Column) -> int:
-        """The place of an expression."""
+        """Add an expression, and return its position."""
         return self._add(column, 1)
 
     def place(self, expressions: ExpressionList, number: int) -> int:
-        """The place of one of many."""
+        """Return the position of an expression of a list, which is added once."""
         if id(expressions) not in self._starts:
             self._starts[id(expressions)] = self._add(expressions, len(expressions))
         return self._starts[id(expressions)] + number
@@ -47,16 +47,16 @@ class ChosenColumns:
         return self._size - size
 
     def add(self, name: str, value: int, branches: Iterable[tuple[int, int]] = ()) -> None:
-        """Adds a column.
+        """Add a column.
 
         Args:
-            branches: places of conditions and of the values where these are true; the first one counts.
+            branches: positions of conditions and of their values. The first true condition decides.
         """
         self._places.append([*(place for pair in branches for place in pair), value])
         self._names.append(name)
 
     def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
-        """These columns of a DataFrame."""
+        """Return a DataFrame with these columns, and further ones after them."""
         given = self._jvm.static("java.util.ArrayList")()
         for each in self._lists:
             if isinstance(each, Column):
@@ -71,24 +71,23 @@ class ChosenColumns:
 
 
 def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
-    """Columns of a DataFrame.
+    """Return columns of a DataFrame.
 
     Args:
-        items: the columns: SQL of bayou's own, or of a table (see `own_column`), names in tuples of one, or PySpark's columns; each
-            of them has a name.
+        items: named columns: SQL of bayou or of a table (see `own_column`), names in tuples of one, or PySpark's columns.
     """
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
     return projected(jvm, frame.sparkSession, plan, items)
 
 
 def projected(jvm: Jvm, spark: SparkSession, plan: JavaObject, items: Sequence[Any]) -> DataFrame:
-    """The same of a plan."""
+    """Return columns of a plan, like `select`."""
     found = [Own(each) if isinstance(each, str) else each for each in items]
     return ExpressionList.made(jvm, spark, found).selected(spark, plan)
 
 
 def aliased_values(jvm: Jvm, columns: JavaObject) -> ExpressionList:
-    """The values of columns that are all aliases: what `ExpressionList.aliased` was made of, as Spark resolved it."""
+    """Return the resolved values of columns that are all aliases, as from `ExpressionList.aliased`."""
     return ExpressionList(jvm, jvm.static(ADAPTER).children(columns))
 
 
@@ -98,16 +97,16 @@ def condition_of(jvm: Jvm, values: ExpressionList) -> JavaObject:
 
 
 def values_in(jvm: Jvm, condition: JavaObject) -> ExpressionList:
-    """The values in what Spark made of `condition_of`."""
+    """Return the values in the resolved form of `condition_of`."""
     return ExpressionList(jvm, jvm.static(ADAPTER).valuesIn(condition))
 
 
 def to_themselves(jvm: Jvm, names: ExpressionList) -> JavaObject:
-    """Assignments of columns to themselves: a Scala `Seq`."""
+    """Return assignments of columns to themselves: a Scala `Seq`."""
     return jvm.static(ADAPTER).toThemselves(names.java)
 
 
 def sides_of(jvm: Jvm, assignments: JavaObject) -> tuple[ExpressionList, ExpressionList]:
-    """The columns and the values of a Scala `Seq` of assignments."""
+    """Return the columns and the values of a Scala `Seq` of assignments."""
     made = jvm.static(ADAPTER)
     return ExpressionList(jvm, made.keys(assignments)), ExpressionList(jvm, made.values(assignments))

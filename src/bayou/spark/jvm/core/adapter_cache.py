@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where compiled adapters are kept for the next session, so that only the first one on a machine waits for the compiler.
+"""Cache compiled adapters on disk, so that only the first session on a machine waits for the compiler.
 
-Class files that a session loads are code: only a folder that belongs to this user, and that nobody else can write to, is
-trusted. Without one, every session compiles for itself.
+A session executes the class files that it loads. It therefore trusts only a folder that belongs to this user and that nobody else
+can write to. Without such a folder every session compiles.
 """
 
 from __future__ import annotations
@@ -23,11 +23,7 @@ _COMPLETE = "complete"
 
 
 class AdapterCache:
-    """Folders of class files by what they were compiled from and against. Processes may share one.
-
-    Attributes:
-        root: the folder that holds them.
-    """
+    """Folders of class files, keyed by what they were compiled from and against. Processes may share one."""
 
     def __init__(self, root: Path | None = None) -> None:
         base = os.environ.get("XDG_CACHE_HOME") or Path("~", ".cache").expanduser()
@@ -35,11 +31,11 @@ class AdapterCache:
 
     @staticmethod
     def key(facts: Iterable[str]) -> str:
-        """The name of the folder for classes that depend on these facts."""
+        """Return the folder name for classes that depend on these facts."""
         return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
 
     def get(self, key: str) -> Path | None:
-        """The folder of that key, where it is complete and can be trusted."""
+        """Return the folder of that key if it is complete and trusted."""
         folder = self.root / key
         with contextlib.suppress(OSError):
             if _is_ours(self.root) and _is_ours(folder) and (folder / _COMPLETE).exists():
@@ -47,27 +43,24 @@ class AdapterCache:
         return None
 
     def put(self, key: str, compiled: Path) -> Path | None:
-        """Keep a folder of class files.
-
-        Returns:
-            Where they are kept; None where nothing can be kept.
-        """
+        """Copy a folder of class files into the cache. Return the copy, or None if it cannot be stored."""
         with contextlib.suppress(OSError):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not _is_ours(self.root):
                 return None
+            # Rename a complete copy, so that no other process sees a part of it.
             copy = Path(tempfile.mkdtemp(prefix=".", dir=self.root))
             try:
                 shutil.copytree(compiled, copy, dirs_exist_ok=True)
                 (copy / _COMPLETE).touch()
                 copy.rename(self.root / key)
-            except OSError:  # most often: another process was first
+            except OSError:  # usually because another process was first
                 shutil.rmtree(copy, ignore_errors=True)
         return self.get(key)
 
 
 def _is_ours(folder: Path) -> bool:
     found = folder.lstat()
-    if os.name == "nt":  # profile folders are private there
+    if os.name == "nt":  # profile folders are private on Windows
         return stat.S_ISDIR(found.st_mode)
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

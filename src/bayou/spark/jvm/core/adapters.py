@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Java adapters, compiled on the running JVM by the compiler that Spark ships for its own generated code.
+"""Compile the Java adapters on the running JVM, with the compiler that Spark ships for its generated code.
 
-They are what py4j cannot implement, or what Spark looks up by name. They hold no logic: each finds its own leaf or statement
-and asks Python. Compiled once for a JVM, always against the Spark that is there; executors never see them.
+The adapters do what py4j cannot implement, or what Spark looks up by name. They hold no logic: each finds its leaf or statement
+and asks Python. They are compiled once per JVM, against its version of Spark. Executors never load them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.sinks.FileStreamSinkLog",
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
 )
-"""The log of Spark's file sink, by its newest name first."""
+"""The log of Spark's file sink, newest name first."""
 _INDISPENSABLE = frozenset(
     {
         *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
@@ -61,7 +61,7 @@ _INDISPENSABLE = frozenset(
         "WrittenFiles.java",
     }
 )
-"""If one of these does not compile, the session cannot be enabled."""
+"""The adapters without which a session cannot be enabled."""
 _LOST_WITH = {
     "Catalog": "SQL and DataFrame writers on tables by name",
     "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
@@ -76,7 +76,7 @@ _LOST_WITH = {
     "S3aCredentials": "tables on S3 whose credentials a class of Java's provides",
     "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
 }
-"""What does not work on a session without an adapter."""
+"""The features that need an adapter."""
 _SCALAS_OWN = "scala.Serializable"
 _MISSING = "missing.json"
 
@@ -85,7 +85,7 @@ class Adapters:
     """The compiled adapter classes of one JVM.
 
     Attributes:
-        missing: the adapters that did not compile on this Spark, by the names of their classes, each with the reason.
+        missing: the adapters that did not compile on this Spark version, by class name, with the reason.
     """
 
     _instances: WeakKeyDictionary[Jvm, Adapters] = WeakKeyDictionary()
@@ -100,7 +100,7 @@ class Adapters:
         """Return the adapters of this JVM; the first call compiles them.
 
         Raises:
-            SessionError: they cannot be compiled, or the JVM cannot load them; the text gives the reason.
+            SessionError: they do not compile, or the JVM cannot load them.
         """
         if jvm not in cls._instances:
             adapters = cls(jvm)
@@ -111,15 +111,11 @@ class Adapters:
 
     @property
     def jvm(self) -> Jvm:
-        """The JVM that they are on."""
+        """The JVM of the adapters."""
         return self._jvm
 
     def load(self, name: str) -> JavaObject:
-        """The `java.lang.Class` of an adapter, by its full name.
-
-        Raises:
-            SessionError: the adapter did not compile on this Spark.
-        """
+        """Return the `java.lang.Class` of an adapter by its full name. Raise SessionError if it did not compile."""
         if name not in self._classes:
             if name.rpartition(".")[2] in self.missing:
                 message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
@@ -132,7 +128,7 @@ class Adapters:
         return name.rpartition(".")[2] not in self.missing
 
     def what_is_missing(self) -> str:
-        """One sentence for each reason for which adapters did not compile, and what does not work without them; empty if none."""
+        """Return one sentence per reason why adapters did not compile, with the lost features; empty if all compiled."""
         sentences = []
         for reason in dict.fromkeys(self.missing.values()):
             names = [name for name, why in self.missing.items() if why == reason]
@@ -143,25 +139,21 @@ class Adapters:
         return " ".join(sentences)
 
     def new(self, name: str, *arguments: object) -> JavaObject:
-        """A new adapter object."""
+        """Create an adapter object."""
         return self._jvm.construct(self.load(name), *arguments)
 
     def set_static(self, name: str, field: str, value: object) -> None:
-        """Sets a static field of an adapter: the Python object that it asks."""
+        """Set a static field of an adapter: the Python object that it asks."""
         self.load(name).getField(field).set(None, value)
 
     def static(self, name: str) -> JavaObject:
-        """An adapter of which static functions are called, by its full name.
-
-        Raises:
-            SessionError: the adapter did not compile on this Spark.
-        """
+        """Return an adapter by its full name, to call its static methods. Raise SessionError if it did not compile."""
         if not self.has(name):
             self.load(name)
         return self._jvm.static(name)
 
     def _add_to_class_path(self, cache: AdapterCache | None = None) -> Path:
-        """Compiles the adapters, unless a session before this one did, and returns the folder that was added."""
+        """Load the adapters from the cache, or compile them. Return the folder that was added to the class path."""
         cache = cache or AdapterCache()
         try:
             sources = self._sources()
@@ -189,13 +181,13 @@ class Adapters:
         return folder
 
     def catalog_over(self, parent: str) -> str:
-        """The name of a class that is `bayou.Catalog` on top of somebody else's catalog; the first call compiles it.
+        """Return the name of a `bayou.Catalog` on top of a foreign catalog; the first call compiles it.
 
         Args:
-            parent: the class of that catalog, which extends a session's own.
+            parent: the class of the foreign catalog, which extends the session catalog.
 
         Raises:
-            SessionError: it is no such class, or nothing can be put on top of it; the text says which.
+            SessionError: it does not extend the session catalog, or cannot be extended.
         """
         name = f"CatalogOver{hashlib.sha256(parent.encode()).hexdigest()[:12]}"
         try:
@@ -220,17 +212,17 @@ class Adapters:
         return f"bayou.{name}"
 
     def _make_visible(self, folder: Path) -> None:
-        """Lets each thread of Spark's find the classes of a folder, and those with the program's class loader its services."""
+        """Let each thread of Spark find the classes, and threads with the program's class loader also the services."""
         self._jvm.loader.addURL(self._jvm.static("java.io.File")(str(folder)).toURI().toURL())
         if not self.has("bayou.Loading"):
             return
         try:
             self._jvm.static("bayou.Loading").define(str(folder), self._jvm.java_class(_FILE_INDEX).getClassLoader())
-        except Py4JJavaError as error:  # a JVM that lets nobody at its class loaders
+        except Py4JJavaError as error:  # a JVM that does not open its class loaders
             _logger.debug("only threads with the program's class loader find the adapters: %s", error.java_exception.toString())
 
     def _sources(self) -> dict[str, str]:
-        """The adapters' sources by file name, with the types of this Spark in the place of the placeholders."""
+        """Return the adapters' sources by file name, with this Spark's types in place of the placeholders."""
         names = self._placeholders()
         return {name: self._source(name, names) for name in sorted(adapter_texts())}
 
@@ -242,12 +234,12 @@ class Adapters:
             "PARENT": _SPARKS_CATALOG,
             "CHANGELOG": self._known_or_object("Changelog"),
             "CHANGESASKED": self._known_or_object("ChangelogContext"),
-            # Scala 2.12 has an interface of its own for it, and Spark asks for that one.
+            # Scala 2.12 has its own interface for it, and Spark requires that one.
             "SERIALIZABLE": _SCALAS_OWN if self._jvm.has_class(_SCALAS_OWN) else "java.io.Serializable",
         }
 
     def _known_or_object(self, name: str) -> str:
-        """A type of Spark's catalogs; any type on a Spark without it, which calls no method that takes one."""
+        """Return a type of Spark's catalogs, or Object on a Spark without it, which calls no method with that parameter."""
         found = f"org.apache.spark.sql.connector.catalog.{name}"
         return found if self._jvm.has_class(found) else "java.lang.Object"
 
@@ -259,7 +251,7 @@ class Adapters:
         return text
 
     def _compiled_against(self) -> list[str]:
-        """What tells one Spark's classes from another's: its version, its JARs, the JVM, and whether delta-spark is there."""
+        """Return what the compiled classes depend on: Spark's version and JARs, the JVM, and whether delta-spark is present."""
         jar = self._jvm.java_class(_FILE_INDEX).getProtectionDomain().getCodeSource().getLocation().getPath()
         system = self._jvm.static("java.lang.System")
         found = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
@@ -281,10 +273,10 @@ class Adapters:
         return folder
 
     def _compile_all_that_fit(self, sources: Mapping[str, str], folder: Path) -> dict[str, str]:
-        """Compiles the sources into a folder, without those that this Spark does not fit and those that use them.
+        """Compile the sources into a folder, except those that do not fit this Spark and those that use them.
 
         Returns:
-            The names of the classes that were left out, each with the reason.
+            The omitted classes, each with the reason.
         """
         left = dict(sources)
         missing: dict[str, str] = {}
@@ -302,7 +294,7 @@ class Adapters:
                 return missing
 
     def _compile_once(self, sources: Mapping[str, str], folder: Path, loader: JavaObject | None = None) -> None:
-        """Compiles sources into a folder; against the classes of a class loader, else against those of the class path."""
+        """Compile sources into a folder, against the classes of a class loader, or against the class path without one."""
         static = self._jvm.static
         for old in folder.rglob("*.*"):
             old.unlink()
@@ -315,12 +307,12 @@ class Adapters:
         compiler.compile(self._jvm.array(static("java.io.File"), [static("java.io.File")(str(folder / name)) for name in sources]))
 
     def _delete_at_exit(self, folder: Path) -> None:
-        # The classes are loaded at first use, so the folder stays as long as the JVM. Java deletes the last registered first.
+        # Classes are loaded at first use, so the folder stays as long as the JVM. Java deletes in reverse order of registration.
         for file in [folder, *sorted(folder.rglob("*"))]:
             self._jvm.static("java.io.File")(str(file)).deleteOnExit()
 
     def _type_of_seq(self) -> str:
-        # Scala's Seq is another class in 2.12 than in 2.13: a method that returns one tells.
+        # Scala's Seq is another class in 2.12 than in 2.13: the return type of a method shows which.
         none = self._jvm.gateway.new_array(self._jvm.static("java.lang.Class"), 0)
         name: str = self._jvm.java_class(_FILE_INDEX).getMethod("rootPaths", none).getReturnType().getName()
         return name
@@ -332,13 +324,10 @@ class Adapters:
 
 
 def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
-    """The sources that do not compile, and those that use them, directly or not.
+    """Return the file names of sources that do not compile, and of those that use them, directly or indirectly.
 
     Args:
-        reason: what Janino says, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
-
-    Returns:
-        File names; none if the reason names no source.
+        reason: Janino's message, for example `File '/tmp/x/Catalog.java', Line 82, Column 9: ...`.
     """
     named = re.search(r"File '[^']*?([^'/\\\\]+\.java)'", reason)
     unfit = {named[1]} & set(sources) if named else set()
@@ -351,7 +340,7 @@ def unfit_sources(reason: str, sources: Mapping[str, str]) -> set[str]:
 
 
 def _code(text: str) -> str:
-    """A source without comments, imports, strings and qualified names: a class of Spark's may have an adapter's simple name."""
+    """Return a source without comments, imports, strings and qualified names: a Spark class may have an adapter's simple name."""
     qualified = r"\b(?!bayou\b|delta\b)[a-z]\w*(?:\.\w+)*\.[A-Z]\w*"
     return re.sub(rf'//[^\n]*|^import [^\n]*|"(?:[^"\\]|\\.)*"|{qualified}', "", text, flags=re.MULTILINE)
 
@@ -363,20 +352,20 @@ def _read_missing(folder: Path) -> dict[str, str]:
 
 
 def has_delta_spark(jvm: Jvm) -> bool:
-    """Whether delta-spark's own data source is on the class path."""
+    """Whether delta-spark's data source is on the class path."""
     return jvm.has_class("org.apache.spark.sql.delta.sources.DeltaDataSource")
 
 
 @cache
 def adapter_texts() -> dict[str, str]:
-    """The adapters' sources as they are stored, with placeholders, by file name; their folders are for readers only."""
+    """Return the adapters' stored sources, with placeholders, by file name. Their folders are for readers only."""
     folders = [each for each in resources.files(_SOURCES).iterdir() if each.is_dir()]
     files = [file for folder in folders for file in folder.iterdir() if file.name.endswith(".java")]
     return {file.name: file.read_text(encoding="utf-8") for file in files}
 
 
 def _register_source(folder: Path) -> None:
-    """Makes the source known by its short name in any case (`USING DELTA`)."""
+    """Register the source by its short name in any case (`USING DELTA`)."""
     services = folder / "META-INF" / "services"
     services.mkdir(parents=True)
     (services / "org.apache.spark.sql.sources.DataSourceRegister").write_text("delta.DefaultSource\n", encoding="utf-8")

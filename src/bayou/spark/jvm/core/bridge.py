@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JVM of one Spark application: classes, Scala objects, arrays and method handles, reached through py4j.
+"""Reach the JVM of one Spark application through py4j: classes, Scala objects, arrays and method handles.
 
-Package moves and appended parameters between Spark releases are settled here: by trying names, by reading the parameters that a
-method has (`signatures`), and by asking Scala for the defaults of appended ones. Nothing in bayou looks at Spark's version to
-call it.
+Spark releases move packages and append parameters. This module tries names, reads the parameters that a method has
+(`signatures`), and asks Scala for the defaults of appended ones. bayou never looks at Spark's version to call it.
 """
 
 from __future__ import annotations
@@ -26,15 +25,11 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.signatures import Parameters
 
 JavaObject = Any
-"""An object that lives in the JVM; py4j has no static type for it."""
+"""An object in the JVM; py4j has no static type for it."""
 
 
 class Jvm:
-    """What bayou calls in one JVM. One instance for each py4j gateway; class handles are looked up once.
-
-    Attributes:
-        gateway: the py4j gateway.
-    """
+    """The calls that bayou makes in one JVM. There is one instance per py4j gateway; class handles are looked up once."""
 
     _instances: WeakKeyDictionary[Any, Jvm] = WeakKeyDictionary()
 
@@ -49,10 +44,10 @@ class Jvm:
 
     @classmethod
     def of(cls, spark: SparkSession) -> Jvm:
-        """The bridge into the JVM that runs a classic session.
+        """Return the bridge into the JVM of a classic session.
 
         Raises:
-            SessionError: the session is a Spark Connect session, which has no JVM in this process, or it was stopped.
+            SessionError: it is a Spark Connect session, which has no JVM in this process, or it was stopped.
         """
         if not hasattr(spark, "_jsparkSession"):
             message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
@@ -64,8 +59,8 @@ class Jvm:
 
     @classmethod
     def running(cls) -> Jvm | None:
-        """The bridge into the JVM of the application that runs in this process; None where none does."""
-        context = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        """Return the bridge into the JVM of this process's application, or None if no application runs."""
+        context = SparkContext._active_spark_context  # noqa: SLF001  (no public call asks without creating one)
         return None if context is None else cls._of_context(context)
 
     @classmethod
@@ -77,14 +72,14 @@ class Jvm:
 
     @property
     def context(self) -> JavaObject | None:
-        """The running `SparkContext` of this JVM; None where there is none."""
-        running = SparkContext._active_spark_context  # noqa: SLF001  (there is no public way to ask without making one)
+        """The running `SparkContext` of this JVM, or None."""
+        running = SparkContext._active_spark_context  # noqa: SLF001  (no public call asks without creating one)
         if running is None or running._gateway is not self.gateway:  # noqa: SLF001
             return None
         return running._jsc.sc()  # noqa: SLF001
 
     def thread_id(self) -> int:
-        """The id of the JVM's thread that runs the calls of the running Python thread."""
+        """Return the id of the JVM thread that runs the calls of this Python thread."""
         return int(self.static("java.lang.Thread").currentThread().getId())
 
     @cached_property
@@ -93,17 +88,13 @@ class Jvm:
         return self.static("java.lang.Thread").currentThread().getContextClassLoader()
 
     def static(self, name: str) -> JavaObject:
-        """A class, by its full name, whose static methods and constructor can be called. Costs no call."""
+        """Return a class by its full name, to call its static methods and constructor, without a call."""
         if name not in self._statics:
             self._statics[name] = JavaClass(name, self.gateway._gateway_client)  # noqa: SLF001  (the view asks for each part)
         return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
-        """The `java.lang.Class` of the first of these names that this Spark has.
-
-        Raises:
-            MissingClassError: it has none of them. It is a LookupError, too.
-        """
+        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise MissingClassError."""
         if names not in self._classes:
             self._classes[names] = self.loader.loadClass(self._first(names))
         return self._classes[names]
@@ -111,16 +102,12 @@ class Jvm:
     def has_class(self, name: str) -> bool:
         """Whether the class loader finds a class of that name.
 
-        It is not loaded for it: PySpark asks the JVM some eighty questions about each exception, also about "no such class".
+        Ask for the resource, because a failed load is slow: PySpark asks the JVM some eighty questions about each exception.
         """
         return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
 
     def module(self, *names: str) -> JavaObject:
-        """The singleton of the first of these Scala `object`s that this Spark has.
-
-        Raises:
-            MissingClassError: it has none of them. It is a LookupError, too.
-        """
+        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise MissingClassError."""
         if names not in self._modules:
             name = self._first(tuple(f"{name}$" for name in names))
             found = self.loader.loadClass(name).getField("MODULE$").get(None)
@@ -135,9 +122,9 @@ class Jvm:
         return found
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
-        """A new object by the constructor that takes these arguments; works for classes that the JVM view cannot name.
+        """Create an object with the constructor that takes these arguments, also of classes that the JVM view cannot name.
 
-        If the constructor has further parameters, they get the defaults that Scala declares for them.
+        Additional parameters get the defaults that Scala declares for them.
 
         Raises:
             SessionError: no constructor takes so many arguments.
@@ -148,7 +135,7 @@ class Jvm:
         if parameters is None:
             raise self._unknown(java_class.getName(), "<init>", offered, len(arguments))
         if sum(len(each) == len(parameters) for each in offered) > 1:
-            return self.static(java_class.getName())(*arguments)  # py4j chooses by the arguments' types
+            return self.static(java_class.getName())(*arguments)  # py4j selects one by the types of the arguments
         make = next(constructor for each, constructor in known if each is parameters)
         given = [*arguments]
         if len(parameters) > len(given):
@@ -157,7 +144,7 @@ class Jvm:
         return make.newInstance(self.objects(given))
 
     def constructors(self, java_class: JavaObject) -> list[Parameters]:
-        """The parameters of each public constructor of a class."""
+        """Return the parameters of each public constructor of a class."""
         return [parameters for parameters, _ in self._constructors_of(java_class)]
 
     def _constructors_of(self, java_class: JavaObject) -> list[tuple[Parameters, JavaObject]]:
@@ -169,12 +156,12 @@ class Jvm:
         return self._constructors[handle]
 
     def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
-        """Calls a Scala method, with the defaults of the parameters that newer Spark releases appended.
+        """Call a Scala method with the defaults of the parameters that newer Spark releases appended.
 
-        Scala keeps the default of parameter N of a method `write` as a method `write$default$N`.
+        Scala stores the default of parameter N of a method `write` as a method `write$default$N`.
 
         Raises:
-            SessionError: this Spark's method takes fewer parameters, or there is none.
+            SessionError: this Spark's method takes fewer parameters, or does not exist.
         """
         overloads = self.overloads(target, method)
         parameters = fitting(overloads, len(arguments))
@@ -184,14 +171,14 @@ class Jvm:
         return getattr(target, method)(*arguments, *(getattr(target, f"{method}$default${n}")() for n in appended))
 
     def overloads(self, target: JavaObject, method: str) -> list[Parameters]:
-        """The parameters of each public method of a name that an object has; empty if it has none."""
+        """Return the parameters of each public overload of an object's method."""
         owner = self._class_name(target)
         if owner not in self._methods:
             self._methods[owner] = self._methods_of(target.getClass())
         return self._methods[owner].get(method, [])
 
     def has_method(self, class_name: str, method: str) -> bool:
-        """Whether a class of this Spark, by its full name, has a public method of that name. Asks the JVM once for each class."""
+        """Whether a class, by its full name, has a public method of that name. Asks the JVM once per class."""
         if class_name not in self._methods:
             self._methods[class_name] = self._methods_of(self.java_class(class_name))
         return method in self._methods[class_name]
@@ -213,29 +200,29 @@ class Jvm:
         return unknown_signature(self.spark_version_text, owner, method, overloads, f"{count} arguments")
 
     def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:
-        """A Java array; one call for each item, so for short ones."""
+        """Return a Java array. It takes one call per item, so use it for short arrays."""
         out = self.gateway.new_array(java_class, len(items))
         for position, item in enumerate(items):
             out[position] = item
         return out
 
     def objects(self, items: Iterable[Any]) -> JavaObject:
-        """An `Object[]`. Python proxies cannot be put into an array directly, so a list carries them."""
+        """Return an `Object[]`. Python proxies cannot be put into an array directly, so a list carries them."""
         return self.java_list(items).toArray()
 
     def java_list(self, items: Iterable[Any]) -> JavaObject:
-        """A `java.util.List`: what a callback that returns several things returns."""
+        """Return a `java.util.List`. Callbacks return several things in one."""
         boxed = self.static("java.util.ArrayList")()
         for item in items:
             boxed.add(item)
         return boxed
 
     def seq(self, items: Iterable[Any]) -> JavaObject:
-        """A Scala `Seq` of the version's own kind."""
+        """Return a Scala `Seq` of the version's own class."""
         return self.static("org.apache.spark.api.python.PythonUtils").toSeq(list(items))
 
     def some(self, item: Any) -> JavaObject:
-        """A Scala `Some`."""
+        """Return a Scala `Some`."""
         return self.static("scala.Some")(item)
 
     @cached_property
@@ -244,21 +231,21 @@ class Jvm:
         return self.static("scala.Option").empty()
 
     def scala_map(self, items: dict[Any, Any]) -> JavaObject:
-        """An immutable Scala `Map`."""
+        """Return an immutable Scala `Map`."""
         return self.static("org.apache.spark.api.python.PythonUtils").toScalaMap(items)
 
     def list_of(self, sequence: JavaObject) -> list[JavaObject]:
-        """The items of a Scala `Seq`; one call for each, so for short ones."""
+        """Return the items of a Scala `Seq`. It takes one call per item, so use it for short ones."""
         return [sequence.apply(position) for position in range(sequence.size())]
 
     @cached_property
     def spark_version_text(self) -> str:
-        """Spark's version, as it says it."""
+        """Spark's version as Spark writes it."""
         text: str = self.loader.loadClass("org.apache.spark.package$").getField("MODULE$").get(None).SPARK_VERSION()
         return text
 
     @cached_property
     def spark_version(self) -> tuple[int, int]:
-        """Major and minor version of Spark, for messages and for limits that only the version tells."""
+        """Spark's major and minor version, for messages and for limits that depend only on the version."""
         major, minor = self.spark_version_text.split(".")[:2]
         return int(major), int(minor)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Per-file facts into the JVM, in a number of py4j calls that does not depend on how many files there are.
+"""Transfer per-file facts into the JVM in a number of py4j calls that does not depend on the number of files.
 
-A column of Arrow crosses as one byte buffer. The loop over it runs in the JVM: `java.lang.invoke` composes existing methods
-into a function of an index, and a stream maps that function over a range. No class is compiled for it.
+Each Arrow column crosses as one byte buffer. The loop over it runs in the JVM: `java.lang.invoke` composes existing methods into
+a function of an index, and a stream maps it over a range. No class is compiled.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SPARK_TYPES = {
 }
 
 LOCAL_BATCH_BYTES = 16 << 20
-"""Arrow batches of at most this size cross at a time: above 48 MB Spark would make an RDD of them, and a job.
+"""The maximum size of an Arrow batch. Above 48 MB Spark would make an RDD of them, and run a job.
 
 Source: `spark.sql.execution.arrow.localRelationThreshold`.
 """
@@ -47,14 +47,14 @@ Source: `spark.sql.execution.arrow.localRelationThreshold`.
 
 @dataclass(frozen=True, slots=True)
 class FileGroup:
-    """Files by the directory that Spark shall see them in.
+    """Files grouped by the directory in which Spark sees them.
 
     Attributes:
-        uris: absolute URIs of the files, not percent-encoded; the files of one directory stand together.
+        uris: absolute URIs of the files, not percent-encoded; the files of one directory are adjacent.
         sizes: bytes.
         modification_times: milliseconds since the epoch.
-        ends: for each directory, the position behind its last file.
-        rows: for each directory, which of the rows of constants is its own.
+        ends: for each directory, the position after its last file.
+        rows: for each directory, the index of its row of constants.
     """
 
     uris: pa.Array
@@ -65,7 +65,7 @@ class FileGroup:
 
 
 class Bulk:
-    """The bulk crossings of one JVM."""
+    """The bulk transfers of one JVM."""
 
     _instances: WeakKeyDictionary[Jvm, Bulk] = WeakKeyDictionary()
 
@@ -77,32 +77,32 @@ class Bulk:
 
     @classmethod
     def of(cls, jvm: Jvm) -> Bulk:
-        """The crossings of this JVM; its composed handles are made once."""
+        """Return the transfers of this JVM. They compose their method handles once."""
         if jvm not in cls._instances:
             cls._instances[jvm] = cls(jvm)
         return cls._instances[jvm]
 
     def strings(self, values: pa.Array) -> JavaObject:
-        """A `String[]`. The values hold no NULL and no NUL character."""
+        """Return a `String[]`. The values hold no NULL and no NUL character."""
         if len(values) == 0:
             return self._jvm.gateway.new_array(self._jvm.static("java.lang.String"), 0)
         together = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values.cast(pa.string()))
         joined = pc.binary_join(together, "\0")[0]
         buffer = self._jvm.static("java.nio.ByteBuffer").wrap(bytearray(joined.as_buffer()))
-        # A CharBuffer stays in the JVM; a String would come back to Python.
+        # A CharBuffer stays in the JVM; py4j would return a String to Python.
         text = self._jvm.static("java.nio.charset.StandardCharsets").UTF_8.decode(buffer)
         return self._jvm.static("java.util.regex.Pattern").compile("\0").split(text, -1)
 
     def longs(self, values: pa.Array) -> JavaObject:
-        """A `long[]`. The values hold no NULL."""
+        """Return a `long[]`. The values hold no NULL."""
         return self._primitives(values.cast(pa.int64()), self._jvm.static("long"), "asLongBuffer")
 
     def ints(self, values: pa.Array) -> JavaObject:
-        """An `int[]`. The values hold no NULL."""
+        """Return an `int[]`. The values hold no NULL."""
         return self._primitives(values.cast(pa.int32()), self._jvm.static("int"), "asIntBuffer")
 
     def doubles(self, values: pa.Array) -> JavaObject:
-        """A `double[]`. The values hold no NULL."""
+        """Return a `double[]`. The values hold no NULL."""
         return self._primitives(values.cast(pa.float64()), self._jvm.static("double"), "asDoubleBuffer")
 
     def _primitives(self, values: pa.Array, kind: Any, view: str) -> JavaObject:
@@ -114,11 +114,10 @@ class Bulk:
         return out
 
     def rows(self, session: JavaObject, table: pa.Table, projection: list[str]) -> JavaObject:
-        """The rows of an Arrow table as an array of Spark's `InternalRow`s, computed by Spark without a job.
+        """Return the rows of an Arrow table as an array of `InternalRow`s, computed by Spark without a job.
 
         Args:
-            session: the JVM session whose settings the expressions are evaluated under. They have to be known ones: some change
-                how Spark reads Arrow.
+            session: the JVM session that evaluates the expressions. Its settings must be pinned: some change how Spark reads Arrow.
             projection: SQL expressions, one for each column of the result.
         """
         batches = [
@@ -142,10 +141,10 @@ class Bulk:
         return frame.selectExpr(expressions).queryExecution().executedPlan().executeCollect()
 
     def dataset(self, session: JavaObject, own: JavaObject, table: pa.Table, schema: str) -> JavaObject:
-        """A small Arrow table as a Dataset that needs no job to be collected.
+        """Return a small Arrow table as a Dataset that can be collected without a job.
 
         Args:
-            own: a JVM session with known settings, in which the rows are made: some settings change how Spark reads Arrow.
+            own: the JVM session that creates the rows. Its settings must be pinned: some change how Spark reads Arrow.
         """
         batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
         made = self._dataset(own, bytearray(batches[0].serialize().to_pybytes()), schema)
@@ -157,10 +156,9 @@ class Bulk:
         return self._jvm.call(self._jvm.module(_ARROW_CONVERTERS), "toDataFrame", iterator, schema, session)
 
     def directories(self, group: FileGroup, rows: JavaObject | None) -> JavaObject:
-        """A Scala `Seq` of `PartitionDirectory`, as `FileIndex.listFiles` returns it.
+        """Return a Scala `Seq` of `PartitionDirectory`, like `FileIndex.listFiles`.
 
-        Args:
-            rows: an array of `InternalRow`s; None where there is a single directory without constants.
+        The rows are an array of `InternalRow`s; None for a single directory without constants.
         """
         statuses = self._statuses(group)
         if rows is None:
@@ -178,7 +176,7 @@ class Bulk:
         return self._jvm.static("java.util.Arrays").copyOf(made, len(group.uris), self._class("[Lorg.apache.hadoop.fs.FileStatus;"))
 
     def matching(self, rows: JavaObject, predicate: JavaObject) -> list[int]:
-        """The positions of the rows for which a bound Catalyst predicate is true."""
+        """Return the positions of the rows for which a bound Catalyst predicate is true."""
         row_class = self._jvm.java_class(_INTERNAL_ROW)
         boolean = self._jvm.static("java.lang.Boolean").TYPE
         evaluate = self._lookup.findVirtual(predicate.getClass(), "eval", self._type(boolean, row_class)).bindTo(predicate)
@@ -192,7 +190,7 @@ class Bulk:
         text = self._jvm.static("java.util.Arrays").toString(kept)
         return [int(number) for number in text[1:-1].split(", ") if number]
 
-    # The composed functions: (arrays..., index) -> object. Made once; `_bind` gives them their arrays.
+    # The composed functions: (arrays..., index) -> object. They are made once; `_bind` passes them their arrays.
 
     @cached_property
     def _status(self) -> JavaObject:
@@ -208,7 +206,7 @@ class Bulk:
         new_path = self._lookup.findConstructor(path, self._type(nothing, self._class("java.lang.String")))
         longs = self._element(self._class("[J"))
         uri = self._handles.filterReturnValue(self._element(self._class("[Ljava.lang.String;")), new_path)
-        # The block size is the file's size: bayou's files have no block locations that it could matter for.
+        # The block size is the file's size: bayou's files have no block locations for which it would matter.
         collected = self._collect(make, [longs, longs, longs, uri])
         kinds = [self._class("[J"), self._class("[J"), self._class("[Ljava.lang.String;"), self._int]
         return self._permute(collected, kinds, [0, 3, 0, 3, 1, 3, 2, 3])
@@ -230,7 +228,7 @@ class Bulk:
         return self._permute(made, [rows, ints, statuses, ints, ints, self._int], [0, 1, 5, 2, 3, 5, 4, 5])
 
     def _collect(self, outer: JavaObject, inner: list[JavaObject]) -> JavaObject:
-        """`outer(inner0(...), inner1(...), ...)` with the parameters of all inner ones in a row."""
+        """Return `outer(inner0(...), inner1(...), ...)` with the parameters of all inner functions in sequence."""
         for position in reversed(range(len(inner))):
             outer = self._handles.collectArguments(outer, position, inner[position])
         return outer
@@ -260,6 +258,5 @@ class Bulk:
 
 
 def _rows_for(table: pa.Table, nbytes: int) -> int:
-    """How many rows of this table take about `nbytes`."""
     rows: int = table.num_rows
     return max(1, min(rows, nbytes * max(rows, 1) // max(int(table.nbytes), 1)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python objects that the JVM calls, and the port through which it does.
+"""Define Python objects that the JVM calls, and protect the port through which it calls them.
 
-py4j's callback port listens on loopback and PySpark leaves it without authentication, so any local process could call the
-Python objects behind it. `start` closes that: the port asks for the gateway's own token, and object ids cannot be guessed.
+py4j's callback port listens on loopback, and PySpark leaves it without authentication: any local process could call the Python
+objects. `start` prevents this: the port requires the gateway's token, and object ids cannot be guessed.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _KEPT_ERRORS = 64
-"""How many recent errors are kept for the moment at which PySpark converts the Java exception that stands for them."""
+"""The number of recent errors that are kept until PySpark converts the Java exceptions that carry them."""
 
 
 _PLAIN_ERROR = "bayou.DeltaError"
 _NAMED_ERROR = "bayou.NamedError"
 _SYNTAX_ERROR = "bayou.SyntaxError"
 JAVA_ERRORS = frozenset({_PLAIN_ERROR, _NAMED_ERROR, _SYNTAX_ERROR})
-"""The Java exceptions that carry Python's."""
+"""The Java exceptions that carry Python exceptions."""
 _INTERRUPTIONS = (
     "java.lang.InterruptedException",
     "java.io.InterruptedIOException",
     "java.nio.channels.ClosedByInterruptException",
 )
 _UNGUESSABLE = 1 << 100
-"""Names of Python objects that the JVM may call are numbers from here on, plus as many random bits."""
+"""The smallest name of a Python object that the JVM may call. Names start here plus a number of as many random bits."""
 
 
 class Errors:
-    """Python exceptions on their way through the JVM, by key. Bounded: the newest are kept."""
+    """Python exceptions that pass through the JVM, by key. Only the newest are kept."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, BaseException] = OrderedDict()
 
     def keep(self, error: BaseException) -> str:
-        """Keeps an exception and returns its key."""
+        """Keep an exception and return its key."""
         key = secrets.token_hex(8)
         self._kept[key] = error
         while len(self._kept) > _KEPT_ERRORS:
@@ -59,16 +59,16 @@ class Errors:
         return key
 
     def get(self, key: str) -> BaseException | None:
-        """The exception of that key, if it is still kept."""
+        """Return the exception of that key, if it is still kept."""
         return self._kept.get(key)
 
 
 ERRORS = Errors()
-"""The errors of this process; a py4j callback and the conversion of its exception may run in different threads."""
+"""The errors of this process. A py4j callback and the conversion of its exception may run in different threads."""
 
 
 class _Callback:
-    """What all callbacks share: they raise Java exceptions that carry the Python one's key."""
+    """The base of all callbacks: raises Java exceptions that carry the key of the Python exception."""
 
     def __init__(self, jvm: Jvm, function: Callable[..., Any]) -> None:
         self._jvm = jvm
@@ -80,9 +80,9 @@ class _Callback:
         except Py4JJavaError:
             raise
         except PySparkException as error:
-            origin = getattr(error, "_origin", None)  # what the JVM threw, where the JVM threw it
+            origin = getattr(error, "_origin", None)  # the JVM's exception, if the JVM raised it
             raise Py4JJavaError("", origin if origin is not None else java_error(self._jvm, error)) from error
-        except KeyboardInterrupt as error:  # of a statement that Ctrl-C stopped; it is raised again where the JVM was called
+        except KeyboardInterrupt as error:  # Ctrl-C stopped a statement; it is raised again where the JVM was called
             raise Py4JJavaError("", java_error(self._jvm, error)) from error
         except Exception as error:
             missing = missing_call(self._jvm.spark_version_text, error) if isinstance(error, Py4JError) else None
@@ -93,7 +93,7 @@ class _Callback:
 
 
 def _interruption(error: BaseException) -> JavaObject | None:
-    """What Java threw where a thread was interrupted, as a streaming query's is that is stopped: Spark knows it for no failure."""
+    """Return Java's exception for an interruption, as of a stopped streaming query. Spark does not treat it as a failure."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Py4JJavaError):
@@ -133,7 +133,7 @@ class BiConsumer(_Callback):
 
 
 class Block(_Callback):
-    """A Python function without arguments as Scala's `Function0`: a by-name block. Its result stays on the Python side."""
+    """A Python function without arguments as Scala's `Function0`, a by-name block. Its result stays in Python."""
 
     def __init__(self, jvm: Jvm, function: Callable[[], Any]) -> None:
         super().__init__(jvm, function)
@@ -150,17 +150,17 @@ class Block(_Callback):
 
 
 FAILED_CALL = (Py4JJavaError, PySparkException)
-"""What a call into the JVM raises that failed there: PySpark turns some of Java's exceptions into its own."""
+"""The exceptions of a call that failed in the JVM. PySpark converts some of Java's exceptions."""
 
 
 def error_class_of(error: AnalysisException) -> str:
-    """The error class of an error of Spark's, under the name that its version has for it; empty where it has none."""
+    """Return the error class of an error of Spark, or an empty string. Spark versions name the method differently."""
     found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
     return found or ""
 
 
 def reason_of(error: Exception) -> str:
-    """The first line of what a failed call says."""
+    """Return the first line of the message of a failed call."""
     text = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
     return next((line.strip() for line in str(text).split("\n") if line.strip()), "")
 
@@ -180,15 +180,15 @@ def java_error(jvm: Jvm, error: BaseException) -> JavaObject:
 
 
 def start(jvm: Jvm) -> bool:
-    """Starts the callback server where none runs, and closes it to other processes.
+    """Start the callback server if none runs, and close it to other processes.
 
     Returns:
-        Whether callbacks are authenticated: not so where another part of the program started the server before.
+        Whether callbacks are authenticated. They are not if another part of the program started the server before.
     """
     gateway = jvm.gateway
-    known = vars(gateway)  # an attribute that is not there would be looked for in the JVM
+    known = vars(gateway)  # py4j would look up a missing attribute in the JVM
     parameters = known.get("python_parameters") or known["callback_server_parameters"]
-    # A Java exception that a callback raises then reaches Spark as itself, not as text.
+    # A Java exception that a callback raises then reaches Spark as itself, not as a string.
     parameters.propagate_java_exceptions = True
     if gateway.gateway_property.pool.next_id < _UNGUESSABLE:
         gateway.gateway_property.pool.next_id = _UNGUESSABLE + secrets.randbits(100)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress of the jobs that one thread started, and Spark's own bar. A tag finds the jobs; the job group stays the user's."""
+"""Report the progress of the jobs that one thread started. A tag finds the jobs; the job group stays the user's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Tasks:
     """The tasks of some jobs.
 
     Attributes:
-        done: how many are done.
-        total: how many there are, as far as Spark knows: it plans a query in stages.
-        is_running: whether one of the jobs is not done.
+        done: the number of completed tasks.
+        total: the number of tasks known so far: Spark plans a query in stages.
+        is_running: whether a job is still running.
     """
 
     done: int = 0
@@ -30,9 +30,9 @@ class Tasks:
 
 
 class JobTasks:
-    """Counts the tasks of the jobs that a thread starts from `begin` on; another thread asks for them.
+    """Counts the tasks of the jobs that a thread starts after `begin`. Another thread reads the count.
 
-    Spark's own store of jobs is asked: it is there without the web UI, too, and says nothing of jobs that it has let go of.
+    It reads Spark's own store of jobs, which exists also without the web UI and omits jobs that it has dropped.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -41,25 +41,25 @@ class JobTasks:
         self._finished: dict[int, Tasks] = {}
 
     def begin(self) -> None:
-        """Counts what this thread starts from here on, and nothing from before."""
+        """Start counting the jobs of this thread from here."""
         self.end()
         tag = f"bayou-{uuid.uuid4().hex}"
         self._context.addJobTag(tag)
         self._tag = tag
 
     def end(self) -> None:
-        """Ends the counting. To be called on the thread that began it."""
+        """Stop counting. Call it on the thread that began."""
         if self._tag:
             self._context.removeJobTag(self._tag)
             self._tag = ""
 
     @cached_property
     def are_drawn_by_spark(self) -> bool:
-        """Whether Spark draws a bar on the terminal for the stages that run (`spark.ui.showConsoleProgress`)."""
+        """Whether Spark draws a progress bar on the terminal (`spark.ui.showConsoleProgress`)."""
         return bool(self._java.progressBar().isDefined())
 
     def count(self) -> Tasks:
-        """The tasks by now."""
+        """Return the tasks so far."""
         found = [self._of_job(job) for job in self._jobs()]
         return Tasks(sum(each.done for each in found), sum(each.total for each in found), any(each.is_running for each in found))
 
@@ -69,7 +69,7 @@ class JobTasks:
 
     @cached_property
     def _view(self) -> Any:
-        return self._context._jvm  # noqa: SLF001  (the bridge would load PySpark, which who shows nothing does not need)
+        return self._context._jvm  # noqa: SLF001  (the bridge would load PySpark even if no progress is shown)
 
     def _jobs(self) -> list[int]:
         ids = self._java.statusTracker().getJobIdsForTag(self._tag)
@@ -88,17 +88,17 @@ class JobTasks:
 
 
 class ConsoleBar:
-    """Spark's own progress bar (`spark.ui.showConsoleProgress`), of an application that has one."""
+    """Spark's own progress bar (`spark.ui.showConsoleProgress`), if the application has one."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark.sparkContext
 
     def clear(self) -> None:
-        """Erases the bar. Spark draws it again after half a second at the earliest, if stages are running then.
+        """Erase the bar. Spark redraws it after half a second at the earliest, if stages are running.
 
-        Spark does the same after each job. Called more often than that, it keeps the bar away, and it changes no setting.
+        Spark does the same after each job. Frequent calls keep the bar away without changing a setting.
 
-        Source: `finishAll` and `firstDelayMSec` of Spark's class `ConsoleProgressBar`, the same from Spark 3.5 to 4.3.
+        Source: `finishAll` and `firstDelayMSec` of Spark's `ConsoleProgressBar`, the same from Spark 3.5 to 4.3.
         """
         self._bar.finishAll()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages by which the Java adapters ask Python for something.
+"""Encode the messages with which the Java adapters ask Python.
 
 A message is one string: each call through py4j costs a tenth of a millisecond, and an array would cost one call per element.
 """
@@ -15,22 +15,17 @@ _END = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A question of an adapter.
-
-    Attributes:
-        word: what is asked.
-        texts: the arguments, in the order of the adapter.
-    """
+    """A question of an adapter: a word, and the arguments in the order of the adapter."""
 
     word: str
     texts: tuple[str, ...] = ()
 
     @classmethod
     def decode(cls, text: str) -> Message:
-        """Read a message: its word and its arguments, each ended by NUL.
+        """Decode a message: its word and its arguments, each ended by NUL.
 
         Raises:
-            SessionError: the text does not end with NUL.
+            SessionError: the message does not end with NUL.
         """
         word, *texts = text.split(_END)
         if not texts or texts.pop():
@@ -38,12 +33,12 @@ class Message:
         return cls(word, tuple(texts))
 
     def encode(self) -> str:
-        """Return the text that an adapter sends for this message."""
+        """Return the string that an adapter sends for this message."""
         return "".join(each + _END for each in (self.word, *self.texts))
 
     @property
     def pairs(self) -> dict[str, str]:
-        """The arguments as a dictionary, for messages whose arguments are keys and values in turn."""
+        """The arguments as a dictionary, if keys and values alternate."""
         return dict(zip(self.texts[::2], self.texts[1::2], strict=True))
 
     def unknown(self) -> SessionError:

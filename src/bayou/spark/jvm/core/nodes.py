@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions as nodes of Catalyst, one at a time: made of SQL and of columns, given back as such, and what one is made of."""
+"""Convert between SQL, columns and single expressions of Catalyst, and inspect expressions."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 COLUMN = "org.apache.spark.sql.Column"
 _COLUMNS = "org.apache.spark.sql.classic.ExpressionUtils"
-"""Makes columns of expressions where a column has no constructor that takes one."""
+"""Creates columns from expressions if a column has no constructor for them."""
 _EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
 
-_TOLD_BY_EQUALITY: Final = frozenset(
+_COMPARABLE: Final = frozenset(
     {"boolean", "byte", "short", "integer", "long", "string", "binary", "date", "timestamp", "timestamp_ntz"}
 )
 
 
 def expression(jvm: Jvm, spark: SparkSession, given: Any) -> JavaObject:
-    """A Catalyst expression of SQL text or of a column; one that is given is itself."""
+    """Return the Catalyst expression of SQL or of a column. An expression is returned as it is."""
     if isinstance(given, str):
         return java_session(spark).sessionState().sqlParser().parseExpression(given)
     if not isinstance(given, Column):
         return given
     found: JavaObject = given._jc  # noqa: SLF001  (the bridge)
-    if jvm.has_method(COLUMN, "expr"):  # Spark 4 keeps it from a column, and converts in the session
+    if jvm.has_method(COLUMN, "expr"):  # Spark 4 has no such method, and converts in the session
         return found.expr()
     return java_session(spark).expression(found)
 
 
 def column(jvm: Jvm, found: JavaObject) -> Column:
-    """A Catalyst expression as a column."""
+    """Return a Catalyst expression as a column."""
     make = cast("Callable[[JavaObject], Column]", Column)  # PySpark has no type for it
     if (_EXPRESSION,) in jvm.constructors(jvm.java_class(COLUMN)):
         return make(jvm.static(COLUMN)(found))
@@ -51,22 +51,22 @@ def column(jvm: Jvm, found: JavaObject) -> Column:
 
 
 def text_of(found: JavaObject) -> str:
-    """An expression as it can be shown, whether it is resolved or not."""
+    """Return an expression as a string for users, whether it is resolved or not."""
     try:
         text: str = found.sql()
-    except FAILED_CALL:  # some ask for types
+    except FAILED_CALL:  # some expressions need types to print themselves
         text = found.toString()
     return text
 
 
 def sql_of(jvm: Jvm, found: JavaObject) -> str:
-    """A resolved expression as SQL, its columns without the table's name before them."""
+    """Return a resolved expression as SQL, with its columns not qualified by the table."""
     text: str = found.sql()
     qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in references_of(jvm, found)}
     named = [re.escape(each) for each in sorted(qualifiers - {""}, key=len, reverse=True)]
     if not named:
         return text
-    # A text in quotes stays as it is, and so does what only ends like a qualifier.
+    # String literals stay as they are, and so does what only ends like a qualifier.
     parts = re.compile(rf"'(?:[^'\\]|\\.)*'|(?<![\w`.])(?:{'|'.join(named)})\.")
     return parts.sub(lambda part: part[0] if part[0].startswith("'") else "", text)
 
@@ -76,18 +76,18 @@ def _quoted(name: str) -> str:
 
 
 def type_of(found: JavaObject) -> str:
-    """JSON of a resolved expression's type."""
+    """Return JSON of a resolved expression's type."""
     text: str = found.dataType().json()
     return text
 
 
 def is_boolean(found: JavaObject) -> bool:
-    """Whether a resolved expression is a condition; a plain NULL is one."""
+    """Whether a resolved expression is a condition. A plain NULL is a condition."""
     return found.dataType().typeName() in ("boolean", "void")
 
 
 def as_boolean(jvm: Jvm, condition: JavaObject) -> JavaObject:
-    """A condition of which a plain NULL is a boolean: Spark does not take it for one everywhere."""
+    """Return a condition in which a plain NULL is a boolean, because Spark does not accept it everywhere."""
     if condition.dataType().typeName() != "void" or condition.getClass().getSimpleName() != "Literal":
         return condition
     boolean = jvm.module("org.apache.spark.sql.types.BooleanType")
@@ -95,36 +95,32 @@ def as_boolean(jvm: Jvm, condition: JavaObject) -> JavaObject:
 
 
 def constant(condition: JavaObject) -> bool | None:
-    """Whether a condition is true for every row, or for none; None where it depends on the row."""
+    """Whether a condition is true for every row, or None if it depends on the row."""
     if condition.getClass().getSimpleName() != "Literal":
         return None
     return bool(condition.value())
 
 
 def conjuncts(jvm: Jvm, condition: JavaObject) -> list[JavaObject]:
-    """The conditions that all have to be true for the condition to be true."""
+    """Return the conditions whose conjunction is the condition."""
     if condition.getClass().getSimpleName() != "And":
         return [condition]
     return [*conjuncts(jvm, condition.left()), *conjuncts(jvm, condition.right())]
 
 
 def conjunction(jvm: Jvm, conditions: Sequence[JavaObject]) -> JavaObject:
-    """The condition that is true where all of some conditions are; there is at least one."""
+    """Return the conjunction of one or more conditions."""
     make = jvm.static("org.apache.spark.sql.catalyst.expressions.And")
     return reduce(make, conditions)
 
 
 def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
-    """The names of the columns that an expression looks at."""
+    """Return the names of the columns that an expression uses."""
     return {each.name() for each in references_of(jvm, found)}
 
 
 def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts of the name of a column that is not resolved, without those that call its table.
-
-    Args:
-        table: the table's name, as `with_name` takes it.
-    """
+    """Return the parts of the name of an unresolved column, without those of the table's name in the form of `with_name`."""
     parts = tuple(map(str, jvm.list_of(name.nameParts())))
     lower, called = [part.lower() for part in parts], [part.lower() for part in table]
     for first in range(len(called)):
@@ -135,11 +131,7 @@ def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, .
 
 
 def with_name(jvm: Jvm, plan: JavaObject, *name: str) -> JavaObject:
-    """A plan under a name that expressions may put before its columns.
-
-    Args:
-        name: the name, those of its database and its catalog before it; the plan stays as it is without one.
-    """
+    """Return a plan under a name that expressions may use as a qualifier. Its catalog and database may precede the name."""
     if not name:
         return plan
     identifier = jvm.static("org.apache.spark.sql.catalyst.AliasIdentifier")(name[-1], jvm.seq(name[:-1]))
@@ -147,12 +139,12 @@ def with_name(jvm: Jvm, plan: JavaObject, *name: str) -> JavaObject:
 
 
 def references_of(jvm: Jvm, found: JavaObject) -> list[JavaObject]:
-    """The columns that an expression looks at."""
+    """Return the columns that an expression uses."""
     return jvm.list_of(found.references().toSeq())
 
 
 def is_ordered_or_named(found: JavaObject) -> bool:
-    """Whether an expression is a sort order, or one under a name of its own, and so no value."""
+    """Whether an expression is a sort order or an alias, and thus not a value."""
     return found.getClass().getSimpleName() in ("SortOrder", "Alias")
 
 
@@ -164,7 +156,7 @@ def is_default(jvm: Jvm, value: JavaObject) -> bool:
 
 
 def has_subquery(found: JavaObject) -> bool:
-    """Whether there is a subquery in an expression."""
+    """Whether an expression contains a subquery."""
     return any(map(is_subquery, node_names(found)))
 
 
@@ -174,17 +166,17 @@ def is_subquery(name: str) -> bool:
 
 
 def is_user_defined(name: str) -> bool:
-    """Whether a node of this name calls a function that a program or a user gave: of Python's, Scala's or Java's, or Hive's."""
+    """Whether a node of this name calls a user-defined function of Python, Scala, Java or Hive."""
     return any(each in name for each in ("PythonUD", "UDF", "UDAF", "UserDefined"))
 
 
 def calls_python(found: JavaObject) -> bool:
-    """Whether an expression calls Python's functions: then Spark cannot evaluate it outside of a query."""
+    """Whether an expression calls Python functions, so that Spark can evaluate it only in a query."""
     return any(name.startswith("PythonUD") for name in node_names(found))
 
 
 def node_names(found: JavaObject) -> Iterator[str]:
-    """The names of the classes of all nodes of an expression."""
+    """Yield the class names of all nodes of an expression."""
     pending = [found]
     while pending:
         node = pending.pop()
@@ -194,7 +186,7 @@ def node_names(found: JavaObject) -> Iterator[str]:
 
 
 def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None:
-    """The two sides of an equality, and whether NULL is a value to it; None for anything else. A list of one value is one."""
+    """Return the two sides of an equality or of IN with one value, and whether NULL is a value to it; otherwise None."""
     name = found.getClass().getSimpleName()
     if name == "In" and found.list().size() == 1:
         return found.value(), found.list().apply(0), False
@@ -204,22 +196,22 @@ def equality_of(found: JavaObject) -> tuple[JavaObject, JavaObject, bool] | None
 
 
 def is_told_by_equality(found: JavaObject) -> bool:
-    """Whether no expression tells two values of an expression apart that are equal to Spark.
+    """Whether values of an expression that are equal to Spark are the same in every expression.
 
-    Numbers with a point have two zeros, and texts with a collation many forms; variants, maps and intervals of months and days
-    are not compared at all.
+    They are not for floating-point numbers, which have two zeros, and for strings with a collation. Variants, maps and intervals of
+    months and days cannot be compared.
     """
-    return "collate" not in found.dataType().catalogString().lower() and _is_told(json.loads(type_of(found)))
+    return "collate" not in found.dataType().catalogString().lower() and _is_comparable(json.loads(type_of(found)))
 
 
-def _is_told(kind: Any) -> bool:
+def _is_comparable(kind: Any) -> bool:
     if isinstance(kind, str):
-        return kind in _TOLD_BY_EQUALITY or kind.startswith(("decimal", "interval "))
+        return kind in _COMPARABLE or kind.startswith(("decimal", "interval "))
     if kind["type"] == "array":
-        return _is_told(kind["elementType"])
-    return kind["type"] == "struct" and all(_is_told(field["type"]) for field in kind["fields"])
+        return _is_comparable(kind["elementType"])
+    return kind["type"] == "struct" and all(_is_comparable(field["type"]) for field in kind["fields"])
 
 
 def is_deterministic(found: JavaObject) -> bool:
-    """Whether an expression gives the same for the same row, each time."""
+    """Whether an expression always gives the same value for the same row."""
     return bool(found.deterministic())

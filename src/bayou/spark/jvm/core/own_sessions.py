@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of a session with settings of bayou's own. The user's session is never changed."""
+"""Create copies of a session with bayou's settings. The user's session is never changed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,18 @@ _SQL_CONF = "org.apache.spark.sql.internal.SQLConf"
 
 
 def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -> JavaObject:
-    """The session itself if it has some settings, else a copy that has them.
-
-    Args:
-        settings: the settings. One that this Spark does not have may be left out.
-    """
+    """Return the session if it has the settings, otherwise a copy that has those that this Spark knows."""
     if not settings:
         return session
     return jvm.static("bayou.PinnedSettings").of(session, pairs_of(settings))
 
 
 def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], prefix: str) -> JavaObject:
-    """A copy of a session that has Spark's defaults instead of the session's own settings, and some settings of its own.
+    """Return a copy of a session with Spark's defaults in place of the session's settings, and with some settings.
 
     Args:
-        prefix: what the names of the settings begin with that have their defaults. Those that nobody can set on a running
-            session stay, such as the catalog's.
+        prefix: the prefix of the settings that get their defaults. Those that cannot be set on a running session stay, such as the
+            catalog's.
     """
     copy = session.cloneSession()
     conf, companion = copy.sessionState().conf(), jvm.module(_SQL_CONF)
@@ -42,7 +38,7 @@ def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], 
 
 
 def pairs_of(settings: Mapping[str, str]) -> str:
-    """Settings as the adapters take them: names and values by turns, each ended by NUL."""
+    """Return settings in the form of the adapters: names and values alternate, each ended by NUL."""
     return "".join(f"{name}\0{value}\0" for name, value in settings.items())
 
 

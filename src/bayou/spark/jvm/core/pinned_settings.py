@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of Spark that bayou fixes for its own jobs, by the kind of job.
+"""Define the settings of Spark that bayou pins for its own jobs, by the kind of job.
 
-A session's settings may change what Spark answers. They never change what bayou writes, copies or reads from the log. Each
-setting here is fixed for one job: in a copy of the session, in the properties of the job's thread, or as an option of one
-relation. The user's session keeps its own value. docs/settings.md shows `table()`.
+A session's settings may change what Spark returns. They never change what bayou writes, copies or reads from the log. Each
+setting is pinned for one job: in a copy of the session, in the properties of the job's thread, or as an option of one relation.
+The user's session keeps its value. docs/settings.md shows `table()`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Job(Enum):
-    """A kind of job, by what docs/settings.md calls it."""
+    """A kind of job, with its name in docs/settings.md."""
 
     WRITE = "write data files"
     READ = "read a table"
@@ -31,7 +31,7 @@ class Job(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One setting that is fixed.
+    """A pinned setting.
 
     Attributes:
         name: the setting, or the option of a relation.
@@ -146,44 +146,44 @@ UNSET_IN_HADOOP: Final = (
     Pin("parquet.column.statistics.enabled", None, _STATISTICS),
     Pin("parquet.statistics.truncate.length", None, _STATISTICS),
 )
-"""Keys of Hadoop's configuration that a job that writes data files does not have; with `#` and a column behind them, too."""
+"""Keys of Hadoop's configuration that jobs that write data files unset, also with `#` and a column after them."""
 
 SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
-"""On by default from Spark 4.2 on; readers of a table without the feature `variantShredding` need not know such files."""
+"""On by default since Spark 4.2. Readers of a table without the feature `variantShredding` need not support such files."""
 
 SQL_PREFIX: Final = "spark.sql."
-"""What the names of the settings begin with that a session for `Job.PLANNING` or `Job.LOG` has none of but its own."""
+"""The prefix of the settings that a session for `Job.PLANNING` or `Job.LOG` resets."""
 
 
 def values(job: Job) -> dict[str, str]:
-    """The settings of a kind of job that have a value of their own."""
+    """Return the settings of a kind of job that have a value."""
     return {pin.name: pin.value for pin in PINS[job] if pin.value is not None}
 
 
 def defaults(job: Job) -> list[str]:
-    """The settings of a kind of job that have Spark's default."""
+    """Return the settings of a kind of job that have Spark's default."""
     return [pin.name for pin in PINS[job] if pin.value is None]
 
 
 def with_options(given: Mapping[str, str], *jobs: Job) -> dict[str, str]:
-    """Options of a relation with those of some kinds of jobs, which take precedence whatever their case."""
+    """Return options of a relation with those of some kinds of jobs, which take precedence in any case."""
     fixed = {pin.name: pin.value for job in jobs for pin in OPTIONS[job] if pin.value is not None}
     return {**_without(given, fixed), **fixed}
 
 
 def for_writer(given: Mapping[str, str]) -> dict[str, str]:
-    """Options of a write without those that would change what `Job.WRITE` fixes."""
+    """Return options of a write without those that would change what `Job.WRITE` pins."""
     left = _without(given, [pin.name for pin in PINS[Job.WRITE]])
     return {name: value for name, value in left.items() if not is_unset_in_hadoop(name)}
 
 
 def is_unset_in_hadoop(name: str) -> bool:
-    """Whether a key of Hadoop's configuration is one of `UNSET_IN_HADOOP`, for all columns or for one."""
+    """Whether a key of Hadoop's configuration is in `UNSET_IN_HADOOP`, for all columns or for one."""
     return name.partition("#")[0].lower() in {pin.name for pin in UNSET_IN_HADOOP}
 
 
 def table() -> str:
-    """What docs/settings.md shows, in Markdown."""
+    """Return the Markdown table of docs/settings.md."""
     lines = ["| Job | Setting | Value | Why |", "|---|---|---|---|"]
     for job in Job:
         lines += [_row(job, pin, pin.name) for pin in PINS.get(job, ())]

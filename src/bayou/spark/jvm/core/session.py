@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bayou puts on a Spark session, and what it asks of one."""
+"""Install bayou on a Spark session, and query sessions and commands."""
 
 from __future__ import annotations
 
@@ -29,49 +29,49 @@ _CATALOG = "bayou.Catalog"
 _SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 _DELTA_SPARKS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _OLDER_SOURCES = "spark.sql.sources.useV1SourceList"
-"""Data sources that Spark uses by the older of its two interfaces, also where they have both."""
+"""The data sources for which Spark uses the older of its two interfaces, even if they have both."""
 
 
 def java_session(spark: SparkSession) -> JavaObject:
-    """The JVM's side of a session."""
+    """Return the JVM's side of a session."""
     return spark._jsparkSession  # noqa: SLF001  (PySpark has no public name for it)
 
 
 def session_of(session: JavaObject) -> SparkSession:
-    """Python's side of a session that the JVM named; it may be on a thread where no session is active."""
+    """Return Python's side of a session of the JVM, also on a thread without an active session."""
     return SparkSession(SparkContext.getOrCreate(), session)
 
 
 def active_session(jvm: Jvm) -> SparkSession:
-    """The session that the JVM's thread works for."""
+    """Return the session of the JVM's thread."""
     return session_of(jvm.static("org.apache.spark.sql.SparkSession").active())
 
 
 def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
-    """A Dataset of rows over a logical plan."""
+    """Return a Dataset of rows over a logical plan."""
     return jvm.module(*_DATASET).ofRows(session, plan)
 
 
 def settings_of(spark: SparkSession) -> dict[str, str]:
-    """All settings of a session, in two calls."""
+    """Return all settings of a session, in two calls."""
     text: str = java_session(spark).conf().getAll().mkString("\0")
     return dict(each.split(" -> ", 1) for each in text.split("\0") if " -> " in each)
 
 
 def memory_bytes(spark: SparkSession) -> int:
-    """The heap that each JVM of an application may have, in bytes: the driver's or that of an executor, whichever is less."""
+    """Return the maximum heap in bytes of the driver or of an executor, whichever is smaller."""
     context = spark.sparkContext._jsc.sc()  # noqa: SLF001  (the bridge)
     driver = int(Jvm.of(spark).static("java.lang.Runtime").getRuntime().maxMemory())
     return driver if context.isLocal() else min(driver, int(context.executorMemory()) << 20)
 
 
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
-    """Puts bayou's optimizer rule on a session, behind the rules that are there, and on those that will be made of it; once.
+    """Add bayou's optimizer rule to a session and to sessions created from it, after existing rules, once.
 
-    With it goes the parser for statements that Spark's own does not know, or that its analyzer would refuse.
+    Also install the parser for statements that Spark's parser does not know or its analyzer would refuse.
 
     Args:
-        body: makes what the rule does, where it is not there yet.
+        body: creates the function that answers the rule, if the rule is not installed yet.
     """
     adapters = Adapters.of(jvm)
     sessions = adapters.static("bayou.NewSessions")
@@ -83,9 +83,9 @@ def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[...,
 
 
 def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> None:
-    """Lets bayou run the statements of Delta that Spark's parser and analyzer would refuse, on a session and on those made of it.
+    """Let a session, and sessions created from it, run statements that Spark's parser and analyzer would refuse.
 
-    Spark's parser and the analyzer's rules stay, and come first.
+    Spark's parser and the analyzer's rules stay and come first.
     """
     adapters = Adapters.of(jvm)
     lost = {
@@ -98,19 +98,18 @@ def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> No
         try:
             if adapters.has(name):
                 adapters.static(name).install(session, *given)
-        except Py4JJavaError as error:  # a JVM that lets nobody at Spark's own fields
+        except Py4JJavaError as error:  # a JVM that does not open Spark's fields
             _logger.warning("%s: %s", what, error.java_exception.toString())
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
-    """Makes `bayou.Catalog` the session's own catalog, in this session and in those that are made of it.
+    """Make `bayou.Catalog` the session catalog, in this session and in those created from it.
 
-    If the session has a catalog of somebody else's, bayou's goes on top of it, and all that is not about Delta tables is that
-    one's. If nothing can be put on top of it, it stays, and `delta` is a data source of Spark's older kind. If delta-spark's JAR is
-    on the session, nothing changes.
+    A foreign catalog of the session gets all calls that are not about Delta tables. If bayou's catalog cannot go on top of it, it
+    stays, and `delta` uses Spark's older interface for sources. If delta-spark's JAR is on the session, nothing changes.
 
     Returns:
-        Why the other catalog stays; empty if it does not.
+        Why the foreign catalog stays, or an empty string.
     """
     session = java_session(spark)
     settings = session.conf()
@@ -120,7 +119,7 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     if has_delta_spark(adapters.jvm):
         return ""
     _install_settings(adapters)
-    is_ours = there in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded if its JAR is not there
+    is_ours = there in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded without its JAR
     try:
         adapters.load(_CATALOG)
         ours = _CATALOG if is_ours else adapters.catalog_over(there)
@@ -128,30 +127,26 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     except SessionError as error:
         older = str(settings.get(_OLDER_SOURCES, ""))
         if "delta" in older.split(","):
-            return ""  # told before
+            return ""  # it was reported before
         settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
         return "" if is_ours else f"{there}: {error.message}"
     settings.set(_SESSION_CATALOG, ours)
     session.sharedState().conf().set(_SESSION_CATALOG, ours)
-    if loaded is not None:
+    if loaded is not None:  # Spark would keep using the loaded catalog
         loaded.remove("spark_catalog")
     return ""
 
 
 def _install_settings(adapters: Adapters) -> None:
-    """Gives threads without an active session the settings of the default session instead of Spark's defaults."""
+    """Give threads without an active session the settings of the default session instead of Spark's defaults."""
     try:
         adapters.static("bayou.SessionSettings").install()
-    except Py4JJavaError as error:  # a Spark that keeps its default settings elsewhere
+    except Py4JJavaError as error:  # a Spark version with its default settings in another place
         _logger.warning("threads without an active session do not find tables by name: %s", error.java_exception.toString())
 
 
 def _loaded_catalogs(session: JavaObject) -> JavaObject:
-    """The catalogs that a session has loaded, by their names: it asks its settings for the others.
-
-    Raises:
-        SessionError: this Spark keeps them where bayou does not find them.
-    """
+    """Return the catalogs that a session has loaded, by name. Others it looks up in its settings."""
     manager = session.sessionState().catalogManager()
     owner = manager.getClass()
     while owner is not None:
@@ -165,7 +160,7 @@ def _loaded_catalogs(session: JavaObject) -> JavaObject:
 
 
 def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
-    """Whether a command of Spark's is about a catalog table that uses `delta`, or makes one, or writes a folder of it."""
+    """Whether a command of Spark uses, creates or overwrites a catalog table with the provider `delta`."""
     if command.getClass().getSimpleName() == "InsertIntoDataSourceDirCommand":
         return str(command.provider()).lower() == "delta"
     catalog = jvm.static("org.apache.spark.sql.SparkSession").active().sessionState().catalog()
@@ -184,7 +179,7 @@ def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
 
 
 def path_in(command: JavaObject) -> str | None:
-    """The path of the Delta table that a command of Spark's names; None if it names none."""
+    """Return the path of the Delta table in a command of Spark, or None."""
     for position in range(command.productArity()):
         part = command.productElement(position)
         if getattr(part, "getClass", None) is None or part.getClass().getSimpleName() != "TableIdentifier":
@@ -196,7 +191,7 @@ def path_in(command: JavaObject) -> str | None:
 
 
 def partitions_lost(command: JavaObject) -> list[str]:
-    """The partition columns of a Delta table that Spark's own CREATE TABLE AS SELECT makes: Spark tells the data source of none."""
+    """Return the partition columns of a Delta table in Spark's CREATE TABLE AS SELECT, which Spark passes to no source."""
     table = command.table()
     provider = table.provider()
     if provider.isEmpty() or provider.get().lower() != "delta":
@@ -206,11 +201,7 @@ def partitions_lost(command: JavaObject) -> list[str]:
 
 
 def table_in(command: JavaObject) -> str:
-    """The name of the table that a command of Spark's is about, as SQL has it.
-
-    Raises:
-        LookupError: it names none.
-    """
+    """Return the name in SQL of the table of a command of Spark, or raise LookupError."""
     for position in range(command.productArity()):
         part = command.productElement(position)
         kind = part.getClass().getSimpleName() if getattr(part, "getClass", None) is not None else ""
@@ -221,9 +212,9 @@ def table_in(command: JavaObject) -> str:
 
 
 def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mapping[str, str]) -> None:
-    """Computes the cached DataFrames that read a table again, when they are next used. After that they belong to the new version.
+    """Recompute cached DataFrames of a table at their next use. They then show the new version.
 
-    The rows are committed by then. If Spark cannot do it, that is a warning, and not an error of the write.
+    The rows are already committed. A failure of Spark is therefore a warning, not an error of the write.
     """
     session = java_session(spark)
     manager = session.sharedState().cacheManager()
@@ -231,7 +222,7 @@ def refresh_caches(spark: SparkSession, log: DeltaLog, jvm: Jvm, options: Mappin
         return
     table_uri = log.table_uri
     try:
-        latest = log.known or log.update()  # known before the caches are planned: they are never older than what they stand for
+        latest = log.known or log.update()  # read before the caches are planned, so that they are not older than this version
         configuration = session.sessionState().newHadoopConf()
         for name, value in options.items():
             configuration.set(name, value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The system properties of a JVM that Spark makes its configuration from."""
+"""Change the system properties of a JVM from which Spark creates its configuration."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 def change_spark_properties(change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-    """Changes the properties `spark.*` of the JVM that was started; contexts that are made afterwards see the change.
-
-    Args:
-        change: gives the properties that are to be there instead of those that it is given; none of them is new.
-    """
+    """Change or remove properties `spark.*` of the running JVM. Contexts created afterwards see the change."""
     system = SparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     names = [name for name in system.getProperties().stringPropertyNames() if name.startswith("spark.")]
     before = {name: system.getProperty(name) for name in names}

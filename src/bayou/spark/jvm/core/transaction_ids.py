@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which transactions the JVM's threads run inside of: Spark calls back on other threads than those that Python calls from."""
+"""Pass the ids of the running transactions to the JVM's threads: Spark calls back on other threads than Python calls from."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
 
 TRANSACTIONS_PROPERTY: Final = "bayou.transaction"
-"""The local property of Spark's threads that `bayou.Rule` reads: the ids of the transactions that a query runs inside of."""
+"""The local property of Spark's threads in which `bayou.Rule` finds the ids of the transactions around a query."""
 
 
 def tell_transactions(jvm: Jvm) -> None:
-    """Sets `TRANSACTIONS_PROPERTY` on each JVM thread whose Python thread enters or leaves a transaction, from now on."""
-    known = weakref.ref(jvm)
+    """Set `TRANSACTIONS_PROPERTY` on each JVM thread whose Python thread enters or leaves a transaction from now on."""
+    known = weakref.ref(jvm)  # the watch must not keep a stopped JVM alive
 
-    def tell(ids: str) -> None:
+    def set_ids(ids: str) -> None:
         found = known()
         try:
             context = None if found is None else found.context
@@ -32,4 +32,4 @@ def tell_transactions(jvm: Jvm) -> None:
         if context is None:
             end()
 
-    end = watch(tell)
+    end = watch(set_ids)

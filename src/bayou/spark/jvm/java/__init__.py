@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Java adapters as source text, compiled on the running JVM: what py4j cannot implement, or Spark looks up by name.
+"""Hold the sources of the Java adapters: classes that py4j cannot implement, or that Spark looks up by name.
 
-Nothing here decides; an adapter finds its node or call and asks Python.
+They are compiled on the running JVM. An adapter decides nothing: it finds its node or call and asks Python.
 """

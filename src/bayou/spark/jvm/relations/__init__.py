@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's relations, catalog, parser, commands, streams and Hadoop file systems as Python calls them.
+"""Call Spark's relations, catalog, parser, commands, streams and Hadoop file systems from Python.
 
-Single expressions are in `spark.jvm.catalyst`; nothing here reads a log.
+Single expressions are in `spark.jvm.catalyst`. Nothing here reads a log.
 """

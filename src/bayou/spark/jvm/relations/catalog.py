@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session's catalog: entries of Delta tables as delta-spark writes them, with provider `delta` and without columns."""
+"""Read and write the session catalog. Entries of Delta tables are as in delta-spark: provider `delta`, no columns."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 @dataclass(frozen=True, slots=True)
 class TableName:
-    """A name of a table, taken apart.
+    """A parsed name of a table.
 
     Attributes:
         identifier: Spark's object for it.
-        path: the path, of a name like ``delta.`/data/t` ``; None for a name in the catalog.
+        path: the path in a name like ``delta.`/data/t` ``; None for a name in the catalog.
     """
 
     identifier: JavaObject
@@ -42,20 +42,20 @@ class TableName:
 
     @classmethod
     def of(cls, identifier: JavaObject) -> Self:
-        """The name that Spark's object is."""
+        """Wrap Spark's object."""
         table = str(identifier.table())
         is_path = identifier.database().isDefined() and identifier.database().get().lower() == "delta" and "/" in table
         return cls(identifier, table if is_path else None)
 
     @property
     def text(self) -> str:
-        """The name as SQL has it, without that of the session's own catalog."""
+        """The name in SQL, without that of the session's own catalog."""
         database = self.identifier.database()
         parts = [] if database.isEmpty() else [str(database.get())]
         return ".".join(map(quoted_name, (*parts, str(self.identifier.table()))))
 
     def at(self, suffix: str) -> TableName:
-        """The name with a suffix: that of a table as it was."""
+        """Return the name with a suffix, for an earlier version of the table."""
         identifier = self.identifier
         longer = identifier.copy(identifier.table() + suffix, identifier.database(), identifier.catalog())
         return TableName(longer, None if self.path is None else self.path + suffix)
@@ -63,16 +63,16 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """What the catalog knows of a table.
+    """A catalog entry of a table.
 
     Attributes:
-        provider: its provider, in lower case; empty for none.
-        location: its URI; empty for none.
+        provider: its provider, in lower case, or empty.
+        location: its URI, or empty.
         is_view: whether it is a view.
-        name: its name with those of its database and its catalog, as users see it.
+        name: its name with database and catalog, as users see it.
         managed: whether the catalog chose its folder.
-        partition_by: the columns that it is partitioned by; none for a Delta table, whose log knows.
-        created_time: when it was made, in milliseconds since 1970.
+        partition_by: the partition columns; empty for a Delta table, whose log has them.
+        created_time: when it was created, in milliseconds since 1970.
     """
 
     provider: str
@@ -85,7 +85,7 @@ class CatalogEntry:
 
 
 def _has_three_parts(name: str) -> bool:
-    """Whether a name as SQL has it may name a catalog before its database and its table."""
+    """Whether a name in SQL may consist of a catalog, a database and a table."""
     return re.sub(r"`[^`]*`", "", name).count(".") > 1
 
 
@@ -98,13 +98,13 @@ class Catalog:
         self._state = self._session.sessionState()
 
     def name(self, text: str) -> TableName:
-        """A name as SQL has it, with the name of the session's own catalog before it or without.
+        """Parse a name in SQL, with or without the name of the session's own catalog.
 
         Raises:
-            InvalidOptionError: it is no name, or that of a table in another catalog.
+            InvalidOptionError: it is not a name, or names a table in another catalog.
         """
         parser = self._state.sqlParser()
-        # PySpark 4 logs each error of Spark's parser, which takes two parts at most: longer names do not go there.
+        # PySpark 4 logs each error of Spark's parser, which accepts at most two parts, so longer names are shortened first.
         parts = table_name(self._jvm, self._session, text) if _has_three_parts(text) else None
         try:
             return TableName.of(parser.parseTableIdentifier(text if parts is None else ".".join(map(quoted_name, parts))))
@@ -113,7 +113,7 @@ class Catalog:
             raise InvalidOptionError(message, option="tableName") from None
 
     def entry(self, name: TableName) -> CatalogEntry | None:
-        """The entry of a name; None where there is none."""
+        """Return the entry of a name, or None if it does not exist."""
         catalog = self._state.catalog()
         if catalog.isTempView(name.identifier):
             return CatalogEntry("", "", is_view=True)
@@ -135,22 +135,18 @@ class Catalog:
         )
 
     def is_temporary(self, text: str) -> bool:
-        """Whether a name, as SQL has it, is that of a temporary view."""
+        """Whether a name in SQL is a temporary view."""
         return bool(self._state.catalog().isTempView(self.name(text).identifier))
 
     def delta_location(self, text: str) -> str:
-        """Where the Delta table of a name lies, as SQL has the name: its path, or the URI that the catalog knows.
-
-        Raises:
-            TableNotFoundError: there is no such Delta table. Views are no tables.
-        """
+        """Return the path or the catalog's URI of a Delta table, by its name in SQL, like `delta_entry`."""
         return self.delta_entry(text).location
 
     def delta_entry(self, text: str) -> CatalogEntry:
-        """The entry of a Delta table by its name, as SQL has it; that of a path has no name.
+        """Return the entry of a Delta table, by its name in SQL. The entry of a path has no name.
 
         Raises:
-            TableNotFoundError: there is no such Delta table. Views are no tables.
+            TableNotFoundError: no Delta table has this name. Views do not count.
         """
         name = self.name(text)
         if name.path is not None:
@@ -162,7 +158,7 @@ class Catalog:
         return entry
 
     def is_delta(self, text: str) -> bool:
-        """Whether a name, as SQL has it, is that of a Delta table in the catalog, or of a path, if the session's SQL has paths."""
+        """Whether a name in SQL is a Delta table of the catalog, or a path, if the session's SQL allows paths."""
         name = self.name(text)
         if name.path is not None and self.has_paths():
             return True
@@ -170,13 +166,13 @@ class Catalog:
         return entry is not None and not entry.is_view and entry.provider == "delta"
 
     def has_paths(self) -> bool:
-        """Whether the session's SQL may name tables by their paths (`spark.sql.runSQLOnFiles`)."""
+        """Whether the session's SQL allows paths as table names (`spark.sql.runSQLOnFiles`)."""
         return bool(self._state.conf().runSQLonFile())
 
     def columns(self, name: TableName) -> tuple[str, list[str], dict[str, str], str | None]:
-        """What an entry or a temporary view says of itself: JSON of its columns, partition columns, properties and comment.
+        """Return JSON of the columns, partition columns, properties and comment of an entry or temporary view.
 
-        A view has no properties that are a table's.
+        A view has no table properties.
         """
         found = self._state.catalog().getTempViewOrPermanentTableMetadata(name.identifier)
         is_view = str(found.tableType().name()) == "VIEW"
@@ -186,28 +182,28 @@ class Catalog:
         return found.schema().json(), partitions, {str(pair._1()): str(pair._2()) for pair in pairs}, comment  # noqa: SLF001  (Scala's)
 
     def default_location(self, name: TableName) -> str:
-        """Where a managed table of that name lies."""
+        """Return the location of a managed table of that name."""
         uri: Any = self._state.catalog().defaultTablePath(name.identifier)
         text: str = self._jvm.static("org.apache.hadoop.fs.Path")(uri).toString()
         return text
 
     def create(self, name: TableName, location: str, *, managed: bool, if_absent: bool = False) -> None:
-        """Puts a Delta table into the catalog.
+        """Add a Delta table to the catalog.
 
         Args:
             location: its URI, not percent-encoded.
-            managed: whether its files belong to the catalog, and go with the entry.
-            if_absent: whether it is no error that the catalog has an entry of that name.
+            managed: whether its files belong to the catalog and are deleted with the entry.
+            if_absent: whether to ignore an existing entry of that name.
         """
         self._state.catalog().createTable(self.new_entry(name, location, managed=managed), if_absent, False)
 
     def new_entry(self, name: TableName, location: str, *, managed: bool, options: Mapping[str, str] | None = None) -> JavaObject:
-        """An entry as delta-spark makes it: provider `delta`, no columns, no properties. The truth is the log.
+        """Return an entry as in delta-spark: provider `delta`, no columns, no properties. The log has the truth.
 
         Args:
             location: its URI, not percent-encoded.
             managed: whether its files belong to the catalog.
-            options: what the data source is told beside the path.
+            options: options of the data source in addition to the path.
         """
         jvm = self._jvm
         identifier = name.identifier
@@ -217,7 +213,7 @@ class Catalog:
         uri = jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
         length = len(jvm.overloads(empty, "copy")[0])
         tail = [getattr(empty, f"copy$default${number}")() for number in range(5, length + 1)]
-        none = empty.properties()  # they are not at the same place in every Spark
+        none = empty.properties()  # their position differs between Spark versions
         tail = [jvm.scala_map(dict(options or {})) if each == none else each for each in tail]
         storage = empty.copy(jvm.some(uri), jvm.none, jvm.none, jvm.none, *tail)
         kinds = jvm.module(f"{_CATALOG}.CatalogTableType")
@@ -233,18 +229,14 @@ class Catalog:
         )
 
     def move(self, name: TableName, location: str) -> None:
-        """Lets the entry of a table name another folder.
-
-        Args:
-            location: the URI of the folder, not percent-encoded.
-        """
+        """Point the entry of a table to another folder, by its URI, not percent-encoded."""
         catalog = self._state.catalog()
         found = catalog.getTableMetadata(name.identifier)
         uri = self._jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
         catalog.alterTable(self._jvm.call(found, "withNewStorage", self._jvm.some(uri)))
 
     def refresh(self, name: TableName) -> None:
-        """Forgets what Spark keeps of a table; with `spark.sql.legacy.v1IdentifierNoCatalog`, it can only forget all tables."""
+        """Drop Spark's caches of a table, or of all tables under `spark.sql.legacy.v1IdentifierNoCatalog`."""
         try:
             self._state.catalog().refreshTable(name.identifier)
         except Py4JJavaError as error:

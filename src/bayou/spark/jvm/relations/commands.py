@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that stand for statements in Spark's plans, and the counts that they give."""
+"""Create and run the commands that replace statements in Spark's plans."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _STATEMENT = "DeltaStatement"
 
 
 def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts: Sequence[str] = ()) -> JavaObject:
-    """A command that stands for a statement until it is executed.
+    """Return a command that replaces a statement until it is executed.
 
     Args:
-        body: called with the statement and the JVM session when it is executed, a `BiFunction`; gives a text.
-        counts: the columns of the row of counts that the statement gives, whose values the body's text has as JSON. None where
-            Spark has resolved the statement: it has no columns then.
+        body: a `BiFunction`, called with the statement and the JVM session at execution. It returns a string.
+        counts: the columns of the row of counts, whose values the body returns as JSON. Empty if Spark has resolved the statement,
+            which then has no columns.
     """
     columns = jvm.seq([])
     if counts:
@@ -36,11 +36,10 @@ def command(jvm: Jvm, body: Any, statement: JavaObject | None, text: str, counts
 
 
 def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
-    """A command that stands for a statement of Delta's own.
+    """Return a command for a statement of Delta Lake.
 
     Args:
-        body: a `BiFunction`, called with None and the JVM session when the command is executed. It returns the rows as a JVM
-            DataFrame, or None if the statement has no rows.
+        body: a `BiFunction`, called with None and the JVM session at execution. It returns the rows as a JVM DataFrame, or None.
         columns: the columns of the rows, as the JSON of a Spark schema.
     """
     found = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
@@ -49,16 +48,12 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
 
 
 def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
-    """Runs a parsed statement as Spark resolves it; the counts of one that became a command of bayou's, else an empty text.
-
-    Args:
-        statement: the statement, not resolved.
-    """
+    """Run a parsed statement as Spark resolves it. Return the counts of a command of bayou, otherwise an empty string."""
     session = java_session(spark)
     execution = session.sessionState().executePlan(statement, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
     execution.assertAnalyzed()
     plan = execution.optimizedPlan()
-    if plan.nodeName() != _ROW_CHANGE:  # by now the name is that of another catalog's table
+    if plan.nodeName() != _ROW_CHANGE:  # the name meanwhile belongs to a table in another catalog
         dataset(jvm, session, statement)
         return ""
     plan.run(session)
@@ -67,10 +62,9 @@ def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
 
 
 def run_write(jvm: Jvm, spark: SparkSession, insert: JavaObject, options: Mapping[str, str]) -> None:
-    """Runs a parsed INSERT OVERWRITE with options of the writer. Spark 3.5 does not take those of the statement's relation.
+    """Run an unresolved INSERT OVERWRITE, without options in its relation, with options of the writer.
 
-    Args:
-        insert: the statement, not resolved. Its relation has no options.
+    Spark 3.5 ignores options of the statement's relation.
     """
     session = java_session(spark)
     execution = session.sessionState().executePlan(insert, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())

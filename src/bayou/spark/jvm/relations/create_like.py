@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE ... LIKE as Spark has it once it is resolved: `CreateTableLikeCommand`, taken apart."""
+"""Read a resolved CREATE TABLE ... LIKE, which is a `CreateTableLikeCommand`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class LikeStatement:
     """The statement.
 
     Attributes:
-        target: the name of the table that is to be made.
-        source: the name of the table or view that it is made like.
-        provider: what USING says, in lower case; empty where it says nothing.
-        is_stored_as: whether it has STORED AS or the like, so that Hive makes the table.
-        location: the new table's URI, not percent-encoded; None where the catalog chooses.
-        properties: what TBLPROPERTIES says.
-        if_not_exists: whether a table that is there stays.
+        target: the name of the table to create.
+        source: the name of the table or view to copy.
+        provider: the format after USING, in lower case, or empty.
+        is_stored_as: whether it has STORED AS or similar, so that Hive creates the table.
+        location: the new table's URI, not percent-encoded; None if the catalog chooses it.
+        properties: the properties in TBLPROPERTIES.
+        if_not_exists: whether to keep an existing table.
     """
 
     target: TableName
@@ -43,7 +43,7 @@ class LikeStatement:
 
     @classmethod
     def of(cls, jvm: Jvm, node: JavaObject) -> Self:
-        """The statement that a node is."""
+        """Read the statement from a node."""
         provider, storage = node.provider(), node.fileFormat()
         location = storage.locationUri()
         return cls(

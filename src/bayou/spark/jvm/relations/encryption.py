@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parquet's encryption: whether files may be read with it, or will be written with it.
+"""Determine whether Spark may read, or will write, encrypted Parquet files.
 
 Source: the settings of Parquet's `DecryptionPropertiesFactory`, `EncryptionPropertiesFactory` and `PropertiesDrivenCryptoFactory`.
 """
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 FACTORY: Final = "parquet.crypto.factory.class"
-"""The setting that names what encrypts and decrypts; without it files are plain."""
+"""The setting that names the factory for encryption. Without it files are plain."""
 _BY_PROPERTIES: Final = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 _KEYS: Final = ("parquet.encryption.footer.key", "parquet.encryption.column.keys", "parquet.encryption.uniform.key")
-"""The settings without any of which Parquet's own factory encrypts nothing that is written."""
+"""The settings of Parquet's own factory. Without any of them it encrypts no written file."""
 
 
 def reads_encrypted(session: JavaObject) -> bool:
-    """Whether Spark has been told how to read encrypted files."""
+    """Whether Spark is configured to read encrypted files."""
     return _setting(session, FACTORY, {}) is not None
 
 
 def writes_encrypted(session: JavaObject, options: Mapping[str, str]) -> bool:
-    """Whether Spark would encrypt what it writes."""
+    """Whether Spark would encrypt the files that it writes."""
     factory = _setting(session, FACTORY, options)
     if factory is None:
         return False

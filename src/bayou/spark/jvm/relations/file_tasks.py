@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs in which one task reads several chosen files, one after the other: no row is shuffled, and a task writes one file."""
+"""Run jobs in which one task reads several chosen files in order, without a shuffle, and writes one file."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FileTasks:
     """The tasks of a job.
 
     Attributes:
-        count: how many there are.
-        column: the place, among the columns that are constant for a file, of the number of the file's task.
+        count: the number of tasks.
+        column: the position of the task's number among the columns that are constant for a file.
     """
 
     count: int
@@ -28,16 +28,13 @@ class FileTasks:
 
 
 def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, list[list[str]]]:
-    """The rows of a DataFrame over files, in one partition for each task.
+    """Return the rows of a DataFrame over files with one partition per task.
 
     Args:
-        frame: the rows. Each file is one partition of its scan, and nothing in its plan shuffles rows or leaves them out at random.
+        frame: the rows. Each file is one partition of its scan, and nothing in its plan shuffles rows or drops them at random.
 
     Returns:
-        The rows, and for each task the URIs of its files, percent-encoded, in the order in which they are read.
-
-    Raises:
-        SessionError: bayou's Java adapters did not compile on this JVM.
+        The rows, and for each task the URIs of its files, percent-encoded, in reading order.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     grouping = Adapters.of(jvm).new("bayou.FileTasks", tasks.count, tasks.column)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hadoop's file systems, as a session's JVM reaches them: an operation is one py4j call, however many files it is about."""
+"""Access Hadoop's file systems through a session's JVM. An operation is one py4j call for any number of files."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _NOT_FOUND: Final = 1
 _EXISTS: Final = 2
 _TOO_LARGE: Final = 4
 _THREADS: Final = 16
-"""How many files are read or deleted at a time. They wait for servers, so there are more than processors."""
+"""The number of files to read or delete at a time. They wait for servers, so there are more than processors."""
 _ENOUGH_BYTES: Final = 64 << 20
-"""About how much one call brings over: the JVM holds it twice, as bytes and as text."""
+"""The approximate size of one call's result: the JVM holds it twice, as bytes and as a string."""
 _ASKED_AGAIN_AFTER: Final = timedelta(seconds=60)
 _KEPT: Final = 32
-"""How many file systems are kept at hand, over all hosts and settings."""
+"""The maximum number of cached file systems over all hosts and settings."""
 _PART_BYTES: Final = 8 << 20
-"""How much of a large file one call brings over."""
+"""The size of the parts in which a large file is transferred."""
 _BUFFER_BYTES: Final = 1 << 18
-# A small file is closed before the name node has heard of its block, as often as not. HDFS asks again after 0.4 s, then twice
-# as long, five times: half of all commits would take that long. Here it asks after 10 ms, and gives up no sooner.
+# A small file is often closed before the name node has heard of its block. HDFS retries after 0.4 s, five times with doubled
+# pauses: half of all commits would wait. bayou's first retry comes after 10 ms, and the last no sooner.
 _FIRST_PAUSE: Final = "dfs.client.block.write.locateFollowingBlock.initial.delay.ms"
 _PAUSES: Final = "dfs.client.block.write.locateFollowingBlock.retries"
 _WRAPPERS: Final = ("InvocationTargetException", "RuntimeException")
@@ -59,7 +59,7 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^\s'\",;)\]]+", re.ASCII)
 
 
 class HadoopError(Exception):
-    """What Hadoop answered, without its trace and without secrets.
+    """An error of Hadoop, without its trace and without secrets.
 
     Attributes:
         kind: the simple name of the Java exception.
@@ -88,7 +88,7 @@ class Listed:
 class HadoopFiles:
     """The files of one of Hadoop's file systems. Paths are absolute URIs, not percent-encoded. Threads may share it.
 
-    Calls raise FileNotFoundError where a file is missing, and HadoopError for every other failure.
+    Calls raise FileNotFoundError if a file is missing, and HadoopError for every other failure.
     """
 
     _kept: WeakKeyDictionary[Jvm, OrderedDict[tuple[Any, ...], HadoopFiles]] = WeakKeyDictionary()
@@ -100,14 +100,10 @@ class HadoopFiles:
 
     @classmethod
     def of(cls, jvm: Jvm, uri: str, options: Mapping[str, str]) -> HadoopFiles:
-        """The file system of a URI, under the Hadoop configuration of the active session.
+        """Return the file system of a URI under the active session's configuration. Raise HadoopError if it cannot be reached.
 
-        It is kept for the next call with the same host and options, so that later changes of the configuration are not seen.
-        Hadoop itself keeps its file systems that way, but by the host alone: this one is bayou's own.
-
-        Raises:
-            SessionError: this JVM cannot compile the adapters.
-            HadoopError: there is no such file system, or it cannot be reached.
+        It is cached by host and options, so later changes of the configuration have no effect. Hadoop caches its file systems by
+        host only, so bayou has its own instance.
         """
         context = jvm.context
         key = (None if context is None else context.applicationId(), host_of(uri), *sorted(options.items()))
@@ -116,6 +112,7 @@ class HadoopFiles:
             if key in kept:
                 kept.move_to_end(key)
                 return kept[key]
+        # Connect outside the lock, because it is slow. Two threads may both connect; the later one stays in the cache.
         made = cls(*_connect(jvm, uri, options))
         with cls._lock:
             kept[key] = made
@@ -139,20 +136,20 @@ class HadoopFiles:
         return bool(_guarded(lambda: self._files.system().hasPathCapability(path(uri), name)))
 
     def target(self, uri: str) -> tuple[str, str]:
-        """What a path is behind the links of a view: the URI of its nearest folder that is there, and the file system's class."""
+        """Resolve the links of a view: return the URI of the nearest existing folder, and the file system's class."""
         real, _, name = self._text(uri, lambda: self._files.target(uri)).partition("\0")
         return real, name
 
     def list_from(self, folder: str, start: str) -> list[Listed]:
-        """The files of a folder whose names are not below `start`, in no order."""
-        # Java compares UTF-16 units; as long as one side is ASCII that is the order of code points.
+        """Return the files of a folder whose names are not less than `start`, in no order."""
+        # Java compares UTF-16 units, which is the order of code points if one side is ASCII.
         text = self._text(folder, lambda: self._files.list(folder, start if start.isascii() else ""))
         return [each for each in _listed(text) if each.name >= start]
 
     def list_folders(self, folders: Sequence[str]) -> list[list[Listed]]:
-        """What each of some folders holds, several at a time, files and folders; a folder has the size -1.
+        """List folders, several at a time. An entry that is a folder has the size -1.
 
-        A folder that is gone holds nothing.
+        A missing folder is empty.
         """
         found: list[list[Listed]] = []
         for answer in self._each("list", folders, folders):
@@ -165,24 +162,23 @@ class HadoopFiles:
         return found
 
     def status(self, uri: str) -> Listed:
-        """A file as a listing has it."""
+        """Return a file as in a listing."""
         size, _, time = self._text(uri, lambda: self._files.status(uri)).partition("\0")
         return Listed(uri.rpartition("/")[2], int(size), int(time))
 
     def size(self, uri: str) -> int:
-        """The size of a file in bytes."""
+        """Return the size of a file in bytes."""
         return self.status(uri).size
 
     def write(self, uri: str, data: bytes) -> None:
-        """Creates a file with its folders; once it returns, the servers that keep the file have it on their disks.
+        """Create a file and its folders. On return, the servers that store the file have it on their disks.
 
-        Raises:
-            FileExistsError: there is one.
+        Raise FileExistsError if the file exists.
         """
         last = (len(data) - 1) // _PART_BYTES * _PART_BYTES if data else 0
         answer = stream = _asked(lambda: self._files.write(uri, data[:_PART_BYTES], last == 0))
         for at in range(_PART_BYTES, last + 1, _PART_BYTES):
-            if isinstance(answer, bytes) and answer[0] != 0:
+            if isinstance(answer, bytes) and answer[0] != 0:  # a failure, which `_content` raises
                 break
             answer = self._append(stream, data[at : at + _PART_BYTES], is_last=at == last)
         _content(uri, answer)
@@ -191,19 +187,15 @@ class HadoopFiles:
         return bytes(_asked(lambda: self._files.append(stream, part, is_last)))
 
     def rename(self, source: str, target: str, *, replace: bool) -> None:
-        """Renames a file at once, whatever others do.
-
-        Raises:
-            FileExistsError: the target is there, and is not to be replaced.
-        """
+        """Rename a file atomically. Raise FileExistsError if the target exists and must not be replaced."""
         self._text(source, lambda: self._files.rename(source, target, replace))
 
     def read(self, uri: str) -> bytes:
-        """A whole file: one call, but for very large ones."""
+        """Read a whole file in one call, unless it is very large."""
         return self._whole(uri, _asked(lambda: self._reads.whole(uri)))
 
     def open(self, uri: str) -> io.BufferedReader:
-        """A file of which parts can be read; the caller closes it."""
+        """Open a file to read parts of it. The caller closes it."""
         size = self.size(uri)
         stream = _asked(lambda: self._reads.open(uri))
         if isinstance(stream, bytes):
@@ -211,7 +203,7 @@ class HadoopFiles:
         return io.BufferedReader(_Stream(uri, stream, size, self._reads), _BUFFER_BYTES)
 
     def read_all(self, uris: Sequence[str]) -> list[bytes | Exception]:
-        """Whole files, several at a time; for one that cannot be read the exception that `read` would raise."""
+        """Read whole files, several at a time. The result of a failure is the exception that `read` would raise."""
         return self._each("read", uris, uris)
 
     def _whole(self, uri: str, answer: bytes | memoryview) -> bytes:
@@ -221,37 +213,29 @@ class HadoopFiles:
         return bytes(_content(uri, answer))
 
     def footers(self, files: Sequence[tuple[str, int]]) -> list[bytes | Exception]:
-        """The footers of Parquet files, several at a time: what `read_metadata` of Arrow takes for a file.
+        """Read the footers of Parquet files, given by URI and size, in a form that Arrow's `read_metadata` accepts.
 
-        Args:
-            files: URI and size in bytes of each.
-
-        Returns:
-            For a file that cannot be read the exception that `read` would raise.
+        The result of a failure is the exception that `read` would raise.
         """
         return self._each("footer", [f"{size} {uri}" for uri, size in files], [uri for uri, _ in files])
 
     def delete(self, uri: str) -> bool:
-        """Deletes a file; tells whether it was there."""
+        """Delete a file, and return whether it existed."""
         (answer,) = self.delete_all([uri])
         if isinstance(answer, HadoopError):
             raise answer
         return answer == b"true"
 
     def delete_all(self, uris: Sequence[str]) -> list[bytes | Exception]:
-        """Deletes files, several at a time; for each `true` where it was there, or an exception. A missing one is no error."""
+        """Delete files, several at a time. A result is `true` if the file existed, or an exception, but not for missing files."""
         return self._each("delete", uris, uris)
 
     def move_all(self, moves: Sequence[tuple[str, str]]) -> list[bytes | Exception]:
-        """Renames files, several at a time, into folders that are made; for each an exception where it could not be done.
-
-        Args:
-            moves: where each file is, and where it shall be; nothing is there yet.
-        """
+        """Rename files to new targets, several at a time, and create their folders. The result of a failure is an exception."""
         return self._each("move", [f"{source}\1{target}" for source, target in moves], [source for source, _ in moves])
 
     def clear(self, uri: str) -> None:
-        """Deletes a folder with everything in it; a missing one is no error."""
+        """Delete a folder and its contents. A missing folder is not an error."""
         (answer,) = self._each("clear", [uri], [uri])
         if isinstance(answer, Exception):
             raise answer
@@ -274,7 +258,7 @@ class HadoopFiles:
 
 
 class _Stream(io.RawIOBase):
-    """A file in the JVM, read where it is asked for."""
+    """A seekable stream over a file in the JVM."""
 
     def __init__(self, uri: str, stream: JavaObject, size: int, reads: JavaObject) -> None:
         super().__init__()
@@ -322,34 +306,29 @@ class _Stream(io.RawIOBase):
 
 
 def _listed(text: str) -> list[Listed]:
-    """What Java lists: name, size and modification time of each entry, each ended by NUL."""
+    """Parse Java's listing: name, size and modification time of each entry, each ended by NUL."""
     parts = text.split("\0")
     rows = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
     return [Listed(name, int(size), int(time)) for name, size, time in rows]
 
 
 def configured_file_system(jvm: Jvm, scheme: str) -> str | None:
-    """The class of the file system that the application's configuration names for a scheme; None where it names none."""
+    """Return the file system class that the application's configuration names for a scheme, or None."""
     context = jvm.context
     found = None if context is None else context.hadoopConfiguration().get(f"fs.{scheme}.impl")
     return None if found is None else str(found)
 
 
 def set_file_system(jvm: Jvm, scheme: str, class_name: str) -> None:
-    """Has a file system serve a scheme from now on, in every job of the application."""
+    """Let a file system serve a scheme from now on, in every job of the application."""
     if jvm.context is not None:
         jvm.context.hadoopConfiguration().set(f"fs.{scheme}.impl", class_name)
 
 
 def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, str]:
-    """Settings of the active session's Hadoop configuration, without Hadoop's own defaults.
+    """Return settings of the active session's Hadoop configuration, without Hadoop's defaults.
 
-    Args:
-        secrets: the names of settings that the configuration's credential providers may know, too.
-
-    Raises:
-        SessionError: this JVM cannot compile the adapters.
-        HadoopError: a credential provider cannot be read.
+    Its credential providers may hold the values of `secrets`. Raise HadoopError if they cannot be read.
     """
     settings = Adapters.of(jvm).new("bayou.HadoopSettings", _configuration(jvm))
     parts = str(_guarded(lambda: settings.text(prefix, "\n".join(secrets)))).split("\0")
@@ -357,18 +336,10 @@ def hadoop_settings(jvm: Jvm, prefix: str, secrets: Sequence[str]) -> dict[str, 
 
 
 class S3aCredentials:
-    """The credentials that S3A asks with, whichever of Java's classes provide them; obstore calls it when they expire."""
+    """The credentials that S3A uses, from any Java class that provides them. obstore calls it when they expire."""
 
     def __init__(self, jvm: Jvm, bucket: str, options: Mapping[str, str]) -> None:
-        """Ask for none yet.
-
-        Args:
-            bucket: the bucket, which may have settings of its own.
-            options: settings on top of the active session's configuration.
-
-        Raises:
-            SessionError: this JVM cannot compile the adapters.
-        """
+        """Prepare without asking a provider. The bucket may have its own settings; `options` take precedence over the session's."""
         self._asks = Adapters.of(jvm).new("bayou.S3aCredentials")
         self._bucket = bucket
         self._options = dict(options)
@@ -384,11 +355,7 @@ class S3aCredentials:
         return hash(self._bucket)
 
     def __call__(self) -> Mapping[str, Any]:
-        """As obstore takes them.
-
-        Raises:
-            HadoopError: no provider has any.
-        """
+        """Return the credentials in the form of obstore. Raise HadoopError if no provider has any."""
         text = str(_guarded(lambda: self._asks.text(self._bucket, self._configuration, bool(self._options))))
         key, secret, token, expires, _ = text.split("\0")
         soon = datetime.now(timezone.utc) + _ASKED_AGAIN_AFTER
@@ -402,7 +369,7 @@ def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject
     if _is_default(configuration, _FIRST_PAUSE) and _is_default(configuration, _PAUSES):
         configuration.set(_FIRST_PAUSE, "10")
         configuration.set(_PAUSES, "11")
-    # Hadoop would give the instance that it has for the host, whatever its settings are.
+    # Hadoop would return its cached instance for the host, which may have other settings.
     configuration.set(f"fs.{uri.partition(':')[0]}.impl.disable.cache", "true")
     for name, value in options.items():
         configuration.set(name, value)
@@ -421,13 +388,13 @@ def _configuration(jvm: Jvm) -> JavaObject:
         return jvm.static("org.apache.hadoop.conf.Configuration")()
     try:
         session = jvm.static("org.apache.spark.sql.SparkSession").active()
-    except Py4JError:  # there is no session: the application's own settings
+    except Py4JError:  # without a session, use the application's settings
         return jvm.static("org.apache.hadoop.conf.Configuration")(context.hadoopConfiguration())
     return session.sessionState().newHadoopConf()
 
 
 def _guarded(call: Callable[[], Any]) -> Any:
-    """What a call returns; whatever py4j raises becomes a HadoopError."""
+    """Run a call, and convert the errors of py4j to HadoopError."""
     try:
         return call()
     except (Py4JError, PySparkException, OSError) as error:
@@ -440,13 +407,13 @@ def _guarded(call: Callable[[], Any]) -> Any:
 
 
 def _asked(call: Callable[[], Any]) -> Any:
-    """The bytes that an adapter answers with, or the object."""
+    """Return the bytes or the object that an adapter returns."""
     answer = _guarded(call)
     return binascii.a2b_base64(answer) if isinstance(answer, str) else answer
 
 
 def _content(uri: str, answer: bytes | memoryview) -> memoryview:
-    """What an answer of the adapter holds behind its first byte, which says how it went."""
+    """Return the content of an adapter's answer, or raise. Its first byte is the outcome."""
     how, content = answer[0], memoryview(answer)[1:]
     if how == 0:
         return content
@@ -467,6 +434,6 @@ def _answers(data: bytes) -> Iterator[memoryview]:
 
 
 def _plain(message: str) -> str:
-    """The first line of a message of Java's, without the secrets in its URIs: a trace of the server's may follow it."""
+    """Return the first line of a message of Java without secrets in URIs: a trace of the server may follow."""
     first = message.strip().partition("\n")[0].strip()
     return "" if first == "null" else _URI.sub(lambda found: redact_uri(found[0]), first)

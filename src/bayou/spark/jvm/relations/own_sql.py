@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL of bayou's own and of tables: it means the same whatever a session's parser is told, and whatever functions a session has.
+"""Parse SQL of bayou and of tables so that its meaning depends neither on the session's settings nor on its functions.
 
-Settings of a session give names in backquotes, texts and types another meaning, and its parser puts the values of settings in
-the place of `${...}`. What a user gives as SQL is parsed by the session; what bayou makes, and what a table stores, here.
+Settings change the meaning of names in backquotes, strings and types, and the session's parser replaces `${...}` by the values of
+settings. The session parses SQL from the user. This module parses SQL that bayou creates or that a table stores.
 
-In a query a name may mean what the session's user registered under it, even if Spark has a function of that name: 3.5 and 4.0
-look there first, 4.2 last. bayou looks each function up in Spark's own registry, so that the order does not matter.
+In a query a name may mean a function that the user registered, even if Spark has a function of that name: Spark 3.5 and 4.0 look
+there first, 4.2 last. bayou looks each function up in Spark's own registry, so that the order does not matter.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ if TYPE_CHECKING:
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
 _SQL_CONF: Final = "org.apache.spark.sql.internal.SQLConf"
 _REFUSED: Final = "java.lang.AssertionError"
-"""What a registry throws that makes functions of resolved arguments only ("function arguments must be resolved")."""
+"""The exception of a registry that accepts only resolved arguments ("function arguments must be resolved")."""
 _PARSER: Final = f"{_CATALYST}.parser.CatalystSqlParser"
 DEFAULTS: Final = "".join(f"{name}\0" for name in defaults(Job.OWN_SQL))
-"""The settings that have Spark's defaults while SQL of bayou, or of a table, is parsed, as `bayou.OwnSql` takes them."""
+"""The settings that have Spark's defaults while SQL of bayou or of a table is parsed, in the form of `bayou.OwnSql`."""
 
 
 def own_column(spark: SparkSession, text: str) -> Column:
-    """SQL that bayou made, or that a table stores, as a column; the parser's settings of the session do not matter.
+    """Return SQL of bayou or of a table as a column, independent of the session's parser settings.
 
     Args:
         spark: the session, whose settings decide how the expression computes.
-        text: the SQL; a name for it is not part of it.
+        text: the SQL, without an alias.
     """
     jvm = Jvm.of(spark)
     return column(jvm, parsed_plainly(jvm, java_session(spark), text))
 
 
 def parsed_plainly(jvm: Jvm, session: JavaObject, text: str) -> JavaObject:
-    """The same as an expression of Catalyst that is not resolved."""
+    """Parse the same SQL into an unresolved expression of Catalyst."""
     return jvm.static("bayou.OwnSql").parsed(session, DEFAULTS, text)
 
 
 def means_the_same(jvm: Jvm, session: JavaObject, text: str) -> bool:
-    """Whether a session's parser reads an expression as bayou does; not so if a setting of the session changes its meaning."""
+    """Whether a session's parser reads an expression like bayou, so that no setting changes its meaning."""
     try:
         theirs = session.sessionState().sqlParser().parseExpression(text)
     except FAILED_CALL:
@@ -61,9 +61,9 @@ def means_the_same(jvm: Jvm, session: JavaObject, text: str) -> bool:
 
 
 def _parsed_under(jvm: Jvm, settings: JavaObject, text: str) -> JavaObject:
-    """An expression, parsed under some settings, which are a property of the JVM's thread as long as the parser runs.
+    """Parse an expression under some settings, which are a property of the JVM's thread while the parser runs.
 
-    The call into the parser is a method handle: a function of Python's would run on another thread.
+    The parser is called through a method handle, because a Python function would run on another thread.
     """
     parser, handles = jvm.module(_PARSER), jvm.static("java.lang.invoke.MethodHandles")
     kind = jvm.static("java.lang.invoke.MethodType").methodType(
@@ -77,21 +77,18 @@ def _parsed_under(jvm: Jvm, settings: JavaObject, text: str) -> JavaObject:
 
 @lru_cache(maxsize=256)
 def own_expression(jvm: Jvm, text: str) -> JavaObject:
-    """SQL text as an expression of Catalyst, in which columns are still to be found, and the functions are Spark's.
+    """Parse SQL with only Spark's functions into an expression of Catalyst with unresolved columns.
 
-    It takes some calls for each function, once for each text: values that differ from query to query do not belong into it.
-
-    Args:
-        text: the SQL, in which every function is one of Spark's.
+    It takes some calls for each function, once per string. Values that differ from query to query do not belong in it.
     """
-    # It is kept for all sessions, so it has the settings of none.
+    # All sessions share the cached expression, so it must not depend on the settings of one.
     parsed = _parsed_under(jvm, jvm.static(_SQL_CONF)(), text)
     try:
         return _with_functions(jvm, jvm.module(f"{_CATALYST}.analysis.FunctionRegistry").builtin(), parsed)
     except Py4JJavaError as error:
         if error.java_exception.getClass().getName() != _REFUSED:
             raise
-        # Spark 4.2 and later want resolved arguments here. In a query their own functions come before those of the session.
+        # Spark 4.2 and later require resolved arguments. In a query they prefer their own functions to those of the session.
         return parsed
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that are Parquet files, as Spark knows them: the schemas of their files, and their entries in the session's catalog."""
+"""Read Spark's view of Parquet tables: the schemas of their files, and their entries in the session catalog."""
 
 from __future__ import annotations
 
@@ -22,24 +22,21 @@ _ADAPTER: Final = "bayou.ParquetTables"
 _THREADS: Final = 16
 _HIVES_PARQUET: Final = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 _HIVES_OWN: Final = "transient_lastDdlTime"
-"""A property that Hive sets by itself."""
+"""A property that Hive sets automatically."""
 _NO_COLUMNS: Final = '{"type":"struct","fields":[]}'
-# The places of what changes among the parameters of Spark's `CatalogTable.copy` and `CatalogStorageFormat.copy`, from 1 on.
+# The positions, from 1 on, of the changed parameters of Spark's `CatalogTable.copy` and `CatalogStorageFormat.copy`.
 _STORAGE, _SCHEMA, _PROVIDER, _PARTITIONS, _BUCKETS, _PROPERTIES, _STATISTICS = 3, 4, 5, 6, 7, 12, 13
 _FORMATS: Final = (2, 3, 4)
 
 
 def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
-    """The schemas that Spark derives from the Parquet types of some files, in one call, under the session's settings.
+    """Return the schemas that Spark derives from the Parquet types of files, in one call, under the session's settings.
 
     Args:
         uris: the files, not percent-encoded.
 
     Returns:
-        For each file JSON of its schema, or why Spark does not read it.
-
-    Raises:
-        SessionError: the adapter does not compile on this Spark.
+        For each file JSON of its schema, or why Spark cannot read it.
     """
     state = java_session(spark).sessionState()
     configuration = state.newHadoopConf()
@@ -52,13 +49,7 @@ def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options:
 
 @dataclass(frozen=True)
 class ParquetEntry:
-    """The entry of a table in the session's catalog.
-
-    Attributes:
-        jvm: the bridge.
-        spark: the session.
-        name: the table's name.
-    """
+    """The entry of a table in the session catalog."""
 
     jvm: Jvm
     spark: SparkSession
@@ -66,12 +57,12 @@ class ParquetEntry:
 
     @property
     def full_name(self) -> str:
-        """The name with those of its database and its catalog, each in backticks."""
+        """The name with database and catalog, each in backticks."""
         return str(self._found().identifier().quotedString())
 
     @property
     def is_hives(self) -> bool:
-        """Whether Hive made the table, of Parquet files."""
+        """Whether Hive created the table, with Parquet files."""
         found = self._found()
         serde = found.storage().serde()
         return bool(found.provider().contains("hive") and serde.isDefined() and str(serde.get()) == _HIVES_PARQUET)
@@ -88,18 +79,14 @@ class ParquetEntry:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The table's properties, without what Hive notes there."""
+        """The table's properties, without Hive's own."""
         pairs = self.jvm.list_of(self._found().properties().toSeq())
         found = {str(pair._1()): str(pair._2()) for pair in pairs}  # noqa: SLF001  (Scala's)
         found.pop(_HIVES_OWN, None)
         return found
 
     def partitions(self) -> list[tuple[str, dict[str, str]]]:
-        """The partitions: the location of each, not percent-encoded and empty where the catalog has none, and its texts.
-
-        Raises:
-            SessionError: the adapter does not compile on this Spark.
-        """
+        """Return the location of each partition, not percent-encoded or empty, and its partition values as strings."""
         columns = int(self._found().partitionColumnNames().size())
         found = self._catalog().listPartitions(self.name.identifier, self.jvm.none)
         parts = str(Adapters.of(self.jvm).static(_ADAPTER).partitions(found, columns)).split("\0")[:-1]
@@ -108,7 +95,7 @@ class ParquetEntry:
         return [(row[0], dict(zip(row[1::2], row[2::2], strict=True))) for row in rows]
 
     def become_delta(self) -> None:
-        """Makes the entry that of a Delta table: provider `delta`, no columns, no properties. The truth is the log."""
+        """Turn the entry into that of a Delta table: provider `delta`, no columns, no properties. The log has the truth."""
         found = self._found()
         none = self.jvm.none
         storage = self._copy(found.storage(), dict.fromkeys(_FORMATS, none))
@@ -124,7 +111,7 @@ class ParquetEntry:
         self._catalog().alterTable(self._copy(found, changed))
 
     def _copy(self, found: JavaObject, changed: Mapping[int, JavaObject]) -> JavaObject:
-        """A copy of a Scala object with some members changed, by their places."""
+        """Copy a Scala object and change some members, by position."""
         length = len(self.jvm.overloads(found, "copy")[0])
         places = range(1, length + 1)
         return found.copy(*(changed[n] if n in changed else getattr(found, f"copy$default${n}")() for n in places))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL taken apart by Spark's own lexer and parser, so that what is looked at is what would run; nothing is resolved for it."""
+"""Analyse SQL with Spark's own lexer and parser, so that the analysis matches what runs. Nothing is resolved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _END = -1
 _MOST_PARTS = 3
 _SESSION_CATALOG = "spark_catalog"
 _EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
-# What the parser makes of operators, of literals and of what stands around functions and columns: nothing but a row's values.
+# The parser's nodes for operators, literals and parts of functions and columns. They compute values from one row only.
 _HARMLESS = frozenset(
     re.findall(
         r"\w+",
@@ -61,13 +61,13 @@ _FORBIDDEN = {
 
 @dataclass(frozen=True, slots=True)
 class ParsedExpression:
-    """What an expression is made of.
+    """The parts of an expression.
 
     Attributes:
         text: the expression.
-        functions: the names of the functions it calls, in lower case.
-        columns: the columns it uses, by the names that lead to each.
-        forbidden: what it has that no stored expression may have.
+        functions: the names of the functions that it calls, in lower case.
+        columns: the paths of the columns that it uses.
+        forbidden: the parts that no stored expression may have.
         has_lambda: whether it has a function without a name, as `x -> x + 1`.
     """
 
@@ -79,44 +79,40 @@ class ParsedExpression:
 
 
 def words(jvm: Jvm, text: str) -> Iterator[str]:
-    """The words of a statement one by one, as Spark's lexer finds them, its variables replaced; blanks and comments are none."""
+    """Yield the words of a statement from Spark's lexer, without blanks and comments, and with variables replaced."""
     text = substituted(jvm, text)
     stream = jvm.static(f"{_PARSER}.UpperCaseCharStream")(jvm.static("org.antlr.v4.runtime.CharStreams").fromString(text))
     lexer = jvm.static(f"{_PARSER}.SqlBaseLexer")(stream)
-    lexer.removeErrorListeners()  # they write to the console
+    lexer.removeErrorListeners()  # they print to the console
     while (found := lexer.nextToken()).getType() != _END:
         if found.getChannel() == 0:
             yield str(found.getText())
 
 
 def substituted(jvm: Jvm, text: str) -> str:
-    """A statement with the values of the session's variables in the place of `${...}`, as Spark's parser has it."""
+    """Replace `${...}` in a statement by the values of the session's variables, like Spark's parser."""
     return str(jvm.static(_VARIABLES)().substitute(text)) if "${" in text else text
 
 
 def words_of(jvm: Jvm, text: str) -> list[Word]:
-    """The words of a statement, as Spark's lexer finds them, without blanks and comments.
-
-    Raises:
-        SessionError: this JVM cannot compile the adapters.
-    """
+    """Return the words of a statement from Spark's lexer, without blanks and comments."""
     parts = str(Adapters.of(jvm).static("bayou.Words").of(text)).split("\0")
     found = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
     return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in found]
 
 
 def takes_parameters(jvm: Jvm) -> bool:
-    """Whether Spark gives its parsers the values of a statement's parameters, as from 4.1 on."""
+    """Whether Spark passes the values of a statement's parameters to its parsers, as it does since 4.1."""
     return jvm.has_class(_PARAMETERS)
 
 
 def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: int) -> str | None:
-    """The value of a parameter as a literal; None if it has no value.
+    """Return the value of a parameter as a literal, or None if it has no value.
 
-    Spark puts values into statements that its parser takes, so each of them is put into a query of its own.
+    Spark substitutes values only in statements that its parser accepts, so each parameter is put into a query of its own.
 
     Args:
-        context: the values, as Spark gives them to its parsers.
+        context: the values, as Spark passes them to its parsers.
         name: the parameter's name; None for `?`.
     """
     values = jvm.module(_PARAMETERS)
@@ -138,7 +134,7 @@ def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: i
 
 
 def wrong_place(jvm: Jvm, session: JavaObject, text: str) -> int | None:
-    """Where in a text Spark's parser finds it wrong; None if it does not."""
+    """Return the position of the syntax error that Spark's parser finds, or None."""
     try:
         sparks_parser(jvm, session).parsePlan(text)
     except FAILED_CALL as error:
@@ -154,16 +150,12 @@ def wrong_place(jvm: Jvm, session: JavaObject, text: str) -> int | None:
 
 
 def string_value(session: JavaObject, literal: str) -> str:
-    """What a string literal means, as Spark reads it."""
+    """Return the value of a string literal, as Spark reads it."""
     return str(session.sessionState().sqlParser().parseExpression(literal).value())
 
 
 def parsed_statement(session: JavaObject, text: str) -> JavaObject:
-    """A statement as the session's parser has it, with bayou's before Spark's.
-
-    Raises:
-        SqlSyntaxError: it is wrong.
-    """
+    """Parse a statement with the session's parser, in which bayou's comes before Spark's, or raise SqlSyntaxError."""
     try:
         return session.sessionState().sqlParser().parsePlan(text)
     except ParseException as error:
@@ -172,7 +164,7 @@ def parsed_statement(session: JavaObject, text: str) -> JavaObject:
 
 
 def are_parsed(session: JavaObject, condition: str, query: str) -> bool:
-    """Whether Spark's parser takes a text for an expression, and another one for a query."""
+    """Whether Spark's parser accepts the condition as an expression and the query as a query."""
     parser = session.sessionState().sqlParser()
     try:
         parser.parseExpression(condition)
@@ -183,17 +175,17 @@ def are_parsed(session: JavaObject, condition: str, query: str) -> bool:
 
 
 def sparks_parser(jvm: Jvm, session: JavaObject) -> JavaObject:
-    """A session's parser without bayou's before it, which makes commands of some statements."""
+    """Return a session's parser without bayou's, which replaces some statements by commands."""
     return Adapters.of(jvm).static("bayou.Parser").behind(session.sessionState().sqlParser())
 
 
 def knows_constraints(jvm: Jvm) -> bool:
-    """Whether Spark's parser knows ADD CONSTRAINT and DROP CONSTRAINT, as from 4.1 on: what it refuses then is wrong."""
+    """Whether Spark's parser knows ADD CONSTRAINT and DROP CONSTRAINT, as it does since 4.1: what it then refuses is wrong."""
     return jvm.has_class("org.apache.spark.sql.catalyst.plans.logical.AddConstraint")
 
 
 def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | None:
-    """The parts of a table's name as SQL has it; None where it is none, or the name of a table in another catalog."""
+    """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
     try:
         parts = jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(text))
     except FAILED_CALL:
@@ -202,7 +194,7 @@ def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | No
 
 
 def full_name(session: JavaObject, parts: Sequence[object]) -> tuple[str, ...]:
-    """The parts of a table's name with those of its database and the session's catalog, where it is in that and no path."""
+    """Return the parts of a table's name with its catalog and database. Leave a path or a name in another catalog as it is."""
     found = _in_session_catalog(session, parts)
     if found is None or not found or found[0].lower() == "delta":
         return tuple(map(str, parts))
@@ -216,21 +208,21 @@ def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[s
     catalogs = session.sessionState().catalogManager()
     if len(parts) >= _MOST_PARTS or catalogs.currentCatalog().name() != _SESSION_CATALOG:
         return None
-    # Spark takes the first of two parts for a catalog before it takes it for a database.
+    # Spark first takes the first of two parts for a catalog, and then for a database.
     return None if len(parts) > 1 and is_catalog(session, parts[0]) else parts
 
 
 def is_catalog(session: JavaObject, name: str) -> bool:
-    """Whether a session knows a catalog of that name beside its own.
+    """Whether a session knows a catalog of that name in addition to its own.
 
-    Spark looks for one in the settings of the session that is active on the thread, which may be another.
+    Spark would look in the settings of the thread's active session, which may be another one.
     """
     catalogs = session.sessionState().catalogManager()
     return bool(session.conf().contains(f"spark.sql.catalog.{name}") or catalogs.isCatalogRegistered(name))
 
 
 def described_column(jvm: Jvm, parsed: JavaObject) -> tuple[list[str], list[str]] | None:
-    """The parts of the table's and of the column's name in a parsed DescribeColumn; None if one of them is computed."""
+    """Return the parts of the table's and the column's name in a parsed DescribeColumn, or None if one of them is computed."""
     relation, column = parsed.relation(), parsed.column()
     if not relation.nodeName().startswith("Unresolved") or column.nodeName() != "UnresolvedAttribute":
         return None
@@ -239,9 +231,9 @@ def described_column(jvm: Jvm, parsed: JavaObject) -> tuple[list[str], list[str]
 
 
 def stated_table(node: JavaObject) -> str | None:
-    """The name, as SQL has it, of the table of ours that an AddCheckConstraint or a DropConstraint is about; None for another.
+    """Return the name in SQL of the Delta table of an AddCheckConstraint or DropConstraint, or None for another table.
 
-    The first has a query for the rows that break the condition. The optimizer may leave nothing of it that names the table.
+    AddCheckConstraint has a query for the rows that violate the condition. The optimizer may remove the table from it.
     """
     leaf = node.table() if node.nodeName() == "DropConstraint" else node.child().collectLeaves().head()
     if leaf.getClass().getSimpleName() == "DataSourceV2ScanRelation":
@@ -253,7 +245,7 @@ def stated_table(node: JavaObject) -> str | None:
 
 
 def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str, ...] | None:
-    """The parts of the table's name in the text of an AddCheckConstraint; None where it is not there, or of another catalog."""
+    """Return the parts of the table's name in the SQL of an AddCheckConstraint, or None if unknown or in another catalog."""
     text = jvm.static("bayou.StatementText").of(node.origin())
     if not text:
         return None
@@ -262,23 +254,19 @@ def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str,
 
 
 def stated_name(jvm: Jvm, session: JavaObject, parsed: JavaObject) -> tuple[str, ...] | None:
-    """The parts of the table's name in a parsed AddCheckConstraint; None where it is of another catalog."""
+    """Return the parts of the table's name in a parsed AddCheckConstraint, or None if it is in another catalog."""
     parts = stated_parts(jvm, parsed)
     return None if parts is None else _in_session_catalog(session, parts)
 
 
 def stated_parts(jvm: Jvm, parsed: JavaObject) -> list[str] | None:
-    """The parts of the table's name in a parsed AddCheckConstraint, whatever catalog they are of; None for no plain name."""
+    """Return the parts of the table's name in a parsed AddCheckConstraint, in any catalog, or None if it is not a plain name."""
     named = parsed.child().child()
     return [str(each) for each in jvm.list_of(named.multipartIdentifier())] if named.nodeName() == "UnresolvedRelation" else None
 
 
 def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
-    """An expression that a table stores, or is about to store, taken apart.
-
-    Raises:
-        InvalidSchemaError: it is no SQL expression.
-    """
+    """Analyse an expression that a table stores or will store. Raise InvalidSchemaError if it is not a SQL expression."""
     try:
         root = parsed_plainly(jvm, session, text)
     except FAILED_CALL as error:
@@ -300,7 +288,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
                 columns.add(path)
         elif name not in _HARMLESS:
             if str(node.getClass().getName()).startswith(_EXPRESSIONS):
-                functions.add(str(node.prettyName()).lower())  # a function that the grammar knows by words of its own
+                functions.add(str(node.prettyName()).lower())  # a function for which the grammar has its own syntax
             else:
                 forbidden.append(f"a {name}")
         if name == "LambdaFunction":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark's relations, plans and predicates, as bayou makes and reads them."""
+"""Create and read Spark's relations, plans and predicates."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _OUTPUT_RESOLVER = "org.apache.spark.sql.catalyst.analysis.TableOutputResolver"
 _FILL_MODE = 5
-"""The position of the parameter of `resolveOutputColumns` that says what becomes of columns that the rows lack."""
+"""The position of the parameter of `resolveOutputColumns` that decides about missing columns."""
 
 
 def struct_type(jvm: Jvm, json_text: str) -> JavaObject:
-    """Spark's `StructType` of a schema's JSON."""
+    """Return Spark's `StructType` of a schema's JSON."""
     return jvm.static("org.apache.spark.sql.types.DataType").fromJson(for_spark(json_text))
 
 
 def knows_type(jvm: Jvm, json_text: str) -> bool:
-    """Whether this Spark has all types, and all collations, of a schema's JSON."""
+    """Whether this Spark has all types and collations of a schema's JSON."""
     try:
         struct_type(jvm, json_text)
-    except Exception:  # noqa: BLE001  (Spark has several exceptions for it, and PySpark further ones for these)
+    except Exception:  # noqa: BLE001  (Spark has several exceptions for it, and PySpark converts them to others)
         return False
     return True
 
@@ -49,16 +49,16 @@ class FileRelation:
     """Files that Spark's own Parquet reader reads as a relation.
 
     Attributes:
-        key: two with one key list the same files.
+        key: relations with the same key list the same files.
         root: the table's URI.
-        columns: JSON of the columns, in order; partition columns may be among them.
+        columns: JSON of the columns, in order, possibly with partition columns.
         partitions: JSON of the columns that are constant for a file.
-        size: what the optimizer shall believe the size to be, in bytes.
+        size: the size in bytes that the optimizer assumes.
         options: the relation's options.
         files: called with the partition filters and the data filters, returns directories; with None, the input files.
-        pinned: settings that reading the files has, whatever the session says.
+        pinned: settings that apply when the files are read, whatever the session has.
         streaming: whether it is a batch of a stream.
-        exact: whether the reader gets no filter that Parquet evaluates otherwise than Spark.
+        exact: whether to keep filters from the reader that Parquet evaluates differently from Spark.
     """
 
     key: str
@@ -85,15 +85,15 @@ def logical_relation(jvm: Jvm, session: JavaObject, relation: FileRelation) -> J
 
 @dataclass(frozen=True, slots=True)
 class BareTable:
-    """A table for which a relation stands until the optimizer rule completes it.
+    """A table whose relation the optimizer rule completes.
 
     Attributes:
-        key: two relations with one key are one to Spark's caches; as `bayou.TableKey` takes it.
-        table: what the rule is told: the request that the relation stands for.
+        key: relations with the same key are the same to Spark's caches; in the form of `bayou.TableKey`.
+        table: the request of the relation, which is passed to the rule.
         root: the table's URI.
         partitions: JSON of its partition columns, which are among its columns.
         columns: JSON of its columns.
-        filled: the same with the defaults, for the rows of an INSERT.
+        filled: JSON of its columns with the defaults, for the rows of an INSERT.
         size: in bytes.
         tracks_rows: whether `_metadata` has the ids of rows.
     """
@@ -109,11 +109,11 @@ class BareTable:
 
 
 def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaObject | str) -> JavaObject:
-    """The relation that stands for a table until the optimizer rule completes it; without the rule it refuses to list.
+    """Return a table's relation, which the optimizer rule completes. Without the rule it refuses to list files.
 
     Args:
-        options: the Scala map of options that Spark gave, or the table's path where it gave none. A relation whose options
-            are not those that the catalog has, Spark would copy.
+        options: the Scala map of options that Spark passed, or the table's path. Spark would copy a relation whose options differ
+            from those of the catalog.
     """
     message = (
         f"{bare.root} is read through bayou's optimizer rule, which this session does not have. "
@@ -136,33 +136,31 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
 
 
 def log_relation(jvm: Jvm, session: JavaObject, columns: str, request: str, version: str) -> JavaObject:
-    """The relation that stands for rows of a log until the optimizer rule puts them in its place.
+    """Return a relation that the optimizer rule replaces by rows of a log.
 
-    Args:
-        request: what is asked for; the rule is given it.
-        version: the table's version. Relations with one request and one version are the same to Spark's caches.
+    Relations with the same request and version of the table are the same to Spark's caches.
     """
     return Adapters.of(jvm).new("bayou.LogRows", session, columns, request, version)
 
 
 def analyzed_plan(frame: DataFrame) -> JavaObject:
-    """The logical plan of a DataFrame, resolved."""
+    """Return the resolved logical plan of a DataFrame."""
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
 
 
 def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:
-    """Rows that are at hand as a node of a logical plan."""
+    """Return existing rows as a node of a logical plan."""
     companion = jvm.module("org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
     return jvm.call(companion, "apply", output, jvm.seq(rows), False)
 
 
 def java_frame(frame: DataFrame) -> JavaObject:
-    """The JVM's side of a DataFrame."""
+    """Return the JVM's side of a DataFrame."""
     return frame._jdf  # noqa: SLF001  (PySpark has no public name for it)
 
 
 def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: str) -> JavaObject:
-    """The conjunction of some Catalyst conditions, to be evaluated on rows of the partition columns."""
+    """Return the conjunction of Catalyst conditions as a predicate for rows of the partition columns."""
     condition = filters[0]
     for other in filters[1:]:
         condition = jvm.static("org.apache.spark.sql.catalyst.expressions.And")(condition, other)
@@ -178,9 +176,9 @@ def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: s
 
 
 def evaluated(frame: DataFrame) -> tuple[DataFrame, int]:
-    """The rows of a DataFrame as its plan will give them, and in how many partitions; shuffles in the plan run for it.
+    """Return the rows of a DataFrame and their number of partitions. The shuffles of its plan run for this.
 
-    The number of partitions is not known before. What is built on the result reads the same partitions.
+    The number of partitions is not known before. Plans on top of the result read the same partitions.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     rows = query.toRdd()
@@ -190,11 +188,7 @@ def evaluated(frame: DataFrame) -> tuple[DataFrame, int]:
 
 
 def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
-    """The rows of an INSERT as a table's columns, by Spark's rules: casts of the session's store assignment, defaults, NULL.
-
-    Args:
-        by_name: whether columns go by their names; else by their positions.
-    """
+    """Align the rows of an INSERT to a table's columns by Spark's rules: the session's store assignment, defaults, NULL."""
     session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
     attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(struct_type(jvm, schema_json))
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
@@ -205,7 +199,7 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
 
 
 def _fills_defaults(jvm: Jvm, resolver: JavaObject) -> Any:
-    """What lets `resolveOutputColumns` give columns that the rows lack their defaults: a flag, later one of several modes."""
+    """Return the argument that makes `resolveOutputColumns` fill missing columns: a flag, in later versions a mode."""
     overloads = jvm.overloads(resolver, "resolveOutputColumns")
     kinds = {each[_FILL_MODE] for each in overloads if len(each) > _FILL_MODE}
     if kinds == {"boolean"}:
@@ -218,35 +212,28 @@ def _fills_defaults(jvm: Jvm, resolver: JavaObject) -> Any:
 
 
 def alias_of(frame: DataFrame) -> str | None:
-    """The name that a query's rows were given; None where they were given none."""
+    """Return the alias of a query's rows, or None."""
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
     return str(plan.alias()) if plan.getClass().getSimpleName() == "SubqueryAlias" else None
 
 
 def columns_of_nulls(jvm: Jvm, frame: DataFrame) -> list[str]:
-    """The columns that a query fills with nothing but NULL."""
+    """Return the columns that a query fills only with NULL."""
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
     text: str = jvm.static("bayou.Plans").nulls(plan)
     return text.split("\0")[:-1]
 
 
 def plan_of(frame: DataFrame) -> JavaObject:
-    """The physical plan that a DataFrame runs."""
+    """Return the physical plan of a DataFrame."""
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
 
 
 def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str]:
-    """Return SQL expressions over some columns, resolved and simplified by Spark, each as Catalyst's JSON.
-
-    Args:
-        spark: the session whose settings they are resolved under.
-
-    Raises:
-        pyspark.errors.AnalysisException: one of them cannot be resolved.
-    """
+    """Return SQL expressions over some columns, resolved under the session's settings and simplified, each as Catalyst's JSON."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge; a relation without rows would be optimised away)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
-    # Under names of their own: columns that are selected as they are would be no projection.
+    # Give each an alias: a selection of plain columns would not be a projection.
     named = [own_column(spark, text).alias(f"__bayou_expression_{number}") for number, text in enumerate(texts)]
     plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
     return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
@@ -255,12 +242,12 @@ def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: 
 def rebalanced(
     jvm: Jvm, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
 ) -> DataFrame:
-    """The rows in partitions of a good size, those with the same values of some columns together.
+    """Return the rows in partitions of a good size, with equal values of some columns together.
 
     Args:
-        size: the size in bytes of the shuffled rows of a partition; None for the one that Spark thinks good.
-        partitions: how many partitions rows are shuffled into before these are put together or split; None as Spark's settings say.
-            Spark takes one of both.
+        size: the size in bytes of a partition's shuffled rows; None for Spark's default.
+        partitions: the number of partitions of the shuffle, before they are merged or split; None for Spark's settings. Spark
+            accepts only one of the two.
     """
     attribute = jvm.module("org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute")
     plan = jvm.construct(
@@ -274,17 +261,13 @@ def rebalanced(
 
 
 def _long(jvm: Jvm, number: int) -> JavaObject:
-    """A Scala `Some` of a long: what Python passes becomes an integer where it fits."""
+    """Return a Scala `Some` of a long. py4j would pass a small number as an integer."""
     entry = jvm.module("org.apache.spark.sql.internal.SQLConf").ADVISORY_PARTITION_SIZE_IN_BYTES()
     return jvm.some(f"{number}b").map(entry.valueConverter())
 
 
 def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) -> str:
-    """The schema, as JSON, of one column that a SQL expression over some columns gives.
-
-    Raises:
-        InvalidSchemaError: it cannot be resolved.
-    """
+    """Return the JSON schema of the column that a SQL expression gives, or raise InvalidSchemaError."""
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     try:
@@ -296,14 +279,14 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
 
 
 def may_upcast(jvm: Jvm, frame: DataFrame) -> bool:
-    """Whether every value of a frame's first column is one of its second column's type, as Spark sees it (`Cast.canUpCast`)."""
+    """Whether Spark can up-cast a frame's first column to the type of its second column without loss (`Cast.canUpCast`)."""
     given, wanted = (field.dataType() for field in frame._jdf.schema().fields())  # noqa: SLF001  (the bridge)
     found: bool = jvm.module("org.apache.spark.sql.catalyst.expressions.Cast").canUpCast(given, wanted)
     return found
 
 
 def observed(jvm: Jvm, plan: JavaObject, names: Sequence[str]) -> dict[str, list[Any]]:
-    """The values of observations after a plan has run, by their names; nothing of those that the plan does not have."""
+    """Return the values of observations after a plan has run, by name. Omit those that the plan does not have."""
     collected = jvm.module("org.apache.spark.sql.execution.CollectMetricsExec").collect(plan)
     values = {}
     for name in names:

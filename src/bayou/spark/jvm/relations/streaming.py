@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both ends of a stream as Spark knows them, and the rows of a batch."""
+"""Create the source and sink of a stream, and read the plan and rows of a batch."""
 
 from __future__ import annotations
 
@@ -24,34 +24,26 @@ _OURS: Final = ("bayou.DeltaTable", "bayou.DeltaLogFiles")
 
 
 def stream_source(jvm: Jvm, number: int, name: str, schema_json: str, body: Callable[[str, Any], Any]) -> JavaObject:
-    """A source of a stream.
-
-    Args:
-        body: called with what Spark asks for and two texts, with NUL between them.
-    """
+    """Return a source of a stream. Its body is called with the question of Spark and two strings, separated by NUL."""
     return Adapters.of(jvm).new(_SOURCE, number, name, schema_json, BiFunction(jvm, body))
 
 
 def stream_sink(jvm: Jvm, name: str, body: Callable[[str, Any], Any]) -> JavaObject:
-    """A sink of a stream.
-
-    Args:
-        body: called with the number of a batch and the query's id, with NUL between them, and with the batch.
-    """
+    """Return a sink of a stream. Its body is called with a batch's number and query id, separated by NUL, and the batch."""
     return Adapters.of(jvm).new("bayou.StreamSink", name, BiFunction(jvm, body))
 
 
 def adds_metadata_to_projections(jvm: Jvm) -> bool:
-    """Whether Spark adds `_metadata` to a batch that is a projection of a relation; it does to a relation, whatever its version."""
+    """Whether Spark adds `_metadata` to a batch that is a projection of a relation. Every version adds it to a relation."""
     return jvm.spark_version >= _FIRST_THAT_ADDS_METADATA
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedBatch:
-    """The rows of a batch, twice.
+    """The rows of a batch in two forms.
 
-    A batch is planned already, with the state of the query in its plan. What is computed from it has to begin at its rows; what
-    is not, runs its plan as it is, which is faster.
+    A batch is already planned, and its plan has the state of the query. A query on it must therefore start from its rows.
+    Without one, its own plan runs, which is faster.
 
     Attributes:
         rows: the rows as a DataFrame that may be planned again.
@@ -63,24 +55,24 @@ class PlannedBatch:
 
     @classmethod
     def of(cls, data: JavaObject) -> PlannedBatch:
-        """The batch that a sink is given."""
+        """Wrap the batch that a sink receives."""
         query, session = data.queryExecution(), data.sparkSession()
         spark = session_of(session)
         rows = session.internalCreateDataFrame(query.toRdd(), query.analyzed().schema(), False)
         return cls(DataFrame(rows, spark), DataFrame(data, spark))
 
     def to_run(self, frame: DataFrame) -> DataFrame:
-        """What to run for the rows of a DataFrame: the batch's own plan where nothing was done to its rows."""
+        """Return what to run for the rows of a DataFrame: the batch's own plan if the rows are unchanged."""
         return self.planned if frame is self.rows else frame
 
 
 def roots_read(jvm: Jvm, data: JavaObject) -> set[str]:
-    """The URIs of the Delta tables that a batch is read from."""
+    """Return the URIs of the Delta tables that a batch reads."""
     found = set()
     for leaf in jvm.list_of(data.queryExecution().analyzed().collectLeaves()):
         if leaf.getClass().getSimpleName() == "LogicalRelation":
             relation = leaf.relation()
-            # Spark's own index of files has each file for a root.
+            # Spark's own file index would return each file as a root.
             if relation.getClass().getName() in _OURS or relation.location().getClass().getName() in _OURS:
                 found |= {path.toString() for path in jvm.list_of(relation.location().rootPaths())}
     return found
@@ -91,8 +83,8 @@ class StreamLeaf:
     """A source in the plan of the query that reads it.
 
     Attributes:
-        columns: JSON of the columns that the query takes it to have.
-        event_time: the one of them that a watermark is on; None where there is none.
+        columns: JSON of the columns that the query expects.
+        event_time: the column with a watermark, or None.
     """
 
     columns: str
@@ -100,17 +92,13 @@ class StreamLeaf:
 
 
 def stream_leaf(jvm: Jvm, session: JavaObject, number: int) -> StreamLeaf | None:
-    """A source as the query has it that this thread runs; None where it is not found.
-
-    Args:
-        number: the source's number.
-    """
+    """Return the source of a number in the query that this thread runs, or None if it is not found."""
     plan = _running_plan(session)
     return None if plan is None else _leaf(jvm, plan, number, [])
 
 
 def numbers_of_sources(jvm: Jvm, session: JavaObject) -> set[int]:
-    """The numbers of our sources in the query that this thread runs."""
+    """Return the numbers of bayou's sources in the query that this thread runs."""
     plan = _running_plan(session)
     leaves = [] if plan is None else jvm.list_of(plan.collectLeaves())
     sources = [leaf.source() for leaf in leaves if leaf.getClass().getSimpleName() == _EXECUTION_RELATION]

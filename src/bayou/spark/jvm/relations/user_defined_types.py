@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of programs' own: which of those that a log names Spark is told of.
+"""Decide which user-defined types in a log are passed to Spark.
 
-Spark makes an object of the class that a schema names, in the JVM and in Python, and older PySparks unpickle what is written beside
-it. A log may be anybody's, so Spark never gets what stands there: a type that this program has is described by the program itself,
-any other is what its values are stored as.
+Spark instantiates the class that a schema names, in the JVM and in Python, and older PySpark versions unpickle data of the schema.
+A log may come from anybody, so bayou never passes its description on. If this program has the type, the program describes it.
+Otherwise Spark gets the type of the stored values.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
 
 _OF_SPARK: Final = ("pyspark.ml.linalg", "pyspark.mllib.linalg")
-"""The modules of PySpark that have such types. They are loaded when they are needed, any others never."""
+"""The modules of PySpark with such types. They are loaded if needed, no others ever."""
 
 
 def known_type(kind: UserDefinedType) -> DataType:
-    """What Spark is told of a type in a log: the type that this program has by that name, or the type of the stored values.
+    """Return the type to pass to Spark: the program's own type of that name, or the type of the stored values.
 
-    The program has it where the module that the log names is loaded, or is PySpark's, its class is there, and stores values as
-    those of the table are.
+    The program has the type if the module in the log is loaded, or is PySpark's, and its class stores values like the table.
     """
     name = json.loads(kind.description).get("pyClass")
     found = _class_of(name) if isinstance(name, str) else None
@@ -40,17 +39,17 @@ def known_type(kind: UserDefinedType) -> DataType:
 
 
 def _described(found: type[SparkUserDefinedType]) -> DataType | None:
-    """A type of this program's in its own words; None of a class that has none, such as one that others are made of."""
+    """Return a type in the program's own description, or None for a class without one, such as an abstract class."""
     try:
         described = json.dumps({"type": "struct", "fields": [{"name": "own", "type": found().jsonValue()}]})
-    except Exception:  # noqa: BLE001  (it is the program's code, which the log had no business to ask)
+    except Exception:  # noqa: BLE001  (the program's code, called because of a log, may raise anything)
         return None
     return parse_schema(described).fields[0].type
 
 
 def for_spark(json_text: str) -> str:
-    """A schema's JSON with no types but those that Spark may be told of."""
-    if '"udt"' not in json_text:  # as nearly always
+    """Return a schema's JSON with only the types that may be passed to Spark."""
+    if '"udt"' not in json_text:  # nearly always
         return json_text
     return schema_to_json(map_leaves(parse_schema(json_text), _known))
 
@@ -62,7 +61,7 @@ def _known(kind: DataType) -> DataType:
 def _class_of(name: str) -> type[SparkUserDefinedType] | None:
     module, _, attribute = name.rpartition(".")
     loaded = _module(module)
-    found = None if loaded is None else vars(loaded).get(attribute)  # a module may import what it is asked for
+    found = None if loaded is None else vars(loaded).get(attribute)  # `getattr` may make a module import code
     is_type = isinstance(found, type) and issubclass(found, SparkUserDefinedType) and found is not SparkUserDefinedType
     return found if is_type else None
 
@@ -71,6 +70,6 @@ def _module(name: str) -> ModuleType | None:
     if name in _OF_SPARK:
         try:
             return importlib.import_module(name)
-        except ImportError:  # it wants NumPy
+        except ImportError:  # it needs NumPy
             return None
     return sys.modules.get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of a statement, as Spark's lexer finds them."""
+"""Represent the words of a statement, as Spark's lexer finds them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Word:
     """A word of a statement.
 
     Attributes:
-        kind: what Spark's lexer calls it.
+        kind: its kind in Spark's lexer.
         text: the word as it is written.
         start: where it begins.
         end: where it ends.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of a function that makes a table."""
+"""Check the arguments of a table function."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument, computed.
+    """An evaluated argument.
 
     Attributes:
-        type: Spark's name of its type; `void` for NULL, `?` for what is not a constant.
-        text: its value: a string, a number, the microseconds of a timestamp, or the days of a date. The expression if it is
-            not a constant.
+        type: Spark's name of its type; `void` for NULL, `?` for an expression that is not a constant.
+        text: its value: a string, a number, the microseconds of a timestamp, or the days of a date. The expression if it is not a
+            constant.
     """
 
     type: str
@@ -27,20 +27,16 @@ class Argument:
 
     @property
     def is_null(self) -> bool:
-        """Whether its value is NULL."""
+        """Whether it is NULL."""
         return self.type == "void"
 
     @property
     def is_string(self) -> bool:
-        """Whether it is a string, of whatever collation."""
+        """Whether it is a string of any collation."""
         return self.type.split(" ")[0] in ("string", "char", "varchar")
 
     def check_is_constant(self, function: str, name: str) -> None:
-        """Refuse what is not a constant.
-
-        Raises:
-            InvalidOptionError: it is not.
-        """
+        """Raise InvalidOptionError if the argument is not a constant."""
         if self.type != "?":
             return
         is_of_delta = function.startswith("table_changes")
@@ -52,22 +48,14 @@ class Argument:
         )
 
     def string(self, function: str, name: str) -> str:
-        """Its value, which has to be a string.
-
-        Raises:
-            InvalidOptionError: it is not a constant, or not a string.
-        """
+        """Return the value. Raise InvalidOptionError if it is not a constant string."""
         self.check_is_constant(function, name)
         if not self.is_string:
             raise self.wrong_type(name, ["StringType literal"])
         return self.text
 
     def integer(self, function: str, name: str) -> int | None:
-        """Its value, which has to be a whole number or NULL.
-
-        Raises:
-            InvalidOptionError: it is not a constant, or of another type.
-        """
+        """Return the value. Raise InvalidOptionError if it is not a constant integer or NULL."""
         self.check_is_constant(function, name)
         if self.is_null:
             return None
@@ -76,7 +64,7 @@ class Argument:
         return int(self.text)
 
     def wrong_type(self, name: str, supported: Sequence[str]) -> InvalidOptionError:
-        """The error of an argument of another type."""
+        """Return the error for an argument of another type."""
         return InvalidOptionError(
             f"Unsupported expression type({self.type}) for {name}. The supported types are [{','.join(supported)}].",
             error_class="DELTA_UNSUPPORTED_EXPRESSION",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`(DESCRIBE HISTORY t)` and `(DESCRIBE DETAIL t)` as subqueries: each means a call of the function that has the same rows."""
+"""Replace the subqueries `(DESCRIBE HISTORY t)` and `(DESCRIBE DETAIL t)` by calls of functions that return the same rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FUNCTIONS: Final = {"HISTORY": "table_history", "DETAIL": "table_detail"}
 
 @dataclass(frozen=True, slots=True)
 class DescribedQuery:
-    """A DESCRIBE between parentheses.
+    """A DESCRIBE in parentheses.
 
     Attributes:
-        start: where it begins, behind the parenthesis.
+        start: where it begins, after the parenthesis.
         end: where it ends, before the parenthesis.
-        call: the query that means the same.
+        call: the equivalent query.
     """
 
     start: int
@@ -39,11 +39,7 @@ class DescribedQuery:
 
 
 def described_queries(text: str, words: Sequence[Word]) -> Iterator[DescribedQuery]:
-    """The DESCRIBE HISTORY and DESCRIBE DETAIL of a text that stand between parentheses, from the left to the right.
-
-    Raises:
-        SqlSyntaxError: one begins like these, and goes on otherwise.
-    """
+    """Yield the DESCRIBE HISTORY and DESCRIBE DETAIL in parentheses, from left to right."""
     for place in range(len(words) - 3):
         opened, describe, kind, first = (each.text.upper() for each in words[place : place + 4])
         if opened != "(" or describe not in ("DESCRIBE", "DESC") or kind not in _FUNCTIONS or first == ")":
@@ -57,7 +53,7 @@ def described_queries(text: str, words: Sequence[Word]) -> Iterator[DescribedQue
 
 
 def replaced(text: str, queries: Sequence[DescribedQuery]) -> str:
-    """A text with the calls in the place of what is described."""
+    """Return a statement with its DESCRIBE subqueries replaced by calls."""
     parts, at = [], 0
     for query in queries:
         parts += [text[at : query.start], query.call]
@@ -66,11 +62,7 @@ def replaced(text: str, queries: Sequence[DescribedQuery]) -> str:
 
 
 def place_before(queries: Sequence[DescribedQuery], place: int) -> int:
-    """Where a place of the replaced text is in the text itself; the begin of the DESCRIBE for a place inside of a call.
-
-    Args:
-        place: the place, counted from the begin of the text.
-    """
+    """Map a position in the replaced statement to the original one. A position inside a call maps to the start of its DESCRIBE."""
     moved = 0
     for query in queries:
         start = query.start + moved
@@ -83,16 +75,16 @@ def place_before(queries: Sequence[DescribedQuery], place: int) -> int:
 
 
 class DescribedQueries:
-    """Gives Spark's parser texts that it knows, for one application."""
+    """Rewrites statements for Spark's parser."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def of_text(self, text: str) -> str | None:
-        """The text that means the same as one that Spark's parser refused because of such a subquery; None if it has none.
+        """Return a statement that Spark's parser refused with its subqueries replaced, or None if it has none.
 
         Raises:
-            SqlSyntaxError: the text is wrong elsewhere.
+            SqlSyntaxError: the statement is wrong elsewhere.
         """
         if not _MENTIONED.search(text):
             return None
@@ -111,7 +103,6 @@ class DescribedQueries:
 
 
 def _argument(table: TableReference) -> str:
-    """What a statement names its table by, as an argument of a function."""
     if table.name is not None:
         return string_sql(table.name)
     return table.path or table.computed or ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions that make tables give: a relation of the table's changes, or one that stands for rows of its log."""
+"""Create the relations of table functions: the change data feed of a table, or a placeholder for rows of its log."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _COUNTS: Final = {
     "table_detail": (1, 1),
     "table_files": (1, 1),
 }
-"""How many arguments each function takes, at least and at most."""
+"""The minimum and maximum number of arguments of each function."""
 _VERSIONS: Final = ("byte", "short", "integer", "long")
 _TIMES: Final = ("timestamp", "timestamp_ntz", "date")
 
 
 class TableFunctions:
-    """Makes the relations of the functions, for one application; called by `bayou.Functions`."""
+    """Creates the relations of the functions, called by `bayou.Functions`."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> JavaObject:
-        """The relation that a call of a function stands for.
+        """Return the relation for a call of a function.
 
         Args:
             facts: the message: the function, the database of the view that calls it, then type and value of each argument.
 
         Raises:
             InvalidOptionError: an argument is wrong.
-            TableNotFoundError: there is no such table, or it is not a Delta table.
+            TableNotFoundError: the table does not exist, or is not a Delta table.
         """
         message = Message.decode(facts)
         function, (database, *texts) = message.word, message.texts
@@ -98,10 +98,10 @@ def _check_count(function: str, given: Sequence[Argument]) -> None:
 
 
 def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
-    """One side of a range as an option of the reader.
+    """Return one side of a range as an option of the reader.
 
     Raises:
-        InvalidOptionError: it is not a constant, or NULL, or of a type that is neither a version nor a time.
+        InvalidOptionError: it is not a constant, or NULL, or its type fits neither a version nor a time.
     """
     bound.check_is_constant(function, f"{side} version or timestamp")
     if bound.is_null:

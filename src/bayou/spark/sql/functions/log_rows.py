@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a table's log in a query. The query has a relation in their place until Spark plans it."""
+"""Read rows of a table's log in a query. A relation holds their place until Spark plans the query."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 _SCHEMAS: Final = {"table_history": HISTORY_SCHEMA, "table_detail": DETAIL_SCHEMA, "table_files": FILES_SCHEMA}
 _OF_LISTING: Final = {"version", "timestamp"}
-"""The columns of a history that need not be read."""
+"""The columns of a history that need no commit to be read."""
 _MICROS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class LogRowsRequest:
-    """A call of a function whose rows the log has.
+    """A call of a function that returns log rows.
 
     Attributes:
         function: the function.
-        table: the table's whole name, or its path.
-        limit: how many of the newest commits a history has; None for all.
+        table: the table's full name, or its path.
+        limit: the maximum number of commits of a history, newest first; None for all.
     """
 
     function: str
@@ -50,24 +50,24 @@ class LogRowsRequest:
     limit: int | None = None
 
     def encode(self) -> str:
-        """As the relation keeps it."""
+        """Return JSON for the relation."""
         return json.dumps(asdict(self))
 
     @classmethod
     def decode(cls, text: str) -> LogRowsRequest:
-        """What `encode` gave."""
+        """Decode the JSON of a relation."""
         given = json.loads(text)
         return cls(given["function"], TableReference(**given["table"]), given["limit"])
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRows:
-    """What a query needs of the rows; more is no error.
+    """The rows that a query needs. Returning more is correct.
 
     Attributes:
-        condition: JSON of the filter directly above them; empty where there is none.
-        limit: how many rows are needed; None for all.
-        oldest: whether these are the oldest ones.
+        condition: JSON of the filter directly above them, or empty.
+        limit: the number of rows; None for all.
+        oldest: whether the oldest rows are needed.
         columns: the columns that are used.
     """
 
@@ -78,21 +78,13 @@ class WantedRows:
 
     @classmethod
     def of(cls, condition: str, limit: str, columns: list[str]) -> WantedRows:
-        """What the rule found.
-
-        Args:
-            limit: the number of rows, and `first` or `last`; empty for all.
-        """
+        """Decode what the rule found. The limit is a number of rows, and `first` or `last`; empty for all rows."""
         count, _, order = limit.partition(" ")
         return cls(condition, int(count) if count else None, order == "first", tuple(columns))
 
 
 def log_rows_relation(context: Context, session: JavaObject, request: LogRowsRequest) -> JavaObject:
-    """The relation that stands for the rows until a query is planned.
-
-    Raises:
-        TableNotFoundError: there is no such table.
-    """
+    """Return the relation that holds the place of the rows until a query is planned."""
     schema = spark_schema(_SCHEMAS[request.function])
     return log_relation(context.application.jvm, session, schema, request.encode(), _version(context, request))
 
@@ -100,11 +92,7 @@ def log_rows_relation(context: Context, session: JavaObject, request: LogRowsReq
 def planned_rows(
     application: Application, session: JavaObject, text: str, version: str, wanted: WantedRows
 ) -> tuple[JavaObject, str]:
-    """The rows as a logical plan, and the version of the table that they are of.
-
-    Args:
-        version: the version that the query reads already; empty where that is not settled.
-    """
+    """Return the rows as a logical plan, and the table's version, which an earlier read in the query may have decided."""
     request = LogRowsRequest.decode(text)
     context = Context(application, session_of(session))
     version = version or _version(context, request)
@@ -122,7 +110,7 @@ def _rows(context: Context, request: LogRowsRequest, version: int | None, wanted
 
 
 def _part(request: LogRowsRequest, wanted: WantedRows) -> HistoryPart:
-    """Which commits of a history a query needs."""
+    """Return the part of a history that a query needs."""
     reads = not _OF_LISTING.issuperset(wanted.columns)
     part = HistoryPart(newest=request.limit, oldest=wanted.oldest, reads=reads)
     if not wanted.condition:
@@ -135,7 +123,7 @@ def _part(request: LogRowsRequest, wanted: WantedRows) -> HistoryPart:
 
 
 def _version(context: Context, request: LogRowsRequest) -> str:
-    """The latest version of the table; empty for what is not a Delta table, of which `table_detail` tells, too."""
+    """Return the latest version of the table. It is empty for other tables, which only `table_detail` supports."""
     try:
         return str(_log(context, request).version())
     except TableNotFoundError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which table a function's first argument names."""
+"""Resolve the table that a function's first argument names."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.context import Context
 
 _PATH: Final = re.compile(r"/|[A-Za-z][\w+.-]*:/")
-"""How a path begins: no name does."""
+"""The beginning of a path. No name begins like this."""
 
 
 def named(context: Context, text: str, database: str, *, paths: bool = True) -> TableReference:
-    """The table, by its whole name: the current database may be another one when the query runs.
+    """Return the table by its full name, because the current database may change before the query runs.
 
     Args:
-        database: the database of the view that names it, as SQL has it; empty for the current one.
-        paths: whether the text may be a path.
+        database: the database in SQL of the view that contains the call; empty for the current one.
+        paths: whether the string may be a path.
 
     Raises:
-        TableNotFoundError: the text is not a name of the session's own catalog.
+        TableNotFoundError: the string is not a name in the session's own catalog.
     """
     if paths and _PATH.match(text):
         return TableReference(None, string_sql(text))
@@ -48,11 +48,7 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
 
 
 def delta_path(context: Context, reference: TableReference, operation: str) -> str:
-    """Where a Delta table lies.
-
-    Raises:
-        TableNotFoundError: there is no table of that name, or it is not a Delta table.
-    """
+    """Return the path of a Delta table, or raise TableNotFoundError."""
     path = context.path_of(reference)
     if path is not None:
         return path

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statements of Delta Lake that Spark's parser does not know: how each is read, and what it does."""
+"""Parse, explain and run the statements of Delta Lake that Spark's parser does not know."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ALTER TABLE ... DROP FEATURE, SYNC IDENTITY and CLUSTER BY, and CONVERT TO DELTA."""
+"""Run ALTER TABLE ... DROP FEATURE, SYNC IDENTITY and CLUSTER BY, and CONVERT TO DELTA."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class DropFeature:
     truncates_history: bool = False
 
     def run(self, context: Context) -> None:
-        """Take the feature away."""
+        """Drop the feature."""
         table = context.table(self.table, "ALTER TABLE")
         table.dropFeatureSupport(context.key(self.feature), truncateHistory=self.truncates_history or None)
 
     def explain(self, context: Context) -> list[str]:
-        """The steps that it would take."""
+        """Return the steps of the drop."""
         table = context.table(self.table, "ALTER TABLE").session_table
         plan = plan_drop(table, context.key(self.feature), truncates=self.truncates_history)
         return [table_line(table.uri, table.snapshot().version), *feature_lines(plan)]
@@ -56,12 +56,12 @@ class SyncIdentity:
     column: str
 
     def run(self, context: Context) -> None:
-        """Have the column's next number be above those that are there."""
+        """Set the column's next number above the existing ones."""
         parts = context.parts(self.column)
         context.table(self.table, "ALTER TABLE").syncIdentity(parts[0] if len(parts) == 1 else self.column)
 
     def explain(self, context: Context) -> list[str]:
-        """What it would look for."""
+        """Return the planned change."""
         table = context.table(self.table, "ALTER TABLE").session_table
         what = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
         return [table_line(table.uri, table.snapshot().version), what]
@@ -69,7 +69,7 @@ class SyncIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ClusterBy:
-    """`ALTER TABLE table CLUSTER BY (column, ...)` or `NONE`, which Spark's own parser knows from 4.0 on."""
+    """`ALTER TABLE table CLUSTER BY (column, ...)` or `NONE`, which Spark's parser knows since 4.0."""
 
     columns: ClassVar = _NO_COLUMNS
 
@@ -81,7 +81,7 @@ class ClusterBy:
         context.table(self.table, "ALTER TABLE").clusterBy(*self.by)
 
     def explain(self, context: Context) -> list[str]:
-        """Which columns it would set."""
+        """Return the columns that it would set."""
         table = context.table(self.table, "ALTER TABLE").session_table
         what = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
         return [table_line(table.uri, table.snapshot().version), what]
@@ -94,7 +94,7 @@ class AlterTable:
 
     @classmethod
     def read(cls, reader: Reader) -> DropFeature | SyncIdentity | ClusterBy | None:
-        """Read what follows the first words; None where it is another statement."""
+        """Parse the words after the beginning, or return None if it is another statement."""
         table = reader.table()
         if reader.take("DROP", "FEATURE"):
             feature = reader.string_or(reader.name)
@@ -117,8 +117,8 @@ class Convert:
 
     Attributes:
         table: the table in the catalog, or ``parquet.`/a/path` ``.
-        has_statistics: whether files get the statistics of their columns.
-        partitions: the partition columns with their types, as SQL; None for none.
+        has_statistics: whether to collect the statistics of columns.
+        partitions: the partition columns with their types in SQL; None without PARTITIONED BY.
     """
 
     begins: ClassVar = BEGINNINGS["Convert"]
@@ -130,7 +130,7 @@ class Convert:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first words."""
+        """Parse the words after the beginning."""
         table = TableReference(reader.name())
         has_statistics = not reader.take("NO", "STATISTICS")
         partitions = None
@@ -141,14 +141,14 @@ class Convert:
         return cls(table, has_statistics, partitions)
 
     def run(self, context: Context) -> None:
-        """Make the files a Delta table."""
+        """Convert the files to a Delta table."""
         schema = None
         if self.partitions is not None:
             schema = given_schema(context.spark, self.partitions, table=self.table.text)
         convert_table(context.application, context.spark, self.table.text, schema, collects_statistics=self.has_statistics)
 
     def explain(self, context: Context) -> list[str]:
-        """Which folder it would convert. The folder is not listed."""
+        """Return the folder that it would convert, without listing it."""
         found = plan_conversion(context.application, context.spark, self.table.text)
         if found is None:
             return [f"{self.table.text} is a Delta table. Would do nothing."]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which words the statements begin that Spark's parser does not know.
+"""List the first words of the statements that Spark's parser does not know.
 
-`bayou.Beginnings` looks at the first words of each text that Spark refuses. Python is asked for a text only if it begins by one of
-these. Importing this loads nothing else.
+`bayou.Beginnings` compares them with each statement that Spark refuses, and calls Python only if one matches. This module imports
+nothing else, to load fast.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ BEGINNINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "scripts, which cannot have these statements": ("BEGIN",),
 }
-"""The beginnings of each kind of statement. A word behind `...` has to follow somewhere.
+"""The beginnings of each kind of statement. A word after `...` must follow somewhere.
 
-Words behind `EXPLAIN`, behind `WITH ... INSERT` and behind the label of a script count as the first ones.
+Words after `EXPLAIN`, `WITH ... INSERT` or the label of a script count as first words.
 """
 
 
 def as_lines() -> str:
-    """All beginnings, as `bayou.Beginnings` takes them."""
+    """Return all beginnings in the form that `bayou.Beginnings` expects."""
     return "\n".join(dict.fromkeys(each for kind in BEGINNINGS.values() for each in kind))

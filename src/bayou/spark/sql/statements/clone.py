@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CREATE TABLE ... CLONE."""
+"""Run CREATE TABLE ... CLONE."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.reader import Reader, TableReference, Written
 
 _FILES: Final = frozenset({"avro", "binaryfile", "csv", "iceberg", "json", "orc", "parquet", "text", "xml"})
-"""Formats that Spark reads by ``format.`/a/path` ``."""
+"""Formats that Spark reads as ``format.`/a/path` ``."""
 _COUNTS: Final = (
     *("source_table_size", "source_num_of_files", "num_removed_files", "num_copied_files"),
     *("removed_files_size", "copied_files_size"),
@@ -40,14 +40,14 @@ class Clone:
 
     Attributes:
         target: the clone.
-        source: the table that is cloned.
+        source: the table to clone.
         is_shallow: whether the clone refers to the source's files.
-        replaces: whether a table that is there is replaced.
-        creates: whether a table is made if the target does not exist.
-        if_absent: whether nothing happens where there is a table.
+        replaces: whether to replace an existing table.
+        creates: whether to create the table if it does not exist.
+        if_absent: whether to do nothing if the table exists.
         moment: VERSION or TIMESTAMP and its value; None for the latest version.
-        properties: further properties, by their literals.
-        location: the literal with the clone's path; None where the catalog chooses it.
+        properties: additional properties, as literals.
+        location: the literal of the clone's path; None if the catalog chooses it.
     """
 
     begins: ClassVar = BEGINNINGS["Clone"]
@@ -65,7 +65,7 @@ class Clone:
 
     @classmethod
     def read(cls, reader: Reader) -> Clone | None:
-        """Read what follows the first words; None where it is another statement."""
+        """Parse the words after the beginning, or return None if it is another statement."""
         words = reader.read_words
         replaces, creates = "REPLACE" in words, "CREATE" in words
         if_absent = reader.take("IF", "NOT", "EXISTS")
@@ -86,14 +86,14 @@ class Clone:
         return cls(target, source, kind == "SHALLOW", replaces, creates, if_absent, moment, properties, location)
 
     def run(self, context: Context) -> DataFrame:
-        """Make the clone; gives counts."""
-        altered, source, target, is_there = self._prepared(context)
-        if is_there and self.if_absent:
+        """Clone the table, and return the counts."""
+        altered, source, target, exists = self._prepared(context)
+        if exists and self.if_absent:
             return context.rows(self.columns, [])
         try:
             done = self._cloned(context, altered, source, target)
         except TableExistsError:
-            if self.if_absent and self._is_there(context, target):  # another program was faster
+            if self.if_absent and self._exists(context, target):  # another writer created it in the meantime
                 return context.rows(self.columns, [])
             raise
         values = (
@@ -107,22 +107,22 @@ class Clone:
         return context.rows(self.columns, [dict(zip(_COUNTS, values, strict=True))])
 
     def explain(self, context: Context) -> list[str]:
-        """Which files it would copy and remove."""
-        table, source, target, is_there = self._prepared(context)
+        """Return the files that it would copy and remove."""
+        table, source, target, exists = self._prepared(context)
         first = f"Source: {redact_uri(table.session_table.uri)}, version {source.version}"
-        if is_there and self.if_absent:
+        if exists and self.if_absent:
             return [first, f"The table {target} exists. Would do nothing."]
         return [first, *clone_lines(self._cloned(context, table, source, target, dry_run=True), is_shallow=self.is_shallow)]
 
     def _prepared(self, context: Context) -> tuple[StatementTable, Snapshot, str, bool]:
-        """The source, its version, the target's name, and whether there is a table, as far as that has to be known."""
+        """Return the source, its snapshot, the target's name, and whether the target exists, which is checked only if necessary."""
         table, suffix = self._source(context)
         if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
         target = context.name_of(self.target)
         _refuse_view(context, target)
-        is_there = self._is_there(context, target) if self.if_absent or not self.creates else False
-        if not is_there and not self.creates:
+        exists = self._exists(context, target) if self.if_absent or not self.creates else False
+        if not exists and not self.creates:
             raise TableNotFoundError(
                 f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
                 table=target,
@@ -136,7 +136,7 @@ class Clone:
                 next_step="name the version once.",
             )
         wanted = suffix if self.moment is None else wanted_moment(context, *self.moment)
-        return table, table.session_table.log.snapshot(**wanted, time_zone=context.time_zone), target, is_there
+        return table, table.session_table.log.snapshot(**wanted, time_zone=context.time_zone), target, exists
 
     def _cloned(
         self, context: Context, table: StatementTable, source: Snapshot, target: str, *, dry_run: bool = False
@@ -155,11 +155,7 @@ class Clone:
         return done
 
     def _source(self, context: Context) -> tuple[StatementTable, dict[str, Any]]:
-        """The table that is cloned, and the version that its name says.
-
-        Raises:
-            UnsupportedFeatureError: it is a view, or a table that is not a Delta table.
-        """
+        """Return the table to clone, and the version in its name. Raise UnsupportedFeatureError if it is not a Delta table."""
         if context.path_of(self.source) is None:
             text = context.name_of(self.source)
             name = context.catalog.name(text)
@@ -172,7 +168,7 @@ class Clone:
         reference, suffix = context.travelled(self.source)
         return context.table(reference, "CLONE"), suffix
 
-    def _is_there(self, context: Context, target: str) -> bool:
+    def _exists(self, context: Context, target: str) -> bool:
         name = context.catalog.name(target)
         if name.path is None:
             return context.catalog.entry(name) is not None
@@ -208,7 +204,7 @@ def _unsupported(name: str, provider: str) -> UnsupportedFeatureError:
 
 
 def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:
-    """Read `(key = value, ...)`; keys are names or string literals, values are string literals, numbers or booleans."""
+    """Parse `(key = value, ...)`. Keys are names or string literals; values are string literals, numbers or booleans."""
     reader.expect("(")
     found: list[tuple[Written, Written]] = []
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a statement runs on: the session, and the tables that it names."""
+"""Provide the session of a statement, and resolve the tables that it names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
 
     @property
     def name(self) -> str | None:
-        """Its name in the catalog; None for a path."""
+        """The name in the catalog; None for a path."""
         return self._name
 
     @property
@@ -51,32 +51,23 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
         return self._altered()
 
     def check_mode(self, mode: str) -> None:
-        """Refuse a kind of manifests that there is not.
-
-        Raises:
-            InvalidOptionError: there is no such kind.
-        """
+        """Raise InvalidOptionError if the kind of manifests is unknown."""
         self._check_mode(mode)
 
     @raised_as_pyspark
     def planned_vacuum(self, hours: float | None, kind: Literal["full", "lite"] | None) -> VacuumResult:
-        """What a VACUUM would delete."""
+        """Return the files that a VACUUM would delete."""
         return self._vacuumed(hours, kind, dry_run=True)
 
     @raised_as_pyspark
     def planned_restore(self, **wanted: Any) -> RestoreResult:
-        """What a RESTORE would change, from the log alone."""
+        """Return the changes that a RESTORE would make, using only the log."""
         return self._planned_restore(**wanted)
 
 
 @dataclass(frozen=True)
 class Context:
-    """A session on which a statement runs.
-
-    Attributes:
-        application: the application.
-        spark: the session.
-    """
+    """The session on which a statement runs."""
 
     application: Application
     spark: SparkSession
@@ -88,7 +79,7 @@ class Context:
         return Catalog(self.application.jvm, self.spark)
 
     def string(self, literal: str) -> str:
-        """What a string literal means."""
+        """Return the value of a string literal."""
         return string_value(java_session(self.spark), literal)
 
     @property
@@ -97,31 +88,31 @@ class Context:
         return self.spark.conf.get("spark.sql.session.timeZone") or "UTC"
 
     def rows(self, columns: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> DataFrame:
-        """Rows as a DataFrame."""
+        """Return rows as a DataFrame."""
         return self.frame(pa.Table.from_pylist(list(rows), schema=columns))
 
     def frame(self, rows: pa.Table) -> DataFrame:
-        """The rows of an Arrow table as a DataFrame."""
+        """Return the rows of an Arrow table as a DataFrame."""
         return rows_frame(self.application, self.spark, rows)
 
     def text(self, written: Written) -> str:
-        """What a string literal means; anything else as it is written."""
+        """Return the value of a string literal, or anything else as it is written."""
         return self.string(written.text) if written.is_string else written.text
 
     def key(self, written: Written) -> str:
-        """What a string literal means, or a name without its backticks."""
+        """Return the value of a string literal, or a name without its backticks."""
         return self.string(written.text) if written.is_string else ".".join(self.parts(written.text))
 
     def parts(self, name: str) -> list[str]:
-        """The parts of a name, without backticks."""
+        """Return the parts of a name, without backticks."""
         session = java_session(self.spark)
         return list(map(str, self.application.jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(name))))
 
     def condition(self, text: str) -> str:
-        """A condition, as it is written.
+        """Return a condition, as it is written.
 
         Raises:
-            SqlSyntaxError: it has a name of its own, as `p = 1 FULL` has: a word of the statement is at the wrong place.
+            SqlSyntaxError: it has an alias, as in `p = 1 FULL`: a word of the statement is in the wrong place.
         """
         parsed = java_session(self.spark).sessionState().sqlParser().parseExpression(text)
         if "Alias" in parsed.getClass().getSimpleName():
@@ -131,7 +122,7 @@ class Context:
         return text
 
     def path_of(self, reference: TableReference) -> str | None:
-        """The path that a statement names its table by; None for a name in the catalog."""
+        """Return the path of the table of a statement, or None if it is a name in the catalog."""
         if reference.path is not None:
             return self.string(reference.path)
         catalog = self.catalog
@@ -139,11 +130,7 @@ class Context:
         return path if catalog.has_paths() else None
 
     def name_of(self, reference: TableReference) -> str:
-        """The name that a statement has for its table, as SQL has it; one that is computed is computed once.
-
-        Raises:
-            InvalidOptionError: the value of the expression is not a name, or it names a table in another catalog.
-        """
+        """Return the name of the table in SQL. A computed name is computed once."""
         expression = reference.computed
         if expression is None:
             return reference.text
@@ -160,9 +147,9 @@ class Context:
         return self._computed[expression]
 
     def travelled(self, reference: TableReference) -> tuple[TableReference, dict[str, Any]]:
-        """A table without the version or time at the end of its name, and these as arguments of `DeltaLog.snapshot`.
+        """Return a table without the version or time that its name ends with, and this as arguments of `DeltaLog.snapshot`.
 
-        A table that really has such a name is that table.
+        If a table with the whole name exists, return that table.
         """
         path = self.path_of(reference)
         if path is not None:
@@ -180,11 +167,7 @@ class Context:
         return quoted, {"version": found.version} if found.timestamp is None else {"timestamp": found.timestamp}
 
     def check_is_no_path(self, reference: TableReference) -> None:
-        """Refuse the name of a path where the session's SQL has none.
-
-        Raises:
-            TableNotFoundError: it is one.
-        """
+        """Raise TableNotFoundError if the name is a path. The session's SQL allows none."""
         name = self.catalog.name(self.name_of(reference))
         if name.path is not None:
             raise TableNotFoundError(
@@ -195,12 +178,7 @@ class Context:
             )
 
     def table(self, reference: TableReference, operation: str) -> StatementTable:
-        """The Delta table that a statement names.
-
-        Raises:
-            TableNotFoundError: there is no table of that name, or it is not a Delta table.
-            InvalidOptionError: the name is that of a view, or of a table in another catalog.
-        """
+        """Return the Delta table of a statement. Raise TableNotFoundError, or InvalidOptionError for a view or another catalog."""
         path = self.path_of(reference)
         if path is not None:
             return self._at_path(path, operation)
@@ -213,12 +191,7 @@ class Context:
         return found
 
     def entry(self, name: TableName, operation: str) -> CatalogEntry:
-        """The catalog's entry of a table.
-
-        Raises:
-            TableNotFoundError: the catalog has no such table.
-            InvalidOptionError: the name is that of a view.
-        """
+        """Return the catalog entry of a table. Raise TableNotFoundError, or InvalidOptionError for a view."""
         entry = self.catalog.entry(name)
         if entry is None:
             raise TableNotFoundError(
@@ -253,7 +226,7 @@ class Context:
 
 
 def not_delta(table: str, operation: str) -> TableNotFoundError:
-    """The error for what is no Delta table."""
+    """Return the error for a table that is not a Delta table."""
     shown = redact_uri(table)
     return TableNotFoundError(
         f"{shown} is not a Delta table. {operation} is only supported for Delta tables.",

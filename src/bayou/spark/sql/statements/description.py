@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DESCRIBE HISTORY and DESCRIBE DETAIL."""
+"""Run DESCRIBE HISTORY and DESCRIBE DETAIL."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ class DescribeHistory:
     """`DESCRIBE HISTORY table [LIMIT number]`.
 
     Attributes:
-        table: the table.
-        limit: how many commits; None for all.
+        limit: the number of commits; None for all.
     """
 
     begins: ClassVar = BEGINNINGS["DescribeHistory"]
@@ -46,19 +45,19 @@ class DescribeHistory:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first words."""
+        """Parse the words after the beginning."""
         return cls(reader.table(), reader.integer() if reader.take("LIMIT") else None)
 
     def run(self, context: Context) -> DataFrame:
-        """The commits, newest first."""
+        """Return the commits, newest first."""
         return context.frame(self.rows(context))
 
     def rows(self, context: Context, *, version: int | None = None, part: HistoryPart | None = None) -> pa.Table:
-        """The same as an Arrow table.
+        """Return the commits as an Arrow table.
 
         Args:
-            version: the version to begin at; None for the latest.
-            part: which of the commits are wanted; None for all.
+            version: the version to start at; None for the latest.
+            part: the commits that are needed; None for all.
         """
         path = self.path(context)
         try:
@@ -67,11 +66,7 @@ class DescribeHistory:
             raise not_delta(path, "DESCRIBE HISTORY") from error
 
     def path(self, context: Context) -> str:
-        """Where the table lies.
-
-        Raises:
-            TableNotFoundError: there is no table of that name, or it is not a Delta table.
-        """
+        """Return the path of the Delta table, or raise TableNotFoundError."""
         path = context.path_of(self.table)
         if path is not None:
             return path
@@ -87,17 +82,13 @@ class DescribeHistory:
         return entry.location
 
     def explain(self, _context: Context) -> list[str]:
-        """How many commits it would read."""
+        """Return the number of commits that it would read."""
         return [f"Would read {'all' if self.limit is None else f'the last {self.limit}'} commits of {self.table.text}."]
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeDetail:
-    """`DESCRIBE DETAIL table`, which also tells of tables that are not Delta, and of folders.
-
-    Attributes:
-        table: the table.
-    """
+    """`DESCRIBE DETAIL table`, which also describes folders and tables of other formats."""
 
     begins: ClassVar = BEGINNINGS["DescribeDetail"]
     columns: ClassVar = DETAIL_SCHEMA
@@ -106,19 +97,15 @@ class DescribeDetail:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first words."""
+        """Parse the words after the beginning."""
         return cls(reader.table())
 
     def run(self, context: Context) -> DataFrame:
-        """One row of facts."""
+        """Return the details as one row."""
         return context.frame(self.rows(context))
 
     def rows(self, context: Context, *, version: int | None = None) -> pa.Table:
-        """The same as an Arrow table.
-
-        Args:
-            version: the version of the table; None for the latest.
-        """
+        """Return the details of one version, or of the latest, as an Arrow table."""
         path = context.path_of(self.table)
         if path is not None:
             return self._of_path(context, path, version)
@@ -128,11 +115,11 @@ class DescribeDetail:
         return detail_rows(context.application.logs.get(qualify(entry.location).uri, {}).snapshot(version), entry.name)
 
     def explain(self, _context: Context) -> list[str]:
-        """What it would read."""
+        """Return what it would read."""
         return [f"Would read the log of {self.table.text}, and no data file."]
 
     def _of_path(self, context: Context, path: str, version: int | None) -> pa.Table:
-        """The row of a path; delta-spark tells of a folder that is no table where it lies, and nothing else."""
+        """Return the row of a path. For a folder without a table it has only the location, as in delta-spark."""
         try:
             return detail_rows(context.application.logs.get(qualify(path).uri, {}).snapshot(version))
         except TableNotFoundError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS."""
+"""Run VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ class Vacuum:
     """`VACUUM table [FULL | LITE] [USING INVENTORY table | (query)] [RETAIN number HOURS] [DRY RUN]`.
 
     Attributes:
-        table: the table.
-        kind: FULL or LITE; None where the session decides.
-        inventory: the table or the query with the listing to use; None for a listing of VACUUM's own.
-        hours: the retention as it is written; None where the table decides.
-        is_dry_run: whether nothing is deleted.
+        kind: FULL or LITE; None if the session decides.
+        inventory: the table or query that lists the files; None if VACUUM lists them.
+        hours: the retention as it is written; None if the table decides.
+        is_dry_run: whether to delete nothing.
     """
 
     begins: ClassVar = BEGINNINGS["Vacuum"]
@@ -52,7 +51,7 @@ class Vacuum:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first word."""
+        """Parse the words after the beginning."""
         table = reader.table()
         given: dict[str, object] = {}
 
@@ -79,7 +78,7 @@ class Vacuum:
         return cls(table, **given)  # type: ignore[arg-type]
 
     def run(self, context: Context) -> DataFrame:
-        """Delete the files; gives the table's path, or those that would be deleted."""
+        """Delete the files, and return the table's path, or the files that a dry run would delete."""
         inventory = None
         if self.inventory is not None:
             inventory = context.spark.sql(f"SELECT * FROM {self.inventory}")  # noqa: S608  (the user's own statement)
@@ -87,7 +86,7 @@ class Vacuum:
         return table.vacuum(self._retention, kind=self._kind, dry_run=self.is_dry_run, inventory=inventory)
 
     def explain(self, context: Context) -> list[str]:
-        """Which files it would delete. Lists folders or reads commits, as VACUUM does; an inventory is not read."""
+        """Return the files that it would delete. Lists folders or reads commits, as VACUUM does, but reads no inventory."""
         table = context.table(self.table, "VACUUM")
         first = table_line(table.session_table.uri)
         if self.inventory is not None:
@@ -120,10 +119,9 @@ class Optimize:
     """`OPTIMIZE table [FULL] [WHERE condition] [ZORDER BY column, ...]`.
 
     Attributes:
-        table: the table.
-        is_full: whether all files of a clustered table are clustered again.
-        where: a condition on partition columns; None for all of them.
-        z_order: the columns of the curve; empty for none.
+        is_full: whether to recluster all files of a clustered table.
+        where: a condition on partition columns; None for all partitions.
+        z_order: the columns of the curve, or empty.
     """
 
     begins: ClassVar = BEGINNINGS["Optimize"]
@@ -136,7 +134,7 @@ class Optimize:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first word."""
+        """Parse the words after the beginning."""
         table = reader.table()
         is_full = reader.take("FULL")
         where = reader.until(("ZORDER", "BY")) if reader.take("WHERE") else None
@@ -144,7 +142,7 @@ class Optimize:
         return cls(table, is_full, where, z_order)
 
     def run(self, context: Context) -> DataFrame:
-        """Rewrite the files; gives the path and the metrics."""
+        """Rewrite the files, and return the path and the metrics."""
         table = context.table(self.table, "OPTIMIZE")
         where = () if self.where is None else (context.condition(self.where),)
         request = OptimizeRequest(where=where, z_order=self.z_order)
@@ -152,7 +150,7 @@ class Optimize:
         return builder.executeFull() if self.is_full else builder.executeCompaction()
 
     def explain(self, context: Context) -> list[str]:
-        """Which files it would rewrite, in which bins, and why."""
+        """Return the files that it would rewrite, their bins and the reasons."""
         where = () if self.where is None else (context.condition(self.where),)
         table = context.table(self.table, "OPTIMIZE").session_table
         return _rewrite_lines(table, OptimizeRequest(where=where, z_order=self.z_order, is_full=self.is_full))
@@ -169,9 +167,8 @@ class Reorg:
     """`REORG TABLE table [WHERE condition] APPLY (PURGE)`.
 
     Attributes:
-        table: the table.
-        where: a condition on partition columns; None for all of them.
-        upgrades_uniform: whether it asks for UniForm, which bayou does not write.
+        where: a condition on partition columns; None for all partitions.
+        upgrades_uniform: whether it asks for UniForm, which bayou does not support.
     """
 
     begins: ClassVar = BEGINNINGS["Reorg"]
@@ -183,7 +180,7 @@ class Reorg:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first words."""
+        """Parse the words after the beginning."""
         table = reader.table()
         where = reader.until(("APPLY", "(")) if reader.take("WHERE") else None
         reader.expect("APPLY", "(")
@@ -196,13 +193,13 @@ class Reorg:
         return cls(table, where, uniform)
 
     def run(self, context: Context) -> DataFrame:
-        """Rewrite the files; gives the path and the metrics."""
+        """Rewrite the files, and return the path and the metrics."""
         self._check()
         table = context.table(self.table, "REORG TABLE")
         return table.reorg(None if self.where is None else context.condition(self.where))
 
     def explain(self, context: Context) -> list[str]:
-        """Which files it would rewrite, and why. Reads the footers of files without deletion vectors."""
+        """Return the files that it would rewrite, and the reasons. Reads the footers of files without deletion vectors."""
         self._check()
         table = context.table(self.table, "REORG TABLE").session_table
         where = () if self.where is None else (context.condition(self.where),)
@@ -223,7 +220,6 @@ class Restore:
     """`RESTORE [TABLE] table [TO] [FOR] {VERSION | SYSTEM_VERSION | TIMESTAMP | SYSTEM_TIME} AS OF value`.
 
     Attributes:
-        table: the table.
         by: VERSION or TIMESTAMP.
         value: the version, or an expression for the time.
     """
@@ -245,7 +241,7 @@ class Restore:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first words."""
+        """Parse the words after the beginning."""
         table = reader.table()
         reader.take("TO")
         reader.take("FOR")
@@ -253,14 +249,14 @@ class Restore:
         return cls(table, by, value)
 
     def run(self, context: Context) -> DataFrame:
-        """Make the table what it was; gives counts."""
+        """Restore the table, and return the counts."""
         table = context.table(self.table, "RESTORE")
         if self.by == "VERSION":
             return table.restoreToVersion(version_of(context, self.value))
         return table.restoreToTimestamp(time_of(context, self.value))
 
     def explain(self, context: Context) -> list[str]:
-        """Which files it would add and remove, from the log alone."""
+        """Return the files that it would add and remove, using only the log."""
         table = context.table(self.table, "RESTORE")
         latest = table.session_table.snapshot().version
         result = table.planned_restore(**wanted_moment(context, self.by, self.value))
@@ -268,9 +264,9 @@ class Restore:
 
 
 def read_moment(reader: Reader) -> tuple[str, Written]:
-    """Read `VERSION AS OF value` or `TIMESTAMP AS OF value`, in one of its spellings.
+    """Parse `VERSION AS OF value` or `TIMESTAMP AS OF value`, in any of its spellings.
 
-    A version is a whole number, or a string literal with one. A time is an expression.
+    A version is an integer, or a string literal with one. A time is an expression.
     """
     word = reader.take_one("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
     if word is None:
@@ -282,16 +278,12 @@ def read_moment(reader: Reader) -> tuple[str, Written]:
 
 
 def wanted_moment(context: Context, by: str, value: Written) -> dict[str, Any]:
-    """A version or a time as an argument by its name."""
+    """Return a version or a time as a keyword argument."""
     return {"version": version_of(context, value)} if by == "VERSION" else {"timestamp": time_of(context, value)}
 
 
 def version_of(context: Context, value: Written) -> int:
-    """The version that a number or a string literal means.
-
-    Raises:
-        InvalidOptionError: the string is not a whole number.
-    """
+    """Return the version in a number or a string literal. Raise InvalidOptionError if it is not an integer."""
     text = context.text(value).strip()
     if not text.isdecimal():
         raise InvalidOptionError(f"{value.text} is not a version.", option="version", next_step="Give a whole number, as 12.")
@@ -299,12 +291,9 @@ def version_of(context: Context, value: Written) -> int:
 
 
 def time_of(context: Context, value: Written) -> str:
-    """The time that a string literal or a constant expression means.
+    """Return the time in a string literal or a constant expression.
 
-    The text of a string literal stays as it is. The value of any other expression is given in UTC, with its offset.
-
-    Raises:
-        InvalidOptionError: the expression is NULL.
+    A string literal keeps its form. The value of any other expression is returned in UTC, with its offset. NULL is an error.
     """
     if value.is_string:
         return context.text(value)
@@ -319,12 +308,7 @@ def time_of(context: Context, value: Written) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """`GENERATE symlink_format_manifest FOR TABLE table`.
-
-    Attributes:
-        mode: the kind of manifests.
-        table: the table.
-    """
+    """`GENERATE symlink_format_manifest FOR TABLE table`."""
 
     begins: ClassVar = BEGINNINGS["Generate"]
     columns: ClassVar = pa.schema([])
@@ -334,7 +318,7 @@ class Generate:
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """Read what follows the first word."""
+        """Parse the words after the beginning."""
         mode = reader.name().strip("`")
         reader.expect("FOR", "TABLE")
         return cls(mode, reader.table())
@@ -344,7 +328,7 @@ class Generate:
         context.table(self.table, "GENERATE").generate(self.mode)
 
     def explain(self, context: Context) -> list[str]:
-        """How many manifests it would write."""
+        """Return the number of manifests that it would write."""
         table = context.table(self.table, "GENERATE")
         table.check_mode(self.mode)
         snapshot = table.session_table.snapshot()
@@ -354,11 +338,7 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class ComputeStatistics:
-    """`ANALYZE TABLE table COMPUTE DELTA STATISTICS`, a statement of Databricks.
-
-    Attributes:
-        table: the table.
-    """
+    """`ANALYZE TABLE table COMPUTE DELTA STATISTICS`, a statement of Databricks."""
 
     begins: ClassVar = BEGINNINGS["ComputeStatistics"]
     columns: ClassVar = pa.schema(
@@ -369,16 +349,16 @@ class ComputeStatistics:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Read what follows the first words; None where it is Spark's own statement."""
+        """Parse the words after the beginning, or return None if it is Spark's own statement."""
         table = reader.table()
         return cls(table) if reader.take("COMPUTE", "DELTA", "STATISTICS") else None
 
     def run(self, context: Context) -> DataFrame:
-        """Make the statistics anew; gives counts."""
+        """Recompute the statistics, and return the counts."""
         return context.table(self.table, "ANALYZE TABLE").computeStatistics()
 
     def explain(self, context: Context) -> list[str]:
-        """How many files it would look at."""
+        """Return the number of files that it would read."""
         table = context.table(self.table, "ANALYZE TABLE").session_table
         snapshot = table.snapshot()
         what = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clauses that only newer Sparks parse, cut out of their statements. The rest is a statement that every Spark parses."""
+"""Cut clauses that only newer Spark versions parse out of statements, so that every version parses the rest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.reader import Reader
 
 _QUERIES: Final = ("SELECT", "VALUES", "WITH", "FROM", "TABLE", "MAP", "REDUCE")
-"""Words by which a query begins."""
+"""The first words of a query."""
 _QUOTED: Final = re.compile(r"`[^`]*`")
 
 
 def without(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """A text with blanks in some places. Lines and positions stay, so that errors of the rest show the user's place."""
+    """Replace some ranges of a statement by blanks. Lines and positions stay, so that errors show the user's position."""
     for start, end in places:
         text = text[:start] + "".join(each if each == "\n" else " " for each in text[start:end]) + text[end:]
     return text
@@ -33,10 +33,9 @@ class ClusteredCreation:
     """`{CREATE [OR REPLACE] | REPLACE} TABLE ... CLUSTER BY (column, ...) [AS query]`.
 
     Attributes:
-        table: the table.
         columns: the columns of CLUSTER BY.
         place: where the clause begins and ends.
-        provider: what USING says; None if there is no USING.
+        provider: the format after USING; None without USING.
     """
 
     table: TableReference
@@ -46,11 +45,7 @@ class ClusteredCreation:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Read a statement; None if it is another one, or has no such clause.
-
-        Raises:
-            SqlSyntaxError: it has the clause twice, or a wrong one.
-        """
+        """Parse a statement, or return None if it is another one or lacks the clause."""
         begins = (("CREATE", "OR", "REPLACE", "TABLE"), ("CREATE", "TABLE"), ("REPLACE", "TABLE"))
         if not reader.has("CLUSTER") or not any(reader.take(*words) for words in begins):
             return None
@@ -74,12 +69,12 @@ class ClusteredCreation:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Where the query of an INSERT may begin.
+    """A position at which the query of an INSERT may begin.
 
     Attributes:
-        start: the place.
-        alias: the name after a query in parentheses; None if there is no name.
-        alias_place: where it begins and ends.
+        start: the position.
+        alias: the alias after a query in parentheses, or None.
+        alias_place: where the alias begins and ends.
     """
 
     start: int
@@ -92,12 +87,11 @@ class ReplacingStatement:
     """`[WITH ...] INSERT INTO table [AS alias] [BY NAME] REPLACE {USING (column, ...) | ON condition} query`.
 
     Attributes:
-        table: the table.
-        place: where REPLACE begins, and where its condition does, or where the columns of USING end.
-        queries: where the query may begin. Only Spark's parser can tell where a condition ends.
+        place: where REPLACE begins, and where the columns of USING end or the condition of ON begins.
+        queries: where the query may begin. Only Spark's parser knows where a condition ends.
         columns: the columns of USING; None for ON.
-        alias: the table's alias; None if there is none.
-        alias_place: where it begins and ends.
+        alias: the table's alias, or None.
+        alias_place: where the alias begins and ends.
     """
 
     table: TableReference
@@ -109,7 +103,7 @@ class ReplacingStatement:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Read a statement; None if it is another one, or has no such clause."""
+        """Parse a statement, or return None if it is another one or lacks the clause."""
         if not reader.has("REPLACE"):
             return None
         if reader.take("WITH"):
@@ -130,7 +124,7 @@ class ReplacingStatement:
 
 
 def _alias(reader: Reader) -> tuple[str | None, tuple[int, int]]:
-    """Read what stands between a table and REPLACE; gives the table's alias and its place."""
+    """Parse the words between the table and REPLACE, and return the table's alias and its position."""
     alias, start, place = None, reader.position, (0, 0)
     reader.take("AS")
     if reader.next_is_name and not any(map(reader.next_is, ("BY", "REPLACE", "WITH"))):
@@ -140,11 +134,7 @@ def _alias(reader: Reader) -> tuple[str | None, tuple[int, int]]:
 
 
 def _columns(reader: Reader) -> tuple[str, ...]:
-    """Read the columns of USING.
-
-    Raises:
-        SqlSyntaxError: they have no parentheses, or one of them is a field of a struct.
-    """
+    """Parse the columns of USING. Raise SqlSyntaxError if one is a field of a struct."""
     if not reader.next_is("("):
         raise reader.error()
     start, columns = reader.copied(), reader.names()
@@ -154,11 +144,7 @@ def _columns(reader: Reader) -> tuple[str, ...]:
 
 
 def _queries(reader: Reader) -> tuple[Query, ...]:
-    """Every place behind a condition where a query may begin.
-
-    Raises:
-        SqlSyntaxError: there is none.
-    """
+    """Return every position after a condition at which a query may begin. Raise SqlSyntaxError if no query follows."""
     found: list[Query] = []
     reader.skip()
     while not reader.is_at_end:
@@ -171,7 +157,7 @@ def _queries(reader: Reader) -> tuple[Query, ...]:
 
 
 def _query(reader: Reader) -> Query:
-    """The query that the rest of a statement is."""
+    """Return the query in the rest of a statement."""
     start = reader.position
     if not reader.next_is("("):
         return Query(start)

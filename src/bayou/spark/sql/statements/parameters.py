@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of a statement, `:name` and `?`: where they stand, and the statement with literals in their places."""
+"""Find the parameters `:name` and `?` of a statement, and replace them by literals."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class Parameter:
 
     @property
     def text(self) -> str:
-        """As the statement has it."""
+        """The parameter as it is written."""
         return "?" if self.name is None else f":{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class FilledText:
-    """A statement with literals in the places of its parameters.
+    """A statement with literals in place of its parameters.
 
     Attributes:
-        text: the statement that is read.
+        text: the statement with literals.
         written: the statement as the user wrote it.
         parameters: the parameters in the written statement.
         values: their literals.
@@ -52,7 +52,7 @@ class FilledText:
 
     @classmethod
     def of(cls, written: str, parameters: Sequence[Parameter], values: Sequence[str]) -> FilledText:
-        """The statement with a literal for each parameter."""
+        """Replace each parameter by its literal."""
         parts, end = [], 0
         for parameter, value in zip(parameters, values, strict=True):
             parts += [written[end : parameter.start], value]
@@ -60,8 +60,8 @@ class FilledText:
         return cls("".join([*parts, written[end:]]), written, tuple(parameters), tuple(values))
 
     def place(self, at: int) -> int:
-        """The place in the written statement of a place in the one that is read; within a literal, where its parameter begins."""
-        shift = 0  # by how much the text that is read is longer, up to here
+        """Map a position to the written statement. A position inside a literal maps to the start of its parameter."""
+        shift = 0  # how much longer the statement with literals is up to this position
         for parameter, value in zip(self.parameters, self.values, strict=True):
             start = parameter.start + shift
             if at < start:
@@ -73,9 +73,9 @@ class FilledText:
 
 
 def parameters_in(words: Sequence[Word]) -> list[Parameter]:
-    """The parameters among the words of a statement.
+    """Return the parameters among the words of a statement.
 
-    A colon right behind a name or a bracket is not one: `a:b` is a part of a variant.
+    A colon directly after a name or a bracket is not a parameter: `a:b` is a part of a variant.
     """
     found: list[Parameter] = []
     for place, word in enumerate(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plans of statements as EXPLAIN shows them."""
+"""Format the plans of statements for EXPLAIN."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from bayou.protocol.evolution.drop_feature import DropFeaturePlan
 
 _MOST_FILES: Final = 20
-"""So many files are named."""
+"""The maximum number of files to list."""
 
 
 def plan_text(statement: str, mode: str, lines: Iterable[str]) -> str:
-    """What EXPLAIN of a statement shows.
+    """Return the output of EXPLAIN.
 
     Args:
         statement: the statement, without secrets.
-        mode: the word behind EXPLAIN, in capitals; empty for none.
+        mode: the word after EXPLAIN, in capitals, or empty.
     """
     head = ["== Parsed Logical Plan ==", f"DeltaStatement {statement}", ""] if mode == "EXTENDED" else []
     plan = ["== Physical Plan ==", "Execute DeltaStatement", f"   +- DeltaStatement {statement}", ""]
@@ -38,17 +38,17 @@ def plan_text(statement: str, mode: str, lines: Iterable[str]) -> str:
 
 
 def redacted(lines: Iterable[str]) -> list[str]:
-    """Lines without the secrets that paths and properties may hold."""
+    """Remove the secrets that paths and properties may hold."""
     return [redact_text(line) for line in lines]
 
 
 def table_line(uri: str, version: int | None = None) -> str:
-    """Which table, and which of its versions."""
+    """Describe the table and its version."""
     return f"Table: {redact_uri(uri)}" + ("" if version is None else f", version {version}")
 
 
 def compaction_lines(plan: CompactionPlan) -> list[str]:
-    """Which files OPTIMIZE or REORG would rewrite together, and why."""
+    """Describe the files that OPTIMIZE or REORG would rewrite together, and why."""
     lines = ["Would rewrite no file, and commit nothing."]
     if plan.num_bins:
         bins, partitions = _number_of(plan.num_bins, "bin"), _number_of(plan.partitions, "partition")
@@ -64,7 +64,7 @@ def compaction_lines(plan: CompactionPlan) -> list[str]:
 
 
 def vacuum_lines(result: VacuumResult) -> list[str]:
-    """Which files VACUUM would delete."""
+    """Describe the files that VACUUM would delete."""
     return [
         (
             f"Would delete {_files(result.files.num_rows, result.size_bytes)} that no version needs since "
@@ -75,7 +75,7 @@ def vacuum_lines(result: VacuumResult) -> list[str]:
 
 
 def restore_lines(result: RestoreResult, latest: int) -> list[str]:
-    """What RESTORE would change."""
+    """Describe the changes of RESTORE."""
     if result.restored_version == latest:
         return ["The table is at that version. Would commit nothing."]
     return [
@@ -89,7 +89,7 @@ def restore_lines(result: RestoreResult, latest: int) -> list[str]:
 
 
 def clone_lines(result: CloneResult, *, is_shallow: bool) -> list[str]:
-    """What CLONE would make."""
+    """Describe the clone."""
     source = f"version {result.source_version} of the source, {_files(result.num_source_files, result.source_bytes)}"
     copies = f"Would copy {_files(result.num_copied_files, result.copied_bytes)}"
     return [
@@ -100,7 +100,7 @@ def clone_lines(result: CloneResult, *, is_shallow: bool) -> list[str]:
 
 
 def feature_lines(plan: DropFeaturePlan) -> list[str]:
-    """What DROP FEATURE would do, in the order in which it would do it."""
+    """Describe the steps of DROP FEATURE, in order."""
     lines = [f"Would drop the feature {plan.feature}."]
     if plan.unset_first:
         lines.append(f"Would unset {', '.join(plan.unset_first)}.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A statement, read word by word. The words are those that Spark's lexer finds, so quotes and comments are Spark's."""
+"""Read a statement word by word. Spark's lexer splits the words, so quotes and comments work as in Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
 _STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)
 _NUMBER: Final = re.compile(r"(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _TYPED: Final = re.compile(rf"(?P<number>{_NUMBER.pattern})B?D|(?P<whole>\d+)[LSY]", re.ASCII | re.IGNORECASE)
-"""Literals that say their type, as 12D and 12L do."""
+"""Literals with a type suffix, such as 12D and 12L."""
 _INTEGER: Final = re.compile(r"(\d+)[LSY]?", re.ASCII | re.IGNORECASE)
 
 
@@ -31,12 +31,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """What a statement says of its table.
+    """The table of a statement.
 
     Attributes:
-        name: its name, as SQL has it; None for a path in quotes, and for a name that is computed.
-        path: the string literal with its path; None for a name.
-        computed: the expression in `IDENTIFIER(...)` that gives the name; None for others.
+        name: its name in SQL; None for a path in quotes and for a computed name.
+        path: the string literal of its path; None for a name.
+        computed: the expression in `IDENTIFIER(...)`; None otherwise.
     """
 
     name: str | None
@@ -45,19 +45,15 @@ class TableReference:
 
     @property
     def text(self) -> str:
-        """As the statement has it."""
+        """The reference as it is written."""
         return self.name or self.path or f"IDENTIFIER({self.computed})"
 
 
 class Reader:
-    """The words of a statement that are not read yet."""
+    """A cursor over the words of a statement. Its methods raise SqlSyntaxError if the words to read do not come next."""
 
     def __init__(self, text: str, words: Sequence[Word], filled: FilledText | None = None) -> None:
-        """Begin at the first word.
-
-        Args:
-            filled: how the text came from one with parameters; None if that had none.
-        """
+        """Start at the first word. A statement with parameters was `filled` with literals."""
         self.text = text
         self._filled = filled or FilledText(text, text)
         self._words = list(words)
@@ -68,73 +64,65 @@ class Reader:
 
     @property
     def read_words(self) -> tuple[str, ...]:
-        """The words that are read, in capitals."""
+        """The words before the cursor, in capitals."""
         return tuple(each.text.upper() for each in self._words[: self._at])
 
     @property
     def is_at_end(self) -> bool:
-        """Whether every word is read."""
+        """Whether all words have been read."""
         return self._at == len(self._words)
 
     @property
     def next_is_name(self) -> bool:
-        """Whether what comes next may be a part of a name."""
+        """Whether the next word may be a part of a name."""
         word = self._peek()
         return word is not None and word.is_name
 
     @property
     def position(self) -> int:
-        """Where in the text the next word begins."""
+        """The start of the next word in the statement."""
         word = self._peek()
         return len(self.text) if word is None else word.start
 
     @property
     def end_of_read(self) -> int:
-        """Where in the text the last word that was read ends."""
+        """The end of the last word that was read."""
         return self._words[self._at - 1].end if self._at else 0
 
     def has(self, word: str) -> bool:
-        """Whether a word is among those that are not read yet."""
+        """Whether a word is among the rest."""
         return any(each.text.upper() == word for each in self._words[self._at :])
 
     def next_is(self, *words: str) -> bool:
         """Whether these words come next, in any case."""
-        if words[-1].isidentifier():  # a word, and not a sign that may go on with what was there
+        if words[-1].isidentifier():  # errors list expected words, but no signs, which may continue the previous word
             self._wanted.append(" ".join(words))
         found = self._words[self._at : self._at + len(words)]
         return len(found) == len(words) and all(each.text.upper() == word for each, word in zip(found, words, strict=True))
 
     def take(self, *words: str) -> bool:
-        """Read these words if they come next."""
+        """Read these words if they come next, and return whether they do."""
         is_next = self.next_is(*words)
         if is_next:
             self._read(len(words))
         return is_next
 
     def take_one(self, *words: str) -> str | None:
-        """Read one of these words if it comes next; gives it in capitals."""
+        """Read one of these words if it comes next, and return it."""
         return next((word for word in words if self.take(word)), None)
 
     def begin(self, beginning: str) -> bool:
-        """Read the words of a beginning if they come next, as `BEGINNINGS` has them."""
+        """Read the words of an entry of `BEGINNINGS` if they come next."""
         words, _, mentioned = beginning.partition(" ... ")
         return (not mentioned or self.has(mentioned)) and self.take(*words.split())
 
     def expect(self, *words: str) -> None:
-        """Read these words.
-
-        Raises:
-            SqlSyntaxError: others come next.
-        """
+        """Read these words."""
         if not self.take(*words):
             raise self.error()
 
     def name(self) -> str:
-        """Read a name of one part or more, as SQL has it.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a name of one or more parts in SQL."""
         start = self._at
         self._part()
         while self.take("."):
@@ -142,7 +130,7 @@ class Reader:
         return self.text[self._words[start].start : self._words[self._at - 1].end]
 
     def names(self) -> tuple[str, ...]:
-        """Read names with commas between them, and parentheses around them or none."""
+        """Read names separated by commas, with or without parentheses."""
         is_open = self.take("(")
         found = [self.name()]
         while self.take(","):
@@ -152,7 +140,7 @@ class Reader:
         return tuple(found)
 
     def copied(self) -> Reader:
-        """A reader of the words that are not read yet."""
+        """Return a reader of the rest."""
         return Reader(self.text, self._words[self._at :])
 
     def table(self) -> TableReference:
@@ -169,16 +157,12 @@ class Reader:
         return TableReference(None, None, computed)
 
     def string_or(self, other: Callable[[], str]) -> Written:
-        """Read a string literal if it comes next, and otherwise what a function reads."""
+        """Read a string literal if it comes next, otherwise what a function reads."""
         word = self._peek()
         return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(other())
 
     def string(self) -> str:
-        """Read a string literal, as it is written.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a string literal, and return it as it is written."""
         word = self._peek()
         self._wanted.append("a string")
         if word is None or not word.is_string:
@@ -191,11 +175,7 @@ class Reader:
         return self.string_or(self._plain_value)
 
     def integer(self) -> int:
-        """Read a number without a sign and a point.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read an integer without a sign."""
         word = self._peek()
         self._wanted.append("a whole number")
         found = None if word is None else _INTEGER.fullmatch(word.text)
@@ -205,11 +185,7 @@ class Reader:
         return int(found[1])
 
     def number(self) -> str:
-        """Read a number, which may have a sign; gives it without the letters of its type, as `12` for `12D`.
-
-        Raises:
-            SqlSyntaxError: something else comes next.
-        """
+        """Read a number with an optional sign, and return it without its type suffix: `12` for `12D`."""
         sign = "-" if self.take("-") else ""
         word = self._peek()
         self._wanted.append("a number")
@@ -220,11 +196,7 @@ class Reader:
         return sign + (word.text if typed is None else typed["number"] or typed["whole"])
 
     def until(self, *ends: tuple[str, ...]) -> str:
-        """Read up to words that stand outside of parentheses, or to the end; gives the text between.
-
-        Raises:
-            SqlSyntaxError: there is nothing.
-        """
+        """Read up to one of the ends outside parentheses, or to the end of the statement, and return the text in between."""
         start, depth = self._at, 0
         while not self.is_at_end and not (depth == 0 and any(self.next_is(*words) for words in ends)):
             depth += {"(": 1, ")": -1}.get(self._words[self._at].text, 0)
@@ -237,11 +209,7 @@ class Reader:
         return self.text[self._words[start].start : self._words[self._at - 1].end]
 
     def skip(self) -> None:
-        """Read the next word, whatever it is, or all of what stands in parentheses.
-
-        Raises:
-            SqlSyntaxError: a parenthesis is not closed.
-        """
+        """Read the next word, or a whole pair of parentheses."""
         is_open = self.next_is("(")
         self._read(1)
         while is_open and not self.take(")"):
@@ -250,26 +218,22 @@ class Reader:
             self.skip()
 
     def expression(self, *ends: tuple[str, ...]) -> Written:
-        """Read an expression, as `until` does; tells whether it is a string literal alone."""
+        """Read an expression like `until`, and return it with whether it is only a string literal."""
         start = self._at
         text = self.until(*ends)
         return Written(text, is_string=self._at == start + 1 and self._words[start].is_string)
 
     def end(self) -> None:
-        """Check that nothing follows.
-
-        Raises:
-            SqlSyntaxError: something does.
-        """
+        """Raise SqlSyntaxError if a word follows."""
         if not self.is_at_end:
             raise self.error()
 
     def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
-        """The error for what comes next.
+        """Return the error at the next word.
 
         Args:
-            what: what is wrong with it; that it is not expected if None.
-            error_class: Spark's or delta-spark's class of the error.
+            what: what is wrong; None if the word is unexpected.
+            error_class: the error class of Spark or delta-spark.
         """
         word = self._peek()
         found = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
@@ -306,12 +270,12 @@ class Reader:
 
 
 def error_at(text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
-    """The error of a statement that is wrong at a place.
+    """Return the error at a position of a statement.
 
     Args:
         what: what is wrong, without a full stop.
-        more: sentences behind it, with a blank before them.
-        error_class: Spark's or delta-spark's class of the error.
+        more: further sentences, which begin with a blank.
+        error_class: the error class of Spark or delta-spark.
     """
     shown = without_secrets(text)
     line = text.count("\n", 0, place) + 1
@@ -328,5 +292,5 @@ def error_at(text: str, place: int, what: str, more: str = "", *, error_class: s
 
 
 def without_secrets(text: str) -> str:
-    """A statement without the values of its properties, which may be keys and passwords; as long as it was."""
+    """Mask the values of the properties of a statement, which may be keys and passwords. The length stays the same."""
     return _PROPERTIES.sub(lambda found: found[1] + _STRING.sub(lambda value: "*" * len(value[0]), found[2]), text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a text that Spark's parser refuses to a command of Spark's plan."""
+"""Turn a statement of Delta Lake that Spark's parser refuses into a command in Spark's plan."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Statement(Protocol):
-    """A statement that was read."""
+    """A parsed statement."""
 
     @property
     def columns(self) -> pa.Schema:
@@ -51,11 +51,11 @@ class Statement(Protocol):
         ...
 
     def run(self, context: Context) -> DataFrame | None:
-        """Do what it says; gives its rows."""
+        """Run the statement, and return its rows."""
         ...
 
     def explain(self, context: Context) -> Sequence[str]:
-        """What it would do, a line for each fact. Reads the log, and changes nothing."""
+        """Return the plan, one line for each fact. Reads the log and changes nothing."""
         ...
 
 
@@ -63,17 +63,14 @@ STATEMENTS: Final = (
     *(Vacuum, Optimize, Reorg, Restore, Generate, ComputeStatistics),
     *(DescribeHistory, DescribeDetail, Convert, AlterTable, Clone),
 )
-"""Every kind of statement. Each says by which words it begins."""
+"""All kinds of statements, each with its first words."""
 
 
 def read_statement(reader: Reader) -> Statement | None:
-    """Read a statement.
-
-    Returns:
-        The statement; None if it is not one of Delta's.
+    """Parse a statement, or return None if it is not a statement of Delta Lake.
 
     Raises:
-        SqlSyntaxError: it begins like one of Delta's, and goes on otherwise.
+        SqlSyntaxError: it starts like a statement of Delta Lake and continues differently.
     """
     for kind in STATEMENTS:
         if any(map(reader.begin, kind.begins)):
@@ -85,7 +82,7 @@ def read_statement(reader: Reader) -> Statement | None:
 
 
 def begins(reader: Reader) -> bool:
-    """Whether a text begins like a statement of Delta's, or like EXPLAIN of one."""
+    """Whether it starts like a statement of Delta Lake, or like EXPLAIN of one."""
     if reader.take("EXPLAIN"):
         reader.take_one(*_MODES)
     return any(reader.begin(each) for kind in STATEMENTS for each in kind.begins)
@@ -98,26 +95,26 @@ _DESCRIPTIONS: Final = {"history": DescribeHistory, "detail": DescribeDetail}
 
 
 def tables_of(statement: Statement) -> list[TableReference]:
-    """The tables that a statement names."""
+    """Return the tables that a statement names."""
     found = (getattr(statement, name, None) for name in ("table", "target", "source"))
     return [each for each in found if isinstance(each, TableReference)]
 
 
 class StatementCommands:
-    """Makes commands of statements, for one application. It runs none."""
+    """Creates commands for statements. Runs none of them."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def of_text(self, text: str, context: JavaObject | None = None) -> JavaObject | None:
-        """The command for a text that Spark's parser refused; None if it is no statement of Delta's.
+        """Return the command for a statement that Spark's parser refused, or None if it is not a statement of Delta Lake.
 
         Args:
-            context: the values of its parameters, as Spark gives them to its parsers; None if there are none.
+            context: the values of its parameters, as Spark passes them to its parsers; None without parameters.
 
         Raises:
-            SqlSyntaxError: it begins like one of Delta's, and goes on otherwise; or a parameter has no value.
-            UnsupportedFeatureError: it has parameters, and this Spark does not give their values to parsers.
+            SqlSyntaxError: it starts like a statement of Delta Lake and continues differently, or a parameter has no value.
+            UnsupportedFeatureError: it has parameters, whose values this Spark version does not pass to parsers.
         """
         jvm = self._application.jvm
         reader = self._reader(substituted(jvm, text), context)
@@ -131,7 +128,7 @@ class StatementCommands:
         return self._explained(statement, text, mode) if explains else self.of_statement(statement, text)
 
     def _reader(self, text: str, context: JavaObject | None) -> Reader:
-        """A reader of a text with its parameters' values in their places."""
+        """Return a reader of a statement in which literals replace the parameters."""
         jvm = self._application.jvm
         words = words_of(jvm, text)
         parameters = parameters_in(words)
@@ -157,14 +154,9 @@ class StatementCommands:
         return Reader(filled.text, words_of(jvm, filled.text), filled)
 
     def of_description(self, parsed: JavaObject, text: str | None) -> JavaObject | None:
-        """The command for DESCRIBE HISTORY and DESCRIBE DETAIL, which Spark reads as a column of a table with that name.
+        """Return the command for DESCRIBE HISTORY or DETAIL, which Spark parses as a column of a table `history` or `detail`.
 
-        Args:
-            parsed: the DescribeColumn, not resolved.
-            text: the statement; None for one of a script's.
-
-        Returns:
-            The command; None if there is a table `history` or `detail`, or another table is described.
+        Return None if such a table exists, or if another table is described. Statements in a script have no text.
         """
         jvm = self._application.jvm
         if text is not None and not _DESCRIBES.search(without_comments(text)):  # DESCRIBE TABLE history, DESCRIBE `history`
@@ -180,7 +172,7 @@ class StatementCommands:
         return self.of_statement(kind(table), f"DESCRIBE {word.upper()} {table.text}")
 
     def _is_elsewhere(self, reference: TableReference) -> bool:
-        """Whether a name is that of a table in another catalog, whose statements are not bayou's."""
+        """Whether the table is in another catalog, whose statements bayou leaves to Spark."""
         name = reference.name
         return name is not None and table_name(self._application.jvm, self._session(), name) is None
 
@@ -188,11 +180,11 @@ class StatementCommands:
         return java_session(active_session(self._application.jvm))
 
     def of_statement(self, statement: Statement, text: str) -> JavaObject:
-        """The command for a statement."""
+        """Return the command for a statement."""
         return self._command(statement.run, _shown(text), statement.columns)
 
     def _explained(self, statement: Statement, text: str, mode: str) -> JavaObject:
-        """EXPLAIN of a statement: one row with a text, which is made when the command runs."""
+        """Return the command for EXPLAIN of a statement. The plan is made when the command runs."""
         shown = _shown(text)
 
         def run(context: Context) -> DataFrame:
@@ -213,5 +205,5 @@ class StatementCommands:
 
 
 def _shown(text: str) -> str:
-    """A statement as EXPLAIN shows it: in one line, without secrets."""
+    """Return a statement as EXPLAIN shows it: on one line, without secrets."""
     return redact_text(" ".join(without_secrets(text).split()))

@@ -30,12 +30,12 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-// The session's own catalog, with tables of the provider `delta` made, replaced and written by Python. All else is its parent's: Spark's, or
-// the catalog that the session has in the place of Spark's. It is that catalog to whoever looks for its class or its interfaces.
+// The session catalog. Python creates, replaces and writes tables of the provider `delta`. Everything else goes to the parent: Spark's
+// catalog, or the one that the session has instead. To a caller that checks its class or its interfaces it is the parent.
 public class Catalog extends PARENT implements StagingTableCatalog {
   private static final Class PARENTS = Catalog.class.getSuperclass();
 
-  // What stands before the name of a table, or behind it.
+  // The statement before the name of a table, or after it.
   private static final Pattern ALTER = Pattern.compile("(?i)\\b(?:alter|truncate)\\s+table\\s+$");
   private static final Pattern TRUNCATE = Pattern.compile("(?i)\\btruncate\\s+table\\s+$");
   private static final Pattern PARTITION = Pattern.compile("(?i)\\s*partition\\s*\\(");
@@ -45,8 +45,9 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   private static final Pattern TRAVELS = Pattern.compile("(?s)(.+)(@(?:[vV]\\d{1,18}|\\d{17}))");
   private static final Pattern AS_JSON = Pattern.compile("(?is)[^;]*\\bas\\s+json\\b");
 
-  // Whether this Spark states what it loads a table for. Up to 3.5.2 it does not. If it does, all else that a writer loads is read, such as
-  // the tables of its query: Spark resolves them once more with the command. If it does not, these get a table that is read, too.
+  // Whether this Spark passes the purpose for which it loads a table; up to 3.5.2 it does not. If it does, a table that a writer loads
+  // without one is read: Spark resolves the tables of the query again with the command. If it does not, these get bayou's table, which
+  // can be read, too.
   private static final boolean STATES_PURPOSE = statesPurpose();
 
   private static boolean statesPurpose() {
@@ -58,17 +59,17 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     }
   }
 
-  // Reads take Spark's way over an entry and the data source. Rows that are written, ALTER TABLE and TRUNCATE TABLE come to a table of ours.
+  // Reads use Spark's way over an entry and the data source. Written rows, ALTER TABLE and TRUNCATE TABLE get bayou's table.
   public Table loadTable(Identifier name) throws Exception {
     Table found = load(name, isAlter(CurrentOrigin.get()) || !STATES_PURPOSE && (isWriter() || isInsertInto(CurrentOrigin.get())));
-    // Where saveAsTable is to replace a table by one of another source Spark looks at the old one, drops it, and then reads the rows.
+    // If saveAsTable replaces a table by one of another source, Spark looks at the old one, drops it, and only then reads the rows.
     if (isOurs(found) && Callers.include("DataFrameWriter", "saveAsTable") && Callers.include("SparkSession", "table")) ask("replaced", name);
     return found instanceof NamedTable && isDescribe(CurrentOrigin.get()) ? new DescribedTable((NamedTable) found) : found;
   }
 
   private static boolean isOurs(Table found) { return found instanceof NamedTable || found instanceof WritableTable; }
 
-  // A MERGE that only inserts asks for the privileges of an INSERT, and reads as well.
+  // A MERGE that only inserts asks for the privileges of an INSERT, but reads as well.
   public Table loadTable(Identifier name, Set privileges) throws Exception {
     String asked = privileges.toString();
     Table found = load(name, asked.indexOf("INSERT") >= 0 && asked.indexOf("UPDATE") < 0 && !isMerge(CurrentOrigin.get()) && !isMerger());
@@ -78,10 +79,10 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   public Table loadTable(Identifier name, String version) throws Exception { return travelled(name, "version", version); }
 
-  // A timestamp in microseconds.
+  // The timestamp is in microseconds.
   public Table loadTable(Identifier name, long timestamp) throws Exception { return travelled(name, "timestamp", String.valueOf(timestamp)); }
 
-  // The clause CHANGES, from Spark 4.2 on. Python says what to use instead.
+  // The clause CHANGES, from Spark 4.2 on. Python raises an error that names the alternative.
   public CHANGELOG loadChangelog(Identifier name, CHANGESASKED asked, CaseInsensitiveStringMap options) throws Exception {
     if (isPath(name) || load(name, false) instanceof NamedTable) ask("changelog", name);
     return (CHANGELOG) parents("loadChangelog", CHANGELOG.class, new Class[] {Identifier.class, CHANGESASKED.class, CaseInsensitiveStringMap.class}, new Object[] {name, asked, options});
@@ -91,7 +92,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
   private Table suffixed(Identifier name, Exception absent) throws Exception {
     Matcher found = TRAVELS.matcher(name.name());
     if (!(absent instanceof NoSuchTableException) || !found.matches()) throw absent;
-    Identifier whole = (Identifier) Identifier.class.getMethod("of", new Class[] {String[].class, String.class}).invoke(null, new Object[] {name.namespace(), found.group(1)});  // Janino calls no static method of an interface
+    Identifier whole = (Identifier) Identifier.class.getMethod("of", new Class[] {String[].class, String.class}).invoke(null, new Object[] {name.namespace(), found.group(1)});  // Janino cannot call static methods of an interface
     if (!tableExists(whole) || !(load(whole, false) instanceof NamedTable)) throw absent;
     return new NamedTable((CatalogTable) WritableTable.ask("travel\0" + text(whole) + "\0suffix\0" + found.group(2) + "\0", null), text(whole));
   }
@@ -117,11 +118,11 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     }
     if (!(found instanceof V1Table) || !isDelta(((V1Table) found).v1Table())) return found;
     if (writes) return written(name);
-    invalidateTable(name);  // what Spark keeps of it has the columns of that time
+    invalidateTable(name);  // Spark's cached entry has the columns of an earlier version
     return new NamedTable(((V1Table) found).v1Table(), text(name));
   }
 
-  // The entry for a path, without what Spark keeps of it. Spark keeps it under the path as it is, and forgets names in lower case alone.
+  // The entry for a path, dropped from Spark's cache. Spark caches it under the path as it is, but drops only names in lower case.
   private static CatalogTable forgotten(CatalogTable entry) throws Exception {
     Object catalog = ((SESSION) org.apache.spark.sql.SparkSession.active()).sessionState().catalog();
     Signatures.callWithName(catalog, "invalidateCachedTable", new String[] {(String) entry.identifier().catalog().get(), entry.database(), entry.identifier().table()});
@@ -140,7 +141,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     return load(name, false);
   }
 
-  // No entry of the catalog names the table at a path, so Spark would report a statement as done that has done nothing.
+  // The catalog has no entry for the table at a path, so Spark would report success without doing anything.
   public boolean dropTable(Identifier name) {
     refusePath("drop", name);
     return is("dropTable", name);
@@ -198,7 +199,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   private static final String[] STAGING = {"stageCreate", "stageReplace", "stageCreateOrReplace"};
 
-  // The parent's way to make a table. Where it takes a schema only, Spark's interface would come back here for it.
+  // The parent's own method to create a table. If it has only the one with a schema, Spark's interface would call this class again.
   private Object parents(String method, Class result, Identifier name, Column[] columns, Transform[] partitions, Map properties) {
     Class[] types = {Identifier.class, Column[].class, Transform[].class, Map.class};
     Object[] given = {name, columns, partitions, properties};
@@ -209,7 +210,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     return parents(method, result, types, given);
   }
 
-  // Whether the parent has a method of its own, and not only that of an interface.
+  // Whether the parent implements a method itself, in addition to an interface's default.
   private static boolean parentHas(String method, Class[] types) {
     try {
       return !PARENTS.getMethod(method, types).getDeclaringClass().isInterface();
@@ -220,7 +221,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   private boolean is(String method, Identifier name) { return ((Boolean) parents(method, Boolean.TYPE, new Class[] {Identifier.class}, new Object[] {name})).booleanValue(); }
 
-  // A method of the parent, as `super` calls it. Janino makes wrong code of those that are an interface's, and not each parent has all.
+  // A method of the parent, as `super` calls it. Janino generates wrong code for methods of an interface, and not each parent has all.
   private Object parents(String method, Class result, Class[] types, Object[] given) {
     Object[] all = new Object[given.length + 1];
     all[0] = this;
@@ -233,7 +234,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     }
   }
 
-  // By name, because what a Spark does not know it does not ask for.
+  // By name, because a Spark asks only for the capabilities that it knows.
   public Set capabilities() {
     Set found = new HashSet((Set) parents("capabilities", Set.class, new Class[0], new Object[0]));
     TableCatalogCapability[] all = TableCatalogCapability.values();
@@ -243,23 +244,23 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   private static boolean isWriter() { return !Callers.writer().isEmpty(); }
 
-  // Spark's older commands know how to truncate a partition, and are refused.
+  // Spark's older commands can truncate a partition, and are refused.
   private static boolean isAlter(Origin origin) {
     String before = StatementText.before(origin);
     return ALTER.matcher(before).find() && !(TRUNCATE.matcher(before).find() && PARTITION.matcher(StatementText.behind(origin)).lookingAt());
   }
 
-  // Of a table, not of the columns of a query.
+  // DESCRIBE of a table, not of the columns of a query.
   private static boolean isDescribe(Origin origin) { return DESCRIBE.matcher(StatementText.before(origin)).find() && !AS_JSON.matcher(StatementText.behind(origin)).lookingAt(); }
 
-  // The table that an INSERT or DataFrameWriter.insertInto writes to, and not one that its query reads.
-  // Such a Spark resolves the target as a part of the whole statement, and what the query reads as a part of its own.
+  // The table that an INSERT or DataFrameWriter.insertInto writes to, not one that its query reads. A Spark that does not pass the purpose
+  // resolves the target as a part of the whole statement, and the query's tables as parts of the query.
   private static boolean isInsertInto(Origin origin) { return INSERT.matcher(StatementText.of(origin)).lookingAt() || Callers.include("DataFrameWriter", "insertInto"); }
 
-  // DataFrame.mergeInto has no text.
+  // DataFrame.mergeInto has no SQL.
   private static boolean isMerger() { return Callers.include("MergeIntoWriter", ""); }
 
-  // Spark's catalog asks whether there is a table by loading it, and takes one error for a no.
+  // Spark's catalog loads a table to find out whether it exists, and takes one error for a no.
   private static boolean isQuestion() { return Callers.include("Catalog", "tableExists") || Callers.include("CatalogImpl", "tableExists"); }
 
   private static boolean isMerge(Origin origin) { return MERGE.matcher(StatementText.before(origin)).find(); }
@@ -268,7 +269,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   private static boolean isDelta(String provider) { return provider != null && provider.toLowerCase().equals("delta"); }
 
-  // A statement that says USING nothing means `spark.sql.sources.default`.
+  // A statement without USING means `spark.sql.sources.default`.
   private static boolean isOfDelta(Map properties) {
     String given = (String) properties.get("provider");
     return isDelta(given == null ? org.apache.spark.sql.internal.SQLConf.get().defaultDataSourceName() : given);
@@ -285,7 +286,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
     return text.append(WritableTable.quoted(name.name())).toString();
   }
 
-  // Spark loses how a column is generated where it makes a schema of columns: 3.5 by an expression, all by an identity.
+  // Spark loses how a column is generated when it converts columns to a schema: 3.5 loses the expression, every version the identity.
   private static String schema(Column[] columns) throws Exception {
     StructField[] fields = CatalogV2Util$.MODULE$.v2ColumnsToStructType(columns).fields();
     for (int i = 0; i < fields.length; i++) {
@@ -309,7 +310,7 @@ public class Catalog extends PARENT implements StagingTableCatalog {
 
   private static final String[][] IDENTITY = {{"identity.start", "getStart"}, {"identity.step", "getStep"}, {"identity.allowExplicitInsert", "isAllowExplicitInsert"}};
 
-  // Each transform's name and the columns that it takes.
+  // Each transform's name and its columns.
   private static String partitions(Transform[] transforms) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < transforms.length; i++) {

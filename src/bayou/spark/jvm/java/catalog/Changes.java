@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.types.DataType;
 
-// The changes of an ALTER TABLE statement in words: the kind of each and what it says, whichever a Spark knows.
+// Encodes the changes of an ALTER TABLE statement: the class of each and its values, by reflection, because they differ between versions.
 public class Changes {
   public static String words(TableChange[] changes) throws Exception {
     StringBuilder text = new StringBuilder();
@@ -36,7 +36,7 @@ public class Changes {
     }
     if (fact instanceof ColumnDefaultValue) {
       Method sql = ColumnDefaultValue.class.getMethod("getSql", new Class[0]);
-      sql.setAccessible(true);  // it may be a method of a class that is not public
+      sql.setAccessible(true);  // its class may not be public
       return (String) sql.invoke(fact, new Object[0]);
     }
     return fact instanceof String || fact instanceof Boolean || fact instanceof TableChange.First ? fact.toString() : null;

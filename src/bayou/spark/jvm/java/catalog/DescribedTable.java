@@ -10,13 +10,13 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 
-// A table that DESCRIBE is about. Of a table of Spark's own kind it shows the catalog's entry, which knows nothing of the log.
+// A table for DESCRIBE. For Spark's own kind of table it shows the catalog's entry, which does not know the log.
 public class DescribedTable implements Table {
   private final NamedTable table;
 
   public DescribedTable(NamedTable table) { this.table = table; }
 
-  // With the catalog before it, as Spark shows the names of other tables. Before Spark 4 entries of its own catalog lack it.
+  // With the catalog's name first, as Spark shows the names of other tables. Before Spark 4 the entries of its own catalog lack it.
   public String name() {
     boolean isPath = table.v1Table().identifier().table().indexOf('/') >= 0;
     return isPath || table.name().startsWith("spark_catalog.") ? table.name() : "spark_catalog." + table.name();
@@ -28,7 +28,7 @@ public class DescribedTable implements Table {
 
   public Transform[] partitioning() { return table.partitioning(); }
 
-  // Of the kind there is a row already.
+  // The provider is left out, because it already has a row.
   public Map properties() {
     Map found = new HashMap(table.properties());
     found.remove("table_type");

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.catalog.V1Table;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 
-// A table of the catalog, whose entry has no columns: whoever asks for them gets those of the log.
+// A table of the catalog. Its entry has no columns, so a caller that asks for them gets those of the log.
 public class NamedTable extends V1Table {
   private final WritableTable table;
 

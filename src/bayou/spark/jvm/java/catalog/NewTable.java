@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 
-// A table that a statement makes or replaces, with its rows where it has some. Python makes it in one commit, at the end.
+// A table that a statement creates or replaces, with or without rows. Python creates it in one commit, at the end.
 public class NewTable extends WritableTable implements StagedTable {
   private static final ThreadLocal IF_ABSENT = new ThreadLocal();
   private final String what;
@@ -27,7 +27,7 @@ public class NewTable extends WritableTable implements StagedTable {
     this.properties = pairs(properties, 'p');
   }
 
-  // A statement that creates a table, before it runs on this thread. Spark does not pass IF NOT EXISTS on to a catalog.
+  // Notes a statement that creates a table before it runs on this thread, because Spark does not pass IF NOT EXISTS on to a catalog.
   static void note(TreeNode plan) {
     if (!plan.nodeName().equals("CreateTable") && !plan.nodeName().equals("CreateTableAsSelect")) return;
     try {

@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.StructType;
 
-// A table of another source that a statement makes with its rows: made at once, and dropped again where the rows fail.
+// A table of another source that a statement creates with its rows. It is created immediately, and dropped if the rows fail.
 public class OtherTable implements StagedTable, SupportsWrite {
   private final TableCatalog catalog;
   private final Identifier name;

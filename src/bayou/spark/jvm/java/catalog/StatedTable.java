@@ -10,9 +10,9 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-// A table with a name that a statement or a writer is about: INSERT, ALTER TABLE, TRUNCATE TABLE, DataFrameWriterV2. Spark plans a query
-// over the rows for a constraint, and the rule puts a command in its place. If Spark takes the table for one that a query reads, the rule
-// puts the real relation in the place of this scan.
+// A named table in a statement or a writer: INSERT, ALTER TABLE, TRUNCATE TABLE, DataFrameWriterV2. For a constraint Spark plans a query
+// over its rows, which the rule replaces by a command. If Spark confuses it with a table that a query reads, the rule replaces this scan by
+// the real relation.
 public class StatedTable extends WritableTable implements TruncatableTable, SupportsRead {
   public StatedTable(String name, boolean isFrame) { super(name, isFrame); }
 

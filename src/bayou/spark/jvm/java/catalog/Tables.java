@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.immutable.Map;
 
-// Relations from texts: each of these calls would be twenty through py4j.
+// Creates relations from strings. Each of these calls would be twenty through py4j.
 public class Tables {
   private static StructType schema(String json) { return (StructType) org.apache.spark.sql.types.DataType.fromJson(json); }
 
@@ -20,7 +20,7 @@ public class Tables {
     return org.apache.spark.api.python.PythonUtils.toSeq(java.util.Collections.nCopies(times, new Path(root)));
   }
 
-  // Options, as name, value, name, value... behind one another, each ended by NUL.
+  // Options as name, value, name, value..., each ended by NUL.
   private static Map options(String text) {
     java.util.HashMap map = new java.util.HashMap();
     String[] parts = text.split("\0", -1);
@@ -28,8 +28,8 @@ public class Tables {
     return org.apache.spark.api.python.PythonUtils.toScalaMap(map);
   }
 
-  // Spark inserts by itself only into a relation with exactly one path; with two it refuses, or comes to `insert`. Spark 3.5 and
-  // 4.2 take what an INSERT reads of a table for the table that it is into: then it has the defaults that Spark fills in.
+  // Spark's INSERT accepts only a relation with exactly one path; with two it refuses, or calls `insert`. Spark 3.5 and 4.2 confuse a table
+  // that an INSERT reads with its target, so it then has the defaults that Spark fills in.
   public static HadoopFsRelation bare(String key, String table, String message, String root, String partitions, String columns, String filled, String size, boolean tracksRows, Object given, SESSION session) {
     boolean inserts = StatementText.isInsert(CurrentOrigin.get());
     FileIndex refusing = new Refusing(message, table, paths(root, 2), schema(partitions), size);

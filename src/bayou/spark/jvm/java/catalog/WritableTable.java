@@ -23,7 +23,7 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 
-// A table with a name, as something that rows are written into. It takes rows of any columns: Python has them aligned, with Spark's own rules.
+// A named table as the target of a write. It accepts rows of any columns: Python aligns them by Spark's own rules.
 public class WritableTable implements SupportsWrite {
   public static BiFunction body;
 
@@ -44,7 +44,7 @@ public class WritableTable implements SupportsWrite {
     return facts;
   }
 
-  // Spark looks whether a table is cached before it replaces it, and up to 4.0 by its columns: it may be that its files are gone.
+  // Spark checks whether a table is cached before it replaces it, up to 4.0 by its columns. Its files may be gone by then.
   public StructType schema() {
     if (Callers.include("AtomicReplaceTableAsSelectExec", "")) return new StructType();
     return (StructType) org.apache.spark.sql.types.DataType.fromJson(facts()[0]);
@@ -65,7 +65,7 @@ public class WritableTable implements SupportsWrite {
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) { return new Rows(this, pairs(info.options().asCaseSensitiveMap(), 'o')); }
 
   protected void write(Rows rows, Dataset data) {
-    boolean isNoted = !rows.columns.isEmpty();  // by the rule, where the session has it
+    boolean isNoted = !rows.columns.isEmpty();  // by the rule, if the session has it
     String columns = isFrame && (isNoted || !rows.what.equals("replace")) ? "frame" : rows.columns;
     ask("write\0" + name + "\0" + rows.what + "\0" + rows.condition + "\0" + columns + "\0" + rows.options, data);
   }
@@ -86,7 +86,7 @@ public class WritableTable implements SupportsWrite {
     return text.toString();
   }
 
-  // One write: what it does with the rows that are there is known only when it runs.
+  // One write. What it does with existing rows is known only when it runs.
   public static class Rows implements V1Write, SupportsTruncate, SupportsOverwriteV2, SupportsDynamicOverwrite {
     private final WritableTable table;
     protected String options;
@@ -101,7 +101,7 @@ public class WritableTable implements SupportsWrite {
 
     public Write build() { return this; }
 
-    // What only the statement says: how its columns go to the table's, whether the table gets those that it lacks, and the words of its
+    // Facts that only the statement has: how columns are matched, whether the table gets columns that it lacks, and the SQL of its
     // condition.
     void note(boolean byName, boolean evolves, String condition) {
       if (evolves) this.options += "omergeSchema\0true\0";
@@ -120,7 +120,7 @@ public class WritableTable implements SupportsWrite {
     public Relation relation() { return new Relation(this); }
   }
 
-  // What Spark's commands for relations of the older kind insert into.
+  // The relation for Spark's older commands, which insert into relations.
   public static class Relation extends BaseRelation implements InsertableRelation {
     private final Rows rows;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
-// An error of bayou's on its way through the JVM; `key` names the Python exception that the user shall see.
+// An error of bayou that passes through the JVM. `key` identifies the Python exception for the user.
 public class DeltaError extends IllegalArgumentException {
   private final String key;
 

@@ -3,7 +3,7 @@ package bayou;
 
 import org.apache.spark.SparkThrowable;
 
-// An error of bayou's that has a class and an SQLSTATE, neither of them null: the handlers of a script go by them.
+// An error of bayou with a class and an SQLSTATE, neither of them null. The handlers of a script match by them.
 public class NamedError extends DeltaError implements SparkThrowable {
   private final String condition;
   private final String state;

@@ -9,8 +9,8 @@ import org.antlr.v4.runtime.Token;
 import org.antlr.v4.runtime.misc.Pair;
 import org.apache.spark.sql.catalyst.parser.ParseException;
 
-// The error of a statement that is wrong, for those who catch Spark's: programs in other languages, and the parsers of other extensions.
-// `key` names the Python exception. Spark knows no messages for delta-spark's classes, so this one tells its own.
+// The error of a wrong statement, for code that catches Spark's: programs in other languages, and the parsers of other extensions.
+// `key` identifies the Python exception. Spark has no messages for delta-spark's error classes, so this class has its own.
 public class SyntaxError extends ParseException {
   private final String text;
   private final String key;

@@ -14,11 +14,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.codehaus.janino.SimpleCompiler;
 
-// Objects that hand the methods of interfaces to a handler, as those of java.lang.reflect.Proxy do. A Proxy wraps a checked exception
-// that a method does not declare, and Scala declares almost none of those that it throws: these objects throw what the handler throws.
+// Creates objects that forward the methods of interfaces to a handler, like java.lang.reflect.Proxy. A Proxy wraps a checked exception that
+// a method does not declare, and Scala declares almost none of those that it throws. These objects throw it unchanged.
 public final class Delegates {
   private static final String NAME = "bayou_generated.Delegate";
-  private static final Map made = Collections.synchronizedMap(new HashMap());  // by the interfaces
+  private static final Map made = Collections.synchronizedMap(new HashMap());  // by interfaces
 
   private Delegates() {}
 
@@ -28,13 +28,13 @@ public final class Delegates {
       Constructor constructor = type(interfaces, methods, loader).getConstructors()[0];
       return constructor.newInstance(new Object[] {handler, methods});
     } catch (Exception notPublic) {
-      return Proxy.newProxyInstance(loader, interfaces, handler);  // no source names an interface that is private to its package
+      return Proxy.newProxyInstance(loader, interfaces, handler);  // a source cannot name an interface that is private to its package
     } catch (LinkageError notPublic) {
       return Proxy.newProxyInstance(loader, interfaces, handler);
     }
   }
 
-  // null if the object is not one of these.
+  // Returns null for an object that was not created here.
   public static InvocationHandler handler(Object there) {
     if (Proxy.isProxyClass(there.getClass())) return Proxy.getInvocationHandler(there);
     if (!made.containsValue(there.getClass())) return null;
@@ -45,7 +45,7 @@ public final class Delegates {
     }
   }
 
-  // An interface may have a method of another one with a narrower result.
+  // An interface may override a method of another one with a narrower result.
   private static Method[] methods(Class[] interfaces) {
     Map found = new LinkedHashMap();
     for (int i = 0; i < interfaces.length; i++) {

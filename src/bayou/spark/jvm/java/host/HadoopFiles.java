@@ -10,8 +10,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 
-// One of Hadoop's file systems, in whole calls. Each answers with bytes in base64, the first of which says how it went, so that a
-// file that is not there makes no exception on its way to Python.
+// Operations on one of Hadoop's file systems. Each returns bytes in base64, the first of which is the outcome, so that a missing file
+// raises no exception on its way to Python.
 public class HadoopFiles {
   private static final byte[] NONE = {1};
   private final Configuration conf;
@@ -30,7 +30,7 @@ public class HadoopFiles {
     return context;
   }
 
-  // What a path is behind the links of a view: where its nearest folder is, and the class of the file system that has it.
+  // Resolves the links of a view: the nearest existing folder, and the class of its file system.
   public String target(String path) {
     try {
       Path at = new Path(path);
@@ -44,7 +44,7 @@ public class HadoopFiles {
   public String list(String folder, String from) {
     try {
       FileStatus[] found = system.listStatus(new Path(folder));
-      if (found.length == 1 && found[0].getPath().equals(system.makeQualified(new Path(folder)))) return sent(NONE);  // no folder
+      if (found.length == 1 && found[0].getPath().equals(system.makeQualified(new Path(folder)))) return sent(NONE);  // it is a file
       StringBuilder text = new StringBuilder();
       for (int i = 0; i < found.length; i++) {
         String name = found[i].getPath().getName();
@@ -63,7 +63,7 @@ public class HadoopFiles {
     } catch (Throwable error) { return sent(failed(error)); }
   }
 
-  // A new file with its folders, whole, or its beginning: then a stream that takes the rest.
+  // Creates a file and its folders. Writes it whole, or its beginning, and then returns a stream for the rest.
   public Object write(String file, byte[] data, boolean whole) {
     try {
       FSDataOutputStream out = system.create(new Path(file), false);
@@ -72,7 +72,7 @@ public class HadoopFiles {
     } catch (Throwable error) { return sent(failed(error)); }
   }
 
-  // After the last part the file is closed, and on the disks of the servers that keep it.
+  // After the last part the file is closed, and on the disks of the servers that store it.
   public String append(FSDataOutputStream out, byte[] data, boolean last) {
     try {
       boolean written = false;
@@ -93,7 +93,7 @@ public class HadoopFiles {
     } catch (Throwable error) { return sent(failed(error)); }
   }
 
-  // As text, because py4j takes bytes apart one by one in Python.
+  // A string, because py4j decodes bytes one by one in Python.
   static String sent(byte[] answer) { return java.util.Base64.getEncoder().encodeToString(answer); }
 
   static byte[] done(String text) { return answer(0, text); }

@@ -17,16 +17,16 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.IOUtils;
 
-// Many files in one call, on several threads. The answers are those of `HadoopFiles`, in order, each behind its length.
+// Reads many files in one call, on several threads. The answers are those of `HadoopFiles`, in order, each after its length.
 public class HadoopReads {
   private static final int TAIL = 65536;
-  private static final int MOST = 16 << 20;  // of a whole file
+  private static final int MOST = 16 << 20;  // the size of a whole file
 
   private final HadoopFiles files;
 
   public HadoopReads(HadoopFiles files) { this.files = files; }
 
-  // Does one thing for each item, until the answers are `enough` bytes: the caller asks again for the rest.
+  // Performs an operation for each item until the answers reach `enough` bytes. The caller asks again for the rest.
   public String each(final String what, String items, int threads, int enough) throws Exception {
     ArrayList calls = new ArrayList();
     String[] texts = items.split("\0");
@@ -59,12 +59,12 @@ public class HadoopReads {
       if (what.equals("list")) return listed(new Path(item));
       if (what.equals("move")) return moved(item.substring(0, item.indexOf('\1')), new Path(item.substring(item.indexOf('\1') + 1)));
       if (what.equals("read")) return whole(files.system().open(new Path(item)));
-      int space = item.indexOf(' ');  // a footer: the file's size, and where it is
+      int space = item.indexOf(' ');  // a footer: the file's size and its path
       return footer(files.system().open(new Path(item.substring(space + 1))), Long.parseLong(item.substring(0, space)));
     } catch (Throwable error) { return HadoopFiles.failed(error); }
   }
 
-  // Everything in a folder: name, size (-1 for a folder) and modification time, each ended by NUL.
+  // The content of a folder: name, size (-1 for a folder) and modification time, each ended by NUL.
   private byte[] listed(Path folder) throws Exception {
     StringBuilder text = new StringBuilder();
     FileStatus[] found = files.system().listStatus(folder);
@@ -90,7 +90,7 @@ public class HadoopReads {
     } finally { in.close(); }
   }
 
-  // The footer of a Parquet file, its length and the closing mark. What is none, Python's reader says.
+  // The footer of a Parquet file, its length and the closing mark. Python's reader detects a file that has none.
   private static byte[] footer(FSDataInputStream in, long size) throws Exception {
     try {
       byte[] tail = part(in, Math.max(0L, size - TAIL), (int) Math.min(size, (long) TAIL));
@@ -103,7 +103,7 @@ public class HadoopReads {
     } finally { in.close(); }
   }
 
-  // A file to read parts of, or bytes that say why not.
+  // A stream to read parts of a file, or the bytes of an error.
   public Object open(String file) {
     try { return files.system().open(new Path(file)); } catch (Throwable error) { return HadoopFiles.sent(HadoopFiles.failed(error)); }
   }

@@ -5,14 +5,14 @@ import java.util.Iterator;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 
-// Settings of a Hadoop configuration, with what its credential providers know.
+// Reads settings of a Hadoop configuration, and secrets of its credential providers.
 public class HadoopSettings {
   private final Configuration conf;
 
   public HadoopSettings(Configuration conf) { this.conf = conf; }
 
-  // The settings that begin with a prefix and are not Hadoop's own defaults, and those secrets that are set of some names, each on a
-  // line: name and value, each ended by NUL.
+  // The settings with a prefix that are not Hadoop's own defaults, and the secrets that are set, of the names in `names`, one per
+  // line. Name and value, each ended by NUL.
   public String text(String prefix, String names) throws Exception {
     String[] secrets = names.split("\n");
     StringBuilder text = new StringBuilder();

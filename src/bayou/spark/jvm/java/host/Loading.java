@@ -11,15 +11,15 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 
-// Puts compiled classes into a class loader that is there, such as the one that Spark's own classes are of: then Spark finds them on each
-// thread, whatever class loader that has.
+// Defines compiled classes in an existing class loader, such as that of Spark's own classes. Spark then finds them on each thread,
+// whatever its class loader.
 public final class Loading {
   private Loading() {}
 
   public static void define(String folder, ClassLoader loader) throws Exception {
     Method define = ClassLoader.class.getDeclaredMethod("defineClass", new Class[] {String.class, byte[].class, Integer.TYPE, Integer.TYPE, ProtectionDomain.class});
     define.setAccessible(true);
-    // The classes say where they are from, as those of a class path do.
+    // The classes state their origin, like those of a class path.
     ProtectionDomain domain = new ProtectionDomain(new CodeSource(new File(folder).toURI().toURL(), (java.security.cert.Certificate[]) null), null);
     List left = new ArrayList();
     find(new File(folder), left);
@@ -38,7 +38,7 @@ public final class Loading {
     }
   }
 
-  // Not before the class that it extends.
+  // Returns false if the class that it extends is not defined yet.
   private static boolean isDefined(byte[] code, ClassLoader loader, Method define, ProtectionDomain domain) throws Exception {
     try {
       define.invoke(loader, new Object[] {null, code, Integer.valueOf(0), Integer.valueOf(code.length), domain});

@@ -4,13 +4,13 @@ package bayou;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 
-// The settings of a job that writes to the local disk. A job carries its settings to each of its tasks; a thousand of them are
-// Hadoop's defaults, which writing a local file never asks for, and which cost more than the file of one row.
+// The settings of a job that writes to the local disk. A job sends its settings to each task. A thousand of them are Hadoop's defaults,
+// which no write to a local file needs, and which cost more than the file of one row.
 public class LocalSettings {
   private static final String[] DEFAULTS = {"core-default.xml", "hdfs-default.xml", "mapred-default.xml", "yarn-default.xml"};
 
-  // Without Hadoop's checksum siblings, which nobody but Hadoop's local file system reads, and which cost a process each, for
-  // chmod; unless somebody chose another class for local files.
+  // Omits Hadoop's checksum files, unless the user chose another class for local files. Only Hadoop's local file system reads them, and each
+  // costs a process for chmod.
   public static Configuration of(Configuration given) {
     Configuration chosen = new Configuration(false);
     for (java.util.Iterator i = given.iterator(); i.hasNext();) {

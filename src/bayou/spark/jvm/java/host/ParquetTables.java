@@ -18,11 +18,11 @@ import org.apache.spark.sql.internal.SQLConf;
 import scala.Tuple2;
 import scala.collection.Iterator;
 
-// What Spark knows of tables that are Parquet files: many answers in one call, each ended by NUL.
+// Spark's view of Parquet tables: many answers in one call, each ended by NUL.
 public final class ParquetTables {
   private ParquetTables() {}
 
-  // The schemas that Spark derives from the Parquet types of some files: JSON, or a question mark and why there is none.
+  // The schemas that Spark derives from the Parquet types of files: JSON, or a question mark and the error.
   public static String schemas(String files, final SQLConf settings, final Configuration conf, int threads) throws Exception {
     ArrayList calls = new ArrayList();
     String[] uris = files.split("\0");
@@ -49,7 +49,7 @@ public final class ParquetTables {
     } catch (Throwable error) { return "?" + error.getMessage(); }
   }
 
-  // The partitions of a catalog's table: the location (empty where the catalog has none), then each column and its text.
+  // The partitions of a catalog table: the location, or an empty string, then each column and its value.
   public static String partitions(SEQ partitions, int columns) {
     StringBuilder text = new StringBuilder();
     Iterator each = partitions.iterator();

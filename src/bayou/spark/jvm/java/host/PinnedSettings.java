@@ -3,10 +3,10 @@ package bayou;
 
 import org.apache.spark.sql.internal.SQLConf;
 
-// Sessions whose settings are pinned for one job of ours; the user's session keeps its own. Which settings, and why, is in
-// pinned_settings.py. Pairs are name, value, name, value..., each ended by NUL. A setting that this Spark does not have is left out.
+// Sessions with pinned settings for one job of bayou; the user's session keeps its own. pinned_settings.py has the settings and the
+// reasons. Pairs are name, value, name, value..., each ended by NUL. A setting that this Spark does not have is left out.
 public class PinnedSettings {
-  // The session itself if it has all these values, else a copy that has them.
+  // Returns the session if it has all these values, otherwise a copy that has them.
   public static SESSION of(SESSION session, String pairs) throws Exception {
     String[] parts = pairs.split("\0", -1);
     SESSION copy = null;

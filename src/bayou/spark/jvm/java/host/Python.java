@@ -17,14 +17,14 @@ import py4j.Gateway;
 import py4j.PythonClient;
 import py4j.reflection.PythonProxyHandler;
 
-// Calls to Python. What a job failed with no Java interface declares, and a proxy wraps it: the handlers of a script, Spark 3.5's
-// streams and users look at the outermost error only.
+// Calls Python. No Java interface declares the exception of a failed job, so a proxy wraps it: the handlers of a script, Spark 3.5's streams
+// and users see only the outermost exception.
 public final class Python {
   private static final Map<Thread, ClientServerConnection> CONNECTIONS = new HashMap<>();
 
   private Python() {}
 
-  // A message: a word that says what is asked, and texts, each ended by NUL. One text, because every call through py4j costs.
+  // A message: a word for the question, and strings, each ended by NUL. It is one string, because every call through py4j costs.
   public static String message(String[] texts) {
     StringBuilder message = new StringBuilder();
     for (int i = 0; i < texts.length; i++) message.append(texts[i]).append('\0');
@@ -59,16 +59,16 @@ public final class Python {
     return error;
   }
 
-  // A thread that Python did not start gets a connection of its own for its first call, and py4j 0.10.9.9 keeps it, with a thread of
-  // Python's at the other end, when the thread is long dead (PythonClient.setupCleaner does nothing). Spark makes threads for
-  // broadcasts, subqueries and streams without end: the first call of a new one closes the connections of those that ended.
+  // A thread that Python did not start gets its own connection at its first call. py4j 0.10.9.9 keeps it, with a thread of Python at the
+  // other end, after the thread has ended (PythonClient.setupCleaner does nothing). Spark starts new threads for broadcasts, subqueries and
+  // streams all the time, so the first call of a new thread closes the connections of ended ones.
   private static PythonClient unconnected(Object body) {
     if (!Proxy.isProxyClass(body.getClass()) || !(Proxy.getInvocationHandler(body) instanceof PythonProxyHandler)) return null;
     try {
       Field gateway = PythonProxyHandler.class.getDeclaredField("gateway");
       gateway.setAccessible(true);
       Object client = ((Gateway) gateway.get(Proxy.getInvocationHandler(body))).getCallbackClient();
-      if (!(client instanceof PythonClient)) return null;  // without pinned threads, connections are pooled and cleaned
+      if (!(client instanceof PythonClient)) return null;  // without pinned threads, py4j pools and closes connections
       ClientServerConnection connection = ((PythonClient) client).getPerThreadConnection();
       return connection == null || connection.getSocket() == null ? (PythonClient) client : null;
     } catch (ReflectiveOperationException unknown) {

@@ -9,16 +9,16 @@ import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 
-// The credentials that S3A asks with, whichever classes provide them. S3A need not be there: it is called by reflection.
+// The credentials that S3A uses, from any classes that provide them. S3A is called by reflection, because it may be absent.
 public class S3aCredentials {
-  // The key's id, the secret, the session's token, and when they expire in ms since the epoch, each ended by NUL; empty where there is
-  // none. `apart` asks for a file system of its own: Hadoop keeps one for a bucket, whatever its settings are.
+  // The key's id, the secret, the session's token, and the time of expiry in ms since the epoch, each ended by NUL, or empty. `apart` asks
+  // for a separate file system: Hadoop caches one for a bucket, whatever its settings.
   public static String text(String bucket, Configuration conf, boolean apart) throws Throwable {
     URI uri = URI.create("s3a://" + bucket + "/");
-    apart |= conf.getBoolean("fs.s3a.impl.disable.cache", false);  // then Hadoop makes one for each call, and closes none
+    apart |= conf.getBoolean("fs.s3a.impl.disable.cache", false);  // then Hadoop creates one for each call and closes none
     FileSystem files = apart ? FileSystem.newInstance(uri, conf) : FileSystem.get(uri, conf);
     try {
-      Object owner = has(files, "getS3AInternals") ? call(files, "getS3AInternals") : files;  // Hadoop 3.4 moved it there
+      Object owner = has(files, "getS3AInternals") ? call(files, "getS3AInternals") : files;  // since Hadoop 3.4
       Object list = invoke(owner.getClass().getMethod("shareCredentials", new Class[] {String.class}), owner, new Object[] {"bayou"});
       try {
         Object found = call(list, has(list, "resolveCredentials") ? "resolveCredentials" : "getCredentials");
@@ -32,7 +32,7 @@ public class S3aCredentials {
     }
   }
 
-  // What one of two methods gives, as text: SDK 2 has the one, SDK 1 the other.
+  // The result of one of two methods, as a string: SDK 2 has the first, SDK 1 the second.
   private static String first(Object found, String ofTwo, String ofOne) throws Throwable {
     String name = has(found, ofTwo) ? ofTwo : ofOne;
     Object value = has(found, name) ? call(found, name) : null;
@@ -56,7 +56,7 @@ public class S3aCredentials {
   }
 
   private static Object invoke(Method method, Object owner, Object[] arguments) throws Throwable {
-    method.setAccessible(true);  // classes that are not public have public methods
+    method.setAccessible(true);  // public methods of classes that are not public
     try {
       return method.invoke(owner, arguments);
     } catch (InvocationTargetException e) {

@@ -5,11 +5,11 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 
-// Calls to what differs between patches of one Spark. The parameters of the method that is there decide.
+// Calls methods whose signatures differ between patch releases of Spark. The parameters of the existing method decide.
 public final class Signatures {
   private Signatures() {}
 
-  // Calls a method of one parameter, a table's qualified name. Up to 3.5.2 its class takes a database and a table, later a catalog
+  // Calls a method of one parameter, a table's qualified name. Up to 3.5.2 its class takes a database and a table, later also a catalog
   // before them, and in 3.5.3 it has another name.
   public static Object callWithName(Object target, String method, String[] parts) throws Exception {
     Method[] all = target.getClass().getMethods();
@@ -22,7 +22,7 @@ public final class Signatures {
         + " that takes a qualified table name. Next: use a Spark release that the README lists, or report this message to bayou.", "internal");
   }
 
-  // An object made of the last of some strings, by the constructor that takes the most of them; null if none takes strings alone.
+  // Creates an object from the last of some strings, with the constructor that takes most of them. Null if none takes only strings.
   private static Object named(Class type, String[] parts) throws Exception {
     Constructor[] all = type.getConstructors();
     Constructor best = null;

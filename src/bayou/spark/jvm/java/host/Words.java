@@ -6,13 +6,13 @@ import org.antlr.v4.runtime.Token;
 import org.apache.spark.sql.catalyst.parser.SqlBaseLexer;
 import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 
-// The words of a statement as Spark's lexer finds them, without blanks and comments.
+// The words of a statement from Spark's lexer, without blanks and comments.
 public class Words {
-  // A comment that is not closed hides the rest of a text, which Spark refuses: it has no words here.
-  // Of each word its kind, where it begins and where it ends, counted in code points, each ended by NUL.
+  // A comment that is not closed hides the rest of the statement, which Spark refuses, so it has no words here.
+  // For each word its kind, its start and its end, counted in code points, each ended by NUL.
   public static String of(String text) {
     SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
-    lexer.removeErrorListeners();  // they write to the console
+    lexer.removeErrorListeners();  // they print to the console
     StringBuilder words = new StringBuilder();
     for (Token word = lexer.nextToken(); word.getType() != Token.EOF; word = lexer.nextToken()) {
       if (word.getChannel() != Token.DEFAULT_CHANNEL) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
-// What one job wrote, as Spark's file sink notes it at the end of the job, kept in memory until Python takes it.
+// The files that a job wrote, as Spark's file sink logs them at the end of the job. They stay in memory until Python reads them.
 public class WrittenFiles extends SINKLOG {
   private Object[] files = new Object[0];
 
@@ -12,7 +12,7 @@ public class WrittenFiles extends SINKLOG {
     return true;
   }
 
-  // One line a file, in JSON, after a line with the format's version.
+  // One line of JSON per file, after a line with the format's version.
   public String text() {
     java.io.ByteArrayOutputStream out = new java.io.ByteArrayOutputStream();
     serialize(files, out);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
-// What of Spark's a call comes from, where nothing but the stack tells. Where a Spark calls it otherwise the answer is no.
+// Determines which part of Spark a call comes from, if only the stack shows it. The answer is no if a Spark version calls differently.
 public final class Callers {
   private Callers() {}
 
-  // A DataFrame's columns go by name. Which API it is that loads a table, Spark tells by its stack only.
+  // A DataFrame's columns are matched by name. Only the stack shows which API of Spark loads a table.
   public static String writer() {
     if (include("DataFrameWriterV2", "")) return "writeTo";
     return include("DataFrameWriter", "saveAsTable") ? "saveAsTable" : "";
   }
 
-  // Whether a class of a simple name, or one inside it, is among the callers, in a method whose name has a part; "" is in each.
+  // Whether a class of a simple name, or a class inside it, is among the callers, in a method whose name contains `method`.
   public static boolean include(String type, String method) {
     StackTraceElement[] stack = Thread.currentThread().getStackTrace();
     for (int i = 0; i < stack.length; i++) {

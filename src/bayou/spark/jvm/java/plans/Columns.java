@@ -25,7 +25,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.collection.Iterator;
 
-// Lists of expressions: a call of Python's for each column of a wide table would take minutes.
+// Operates on lists of expressions. One py4j call per column of a wide table would take minutes.
 public class Columns {
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new ArrayList());
 
@@ -37,8 +37,8 @@ public class Columns {
     return found;
   }
 
-  // Expressions that are not resolved. An item is an array of the parts of a name, {"name": a name}, {"sql": a text of the user's},
-  // {"own": a text of ours}, or null for the next one of `others`.
+  // Creates unresolved expressions. An item is an array of the parts of a name, {"name": a name}, {"sql": SQL of the user},
+  // {"own": SQL of bayou}, or null for the next one of `others`.
   public static ArrayList made(String items, List others, SESSION session, String defaults) throws Exception {
     ParserInterface parser = session.sessionState().sqlParser();
     OwnSql own = new OwnSql(session, defaults);
@@ -80,7 +80,7 @@ public class Columns {
     return found;
   }
 
-  // A condition that has some values in it, and the values in such a one.
+  // A condition that contains some values; `valuesIn` reads them from it.
   public static Expression conditionOf(List values) {
     ArrayList members = new ArrayList();
     for (int i = 0; i < values.size(); i++) {
@@ -124,7 +124,7 @@ public class Columns {
     return found;
   }
 
-  // Values with errors that name the columns they are for, where Spark cast them for these.
+  // Values with errors that name the columns for which Spark cast them.
   public static ArrayList withNamedOverflow(List values, String names) throws java.io.IOException {
     List named = texts(new ObjectMapper().readTree(names));
     ArrayList found = new ArrayList();
@@ -136,8 +136,8 @@ public class Columns {
     return found;
   }
 
-  // Columns of some names. Of the places of each in `given` the last is its value, unless one of the pairs before is of a condition
-  // that is true: the next place is the value then.
+  // Creates columns. The places of each column are positions in `given`: pairs of a condition and a value, then the default value. The first
+  // true condition decides.
   public static ArrayList chosen(String places, List given, String names) throws java.io.IOException {
     JsonNode wanted = new ObjectMapper().readTree(places);
     List named = texts(new ObjectMapper().readTree(names));
@@ -157,7 +157,7 @@ public class Columns {
 
   private static int at(JsonNode array, int place) { return ((JsonNode) array.get(place)).asInt(); }
 
-  // What is asked of each of some expressions, each answer ended by NUL.
+  // Facts about each expression, each ended by NUL.
   public static String trees(List values) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < values.size(); i++) text.append(((Expression) values.get(i)).toJSON()).append('\0');
@@ -183,7 +183,7 @@ public class Columns {
     return text.toString();
   }
 
-  // The places of parsed values that are the word DEFAULT, each ended by NUL.
+  // The positions of the parsed word DEFAULT, each ended by NUL.
   public static String defaults(List values) {
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < values.size(); i++) {
@@ -208,7 +208,7 @@ public class Columns {
     for (Iterator i = node.children().iterator(); i.hasNext();) addNodes((TreeNode) i.next(), found);
   }
 
-  // Those of some columns that some expressions look at, in the order in which they do.
+  // Those of some columns that some expressions use, in order of use.
   public static ArrayList used(List values, SEQ columns) {
     java.util.HashSet known = new java.util.HashSet();
     for (Iterator i = columns.iterator(); i.hasNext();) known.add(Long.valueOf(((Attribute) i.next()).exprId().id()));

@@ -6,8 +6,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.internal.SessionState;
 
-// What makes a session's queries of plans. A MERGE that DataFrame.mergeInto made has no text, and comes past the parser: Python is asked
-// for it here, before Spark resolves it.
+// The function with which a session turns plans into queries. A MERGE of DataFrame.mergeInto has no SQL and bypasses the parser, so
+// Python replaces it here, before Spark resolves it.
 public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
   private final SESSION session;
   private final scala.Function2 there;
@@ -23,7 +23,7 @@ public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
     return there.apply(found == null ? plan : found, mode);
   }
 
-  // Names are those of this session, whichever one is active on the thread.
+  // Names are resolved in this session, whichever one is active on the thread.
   private Object asked(Object plan) {
     scala.Option active = SparkSession.getActiveSession();
     SparkSession.setActiveSession(session);
@@ -35,7 +35,7 @@ public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
     }
   }
 
-  // On a session that has bayou's parser, and on those that will be made of it.
+  // Installs it on a session that has bayou's parser, and on those created from it.
   public static void install(SESSION session) throws ReflectiveOperationException {
     put(session);
     if (!NewSessions.more.contains(ON_NEW)) NewSessions.more.add(ON_NEW);
@@ -54,7 +54,7 @@ public class ExecutedPlans extends scala.runtime.AbstractFunction2 {
       try {
         put((SESSION) session);
       } catch (ReflectiveOperationException other) {
-        return session;  // a Spark that keeps it elsewhere: it is Spark that resolves the MERGE of a DataFrame
+        return session;  // a Spark version that stores it elsewhere: then Spark resolves the MERGE of a DataFrame
       }
       return session;
     }

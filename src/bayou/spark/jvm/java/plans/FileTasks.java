@@ -10,8 +10,8 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.execution.datasources.FilePartition;
 import org.apache.spark.sql.execution.datasources.PartitionedFile;
 
-// One task for all files of the same number, which is one of the values that are constant for a file. In the scan each file has a
-// partition of its own, and no row is shuffled on its way from there.
+// Creates one task for all files with the same number, which is a constant of the file. In the scan each file has its own partition, and no
+// row is shuffled after it.
 public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
   private final int count;
   private final int column;
@@ -28,7 +28,7 @@ public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
     return found;
   }
 
-  // The files of each task in the order in which it reads them: each on a line, and a NUL behind the last line of a task.
+  // The files of each task in reading order: one per line, and NUL after the last line of a task.
   public String order() { return order.toString(); }
 
   public PartitionGroup[] coalesce(int most, RDD rows) {
@@ -51,7 +51,7 @@ public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
     return groups;
   }
 
-  // The file that a partition is read from.
+  // The file that a partition reads.
   private static PartitionedFile file(RDD rows, Partition partition) {
     if (partition instanceof FilePartition) {
       PartitionedFile[] files = ((FilePartition) partition).files();
@@ -71,7 +71,7 @@ public class FileTasks implements PartitionCoalescer, SERIALIZABLE {
     throw new IllegalStateException("the rows are not read from files");
   }
 
-  // Executors have Spark's classes only, and none of them looks at this one. It is public because Janino 3.1 makes static methods of
-  // private ones, under another name.
+  // Executors have only Spark's classes, and none of them uses this one. The method is public because Janino 3.1 turns private methods into
+  // static ones with another name.
   public Object writeReplace() { return ""; }
 }

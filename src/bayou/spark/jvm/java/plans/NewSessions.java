@@ -11,8 +11,8 @@ import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-// Sessions that are made of one with our rule get it with their first query. They share its extensions, and are asked for rules while
-// they are made, when nothing can be put on them yet.
+// Installs the rule on sessions that are created from one with it, at their first query. They share its extensions, and ask these for rules
+// during creation, when nothing can be installed on them yet.
 public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
   private static final Map known = Collections.synchronizedMap(new WeakHashMap());
   // What else such a session gets.
@@ -45,7 +45,7 @@ public class NewSessions extends org.apache.spark.sql.catalyst.rules.Rule {
     return false;
   }
 
-  // Puts a rule behind those that are there; once.
+  // Adds a rule after the existing ones, once.
   public static void add(SESSION session, Rule rule) {
     if (isOn(session)) return;
     ExperimentalMethods methods = session.experimental();

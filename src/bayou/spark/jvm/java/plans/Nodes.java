@@ -9,11 +9,11 @@ import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.Product;
 
-// Nodes that the parser made, whose parts differ from Spark to Spark.
+// Accesses the parts of parsed nodes, which differ between Spark versions.
 public final class Nodes {
   private Nodes() {}
 
-  // The part of that name; null if this Spark's node has none, or an Option that is empty.
+  // The part with a name; null if this Spark's node has none, or if it is an empty Option.
   public static Object part(Object node, String name) {
     if (node == null) return null;
     Object found;
@@ -28,7 +28,7 @@ public final class Nodes {
     return ((scala.Option) found).isDefined() ? ((scala.Option) found).get() : null;
   }
 
-  // A copy of a node, at the same place of the text, with a value in the place of the part of that name, if this Spark's has one.
+  // A copy of a node, with the same origin, in which a value replaces the part with that name, if this Spark's node has one.
   public static Object replaced(Object node, String name, Object value) throws ReflectiveOperationException {
     Product given = (Product) node;
     int place = 0;
@@ -36,7 +36,7 @@ public final class Nodes {
     return replaced(node, place, value);
   }
 
-  // The same by the place of the part.
+  // The same by the position of the part.
   static Object replaced(Object node, int place, Object value) throws ReflectiveOperationException {
     Object[] parts = new Object[((Product) node).productArity()];
     for (int i = 0; i < parts.length; i++) parts[i] = i == place ? value : ((Product) node).productElement(i);
@@ -50,21 +50,21 @@ public final class Nodes {
     }
   }
 
-  // A case class is made of all its parts.
+  // The constructor of a case class takes all its parts.
   private static Constructor constructor(Class type, int parts) throws NoSuchMethodException {
     Constructor[] all = type.getConstructors();
     for (int i = 0; i < all.length; i++) if (all[i].getParameterCount() == parts) return all[i];
     throw new NoSuchMethodException(type.getName() + " with " + parts + " parts");
   }
 
-  // The plan for a name that an expression gives. Before Spark 4 only names of tables without a query were such.
+  // The plan for a name that an expression gives. Before Spark 4 only names of tables without a query could be expressions.
   public static Object named(Object computed, SEQ parts) {
     Object builder = part(computed, "planBuilder");
     return builder instanceof scala.Function1 ? ((scala.Function1) builder).apply(parts) : ((scala.Function2) builder).apply(parts, part(computed, "children"));
   }
 
-  // By name, because Scala 2.12 has no names of parts: there the final fields of a class are in the order of its parts. What a
-  // trait works out when it is needed may come before them, and is not final.
+  // Scala 2.12 has no names of parts: there the final fields of a class are in the order of its parts. Lazy values of a trait may come
+  // before them, and are not final.
   private static String name(Product node, int place) throws ReflectiveOperationException {
     try {
       return (String) node.getClass().getMethod("productElementName", new Class[] {int.class}).invoke(node, new Object[] {Integer.valueOf(place)});

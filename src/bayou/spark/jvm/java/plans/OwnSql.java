@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.parser.CatalystSqlParser$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.internal.SQLConf$;
 
-// SQL that a table stores or that we make, parsed as it was written: some settings of a session give texts, names and types another
-// meaning, and its parser puts values of settings in the place of `${...}`. What an expression does with its values stays the session's.
+// Parses SQL that a table stores or that bayou creates as it was written. Settings of a session change the meaning of strings, names and
+// types, and its parser replaces `${...}` by the values of settings. How an expression computes stays the session's.
 public class OwnSql {
   // Names of settings that have Spark's defaults for the parser, each ended by NUL.
   private final SQLConf known;
@@ -27,7 +27,7 @@ public class OwnSql {
 
   public static Expression parsed(SESSION session, String defaults, String text) { return new OwnSql(session, defaults).parsed(text); }
 
-  // Texts, each ended by NUL.
+  // `texts` are expressions, each ended by NUL.
   public static ArrayList all(SESSION session, String defaults, String texts) {
     OwnSql parser = new OwnSql(session, defaults);
     String[] parts = texts.split("\0", -1);

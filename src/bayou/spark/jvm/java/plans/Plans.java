@@ -24,14 +24,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import scala.collection.Iterator;
 
-// Walks over Catalyst's trees, which cost microseconds here and hundreds of milliseconds through py4j.
+// Traverses Catalyst's trees, which takes microseconds here and hundreds of milliseconds through py4j.
 public class Plans {
   public abstract static class Change extends scala.runtime.AbstractFunction1 {}
 
   public static TreeNode mapChildren(TreeNode node, Change change) { return (TreeNode) node.mapChildren(change); }
 
-  // The columns of `plan` that `names` lists, under the names and expression ids of `output`, which the query above refers to.
-  // Types that differ in the names of nested fields only are cast: an alias alone would read the bytes of another type.
+  // The columns of `plan` that `names` lists, under the names and expression ids of `output`, to which the query above refers.
+  // Types that differ only in the names of nested fields are cast: an alias would read the bytes of another type.
   public static LogicalPlan named(SEQ output, LogicalPlan plan, String[] names) {
     plan = renumbered(output, plan, names);
     java.util.HashMap given = byName(plan.output());
@@ -49,13 +49,13 @@ public class Plans {
         have = new Cast(have, want.dataType(), scala.Option.empty(), EvalMode$.MODULE$.LEGACY());
       columns.add(new Alias(have, want.name(), want.exprId(), want.qualifier(), scala.Option.empty(), NOTHING));
     }
-    for (int i = columns.size(); i < names.length; i++) columns.add(given.get(names[i]));  // what has no place in `output`
+    for (int i = columns.size(); i < names.length; i++) columns.add(given.get(names[i]));  // columns that `output` does not have
     return new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
-  // The column that a value is, perhaps with its chars padded; null for anything else.
+  // The column that a value is, possibly with its chars padded; null for anything else.
   static Expression shown(Expression value) {
-    // Views cast each column to the type that it had; where it has that type still, nothing is cast.
+    // Views cast each column to the type that it had at their creation. If the type is still the same, the cast has no effect.
     if (value instanceof Cast && value.dataType().equals(((Cast) value).child().dataType())) value = ((Cast) value).child();
     if (value instanceof AttributeReference) return value;
     return value.references().size() == 1 && isPadded(value) ? (Expression) value.references().toSeq().head() : null;
@@ -70,7 +70,7 @@ public class Plans {
     return true;
   }
 
-  // A plan whose columns have the names and ids of `output`, one by one: Spark's optimizer lets go of those that views give.
+  // A plan whose columns have the names and ids of `output`, one by one. Spark's optimizer drops those of views.
   public static LogicalPlan under(SEQ output, LogicalPlan plan) {
     java.util.ArrayList columns = new java.util.ArrayList();
     boolean isSame = true;
@@ -84,8 +84,8 @@ public class Plans {
     return isSame ? plan : new Project(org.apache.spark.api.python.PythonUtils.toSeq(columns), plan);
   }
 
-  // A plan in which the columns that are read with the wanted names and types have the ids of `output`. They need no aliases then:
-  // Spark compares each alias below a filter with all the others there.
+  // A plan in which the columns that are read with the wanted names and types have the ids of `output`. This avoids aliases: Spark compares
+  // each alias below a filter with all the others there.
   private static LogicalPlan renumbered(SEQ output, LogicalPlan plan, String[] names) {
     if (plan.collectLeaves().size() != 1) return plan;
     java.util.HashMap given = byName(plan.output()), read = byName(((LogicalPlan) plan.collectLeaves().head()).output());
@@ -115,8 +115,8 @@ public class Plans {
     return found;
   }
 
-  // The rows of an optimised plan, in which none of `columns` but those of `kept` is a constant; null where none is in any case. What
-  // is made of constants Spark computes before it knows whether the row is wanted.
+  // The rows of an optimized plan in which none of `columns` is a constant, except those of `kept`; null if there is nothing to change. Spark
+  // evaluates expressions over constants before it knows whether the row is needed.
   public static LogicalPlan unfolded(LogicalPlan plan, java.util.List columns, java.util.List kept) {
     java.util.HashSet hidden = new java.util.HashSet();
     for (java.util.Iterator i = columns.iterator(); i.hasNext();) hidden.add(((Attribute) i.next()).exprId());
@@ -147,7 +147,7 @@ public class Plans {
     return (LogicalPlan) mapChildren(node, new Change() { public Object apply(Object child) { return unfolded((LogicalPlan) child, below); } });
   }
 
-  // The ids that the columns of `above` which are among `chosen` have in `below`, which has them in the same order.
+  // The ids in `below` of those columns of `above` that are in `chosen`. Both have the same columns in the same order.
   private static java.util.HashSet sameColumns(SEQ above, SEQ below, java.util.HashSet chosen) {
     java.util.HashSet found = new java.util.HashSet();
     Iterator own = below.iterator();
@@ -166,11 +166,11 @@ public class Plans {
     }
   };
 
-  // A condition as JSON in which everything that Catalyst's own JSON leaves out or words in a time zone is a plain literal.
+  // A condition as JSON. Everything that Catalyst's JSON omits, or prints in a time zone, becomes a plain literal.
   public static String describe(Expression condition) { return plain(condition).toJSON(); }
 
   private static Expression plain(Expression e) {
-    if (e instanceof PlanExpression || e instanceof InSubquery) return new InputFileName();  // not to be understood from outside
+    if (e instanceof PlanExpression || e instanceof InSubquery) return new InputFileName();  // Python cannot evaluate it
     if (e instanceof InSet) {
       java.util.ArrayList values = new java.util.ArrayList();
       for (Iterator i = ((InSet) e).hset().iterator(); i.hasNext();) values.add(plain(new Literal(i.next(), ((InSet) e).child().dataType())));
@@ -184,21 +184,22 @@ public class Plans {
     return (Expression) mapChildren(e, new Change() { public Object apply(Object child) { return plain((Expression) child); } });
   }
 
-  // A value without Spark's own look at whether it is NULL: the table's rules look, and name the column and the rows.
+  // A value without Spark's check for NULL. The check of the table's constraints names the column and the rows.
   public static Expression asGiven(Expression value) {
     if (value instanceof AssertNotNull) return asGiven(((AssertNotNull) value).child());
     return (Expression) mapChildren(value, new Change() { public Object apply(Object child) { return asGiven((Expression) child); } });
   }
 
-  // A condition whose char columns, which have metadata under `declared`, are plain strings. Spark has padded what they are compared with: it shall not do so again.
+  // A condition whose char columns, which have metadata under `declared`, are plain strings. Spark has padded the values that they are
+  // compared with, and must not do so twice.
   public static Expression padded(Expression condition, final String declared) {
     if (condition instanceof AttributeReference && ((Attribute) condition).metadata().contains(declared))
       return ((Attribute) condition).withMetadata(org.apache.spark.sql.types.Metadata$.MODULE$.empty());
     return (Expression) mapChildren(condition, new Change() { public Object apply(Object child) { return padded((Expression) child, declared); } });
   }
 
-  // An expression in which the columns of `known`, which a user took from DataFrames of the table, are those of `columns` that
-  // have their names. Those that are of `others`, too, came there with such a DataFrame, and stay.
+  // Replaces the columns of `known`, which a user took from DataFrames of the table, by the columns of that name in `columns`. Columns that
+  // are also in `others` came with such a DataFrame, and stay.
   public static Expression meant(Expression given, Object[] known, SEQ columns, SEQ others) {
     java.util.HashMap wanted = new java.util.HashMap(), there = byName(columns);
     for (int frame = 0; frame < known.length; frame++) {
@@ -211,8 +212,8 @@ public class Plans {
     return wanted.isEmpty() ? given : meant(given, wanted);
   }
 
-  // A statement that changes rows with the calls of Python's functions where it has them: Spark's optimizer takes them out, and has
-  // them computed below the statement, by nodes that add their results to the columns of a table.
+  // A row change with its calls of Python functions. Spark's optimizer moves them into nodes below the statement, which add their results to
+  // the columns of a table.
   public static LogicalPlan restored(LogicalPlan statement) {
     java.util.ArrayList children = new java.util.ArrayList();
     final java.util.ArrayList calls = new java.util.ArrayList();
@@ -249,7 +250,7 @@ public class Plans {
 
   private static final SEQ NOTHING = org.apache.spark.api.python.PythonUtils.toSeq(new java.util.ArrayList());
 
-  // The columns of a query that are nothing but NULL, each ended by NUL: Spark's words for a column that an INSERT leaves out.
+  // The columns of a query that are only NULL, each ended by NUL. Spark fills columns that an INSERT leaves out like this.
   public static String nulls(LogicalPlan plan) {
     StringBuilder text = new StringBuilder();
     if (!(plan instanceof Project)) return "";

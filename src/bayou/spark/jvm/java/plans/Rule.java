@@ -30,9 +30,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.sources.BaseRelation;
 
-// Finds bayou's relations in a plan and puts what Python answers in their place. It runs nothing itself: EXPLAIN plans too.
+// Finds bayou's relations in a plan and replaces them by Python's answers. It runs nothing, because EXPLAIN plans too.
 public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
-  // What one query has settled already, such as the version of each table: one map for each planning.
+  // Decisions that hold for a whole query, such as the version of each table: one map for each planning.
   private static final Map queries = Collections.synchronizedMap(new WeakHashMap());
   private static final Object PUSH_DOWN = new Object();
   final BiFunction body;
@@ -59,14 +59,14 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return (TreeNode) org.apache.spark.sql.catalyst.analysis.UpdateAttributeNullability$.MODULE$.apply(changed);
   }
 
-  // One INSERT, or several that one query feeds.
+  // One INSERT, or several that share a query.
   private static TreeNode withWrites(TreeNode plan) {
     if (plan instanceof V2WriteCommand) return writing((V2WriteCommand) plan);
     if (!(plan instanceof Union)) return plan;
     return Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return withWrites((TreeNode) child); } });
   }
 
-  // What a subquery of an INSERT reads of the table that the rows go into: Spark takes the one for the other.
+  // The tables that a subquery of an INSERT reads, if they are also its target: Spark confuses the two.
   private static TreeNode withReads(TreeNode plan) {
     if (!isStated(plan)) return Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return withReads((TreeNode) child); } });
     DataSourceV2ScanRelation scan = (DataSourceV2ScanRelation) plan;
@@ -85,7 +85,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return false;
   }
 
-  // Rows for a table with a name. Spark has no older command for dynamic partitions, and forgets the words of a condition.
+  // Rows for a named table. Spark's older commands do not have dynamic partitions, and lose the SQL of a condition.
   private static TreeNode writing(V2WriteCommand plan) {
     if (!(plan.table() instanceof DataSourceV2Relation) || !(((DataSourceV2Relation) plan.table()).table() instanceof WritableTable)) return (TreeNode) plan;
     scala.Option write = plan instanceof AppendData ? ((AppendData) plan).write()
@@ -118,7 +118,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     public Object apply(Object ignored) { return Collections.synchronizedMap(new HashMap()); }
   };
 
-  // A table of ours that Spark itself makes with its rows, as on a session without our catalog.
+  // A Delta table that Spark itself creates with its rows, as on a session without bayou's catalog.
   private static boolean isDeltaCreation(TreeNode plan) {
     if (!(plan instanceof CreateDataSourceTableAsSelectCommand)) return false;
     scala.Option provider = ((CreateDataSourceTableAsSelectCommand) plan).table().provider();
@@ -134,9 +134,9 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return (TreeNode) Python.ask(body, Python.message(new String[] {"command"}), new Object[] {plan});
   }
 
-  // These are Spark's own for tables with names; of a path its catalog knows nothing.
+  // Spark's own commands for named tables. Its catalog has no entry for a path.
   private static boolean namesPath(TreeNode plan) {
-    if (Boolean.TRUE.equals(Nodes.part(plan, "isView"))) return false;  // DROP VIEW: there is none
+    if (Boolean.TRUE.equals(Nodes.part(plan, "isView"))) return false;  // DROP VIEW: a path is never a view
     for (scala.collection.Iterator each = ((scala.Product) plan).productIterator(); each.hasNext();) {
       Object part = each.next();
       if (part instanceof TableIdentifier && ((TableIdentifier) part).table().indexOf('/') >= 0) return true;
@@ -165,7 +165,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return withSubqueries(changed, query);
   }
 
-  // A filter may hold the plan of another query: dynamic partition pruning and runtime filters put theirs in late.
+  // A filter may contain the plan of another query: dynamic partition pruning and runtime filters insert theirs late.
   TreeNode withSubqueries(TreeNode plan, final Map query) {
     if (!(plan instanceof Filter)) return plan;
     return (TreeNode) ((QueryPlan) plan).mapExpressions(new Plans.Change() {
@@ -177,7 +177,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     });
   }
 
-  // The nodes from this one down to a relation of ours, where a scan may look at all of them; else null.
+  // The nodes from this one down to a relation of bayou, if a scan may use all of them; otherwise null.
   private static ArrayList chain(TreeNode plan) {
     ArrayList nodes = new ArrayList();
     while (!ours(plan)) {
@@ -190,7 +190,7 @@ public class Rule extends org.apache.spark.sql.catalyst.rules.Rule {
     return nodes;
   }
 
-  // What Python answers: the position of the node that it replaces, what stands there instead, and under which names its columns are.
+  // Python's answer: the position of the node to replace, the replacement, and the names of its columns.
   public static Object[] answer(int position, TreeNode plan, String names, String version, boolean pushDown) {
     return new Object[] {Integer.valueOf(position), plan, names, version, Boolean.valueOf(pushDown)};
   }

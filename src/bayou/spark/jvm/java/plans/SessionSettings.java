@@ -5,9 +5,9 @@ import java.lang.reflect.Field;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.internal.SQLConf$;
 
-// The settings of a thread where no session is active, such as a new thread of Python's. Spark takes its defaults there, and its writers
-// miss the session's catalog. With this they take the settings of the session that Spark itself runs such a thread's queries in.
-// This stands where Spark keeps its defaults, which no session that is made touches. Spark's getter of settings is set by each of them.
+// The settings of a thread without an active session, such as a new Python thread. Spark would use its defaults there, and its writers would
+// miss the session's catalog. This returns the settings of the session in which Spark runs such a thread's queries. It replaces the field
+// with Spark's defaults, which new sessions do not change. They do change Spark's getter of settings.
 public class SessionSettings extends ThreadLocal {
   private final ThreadLocal defaults;
 
@@ -23,7 +23,7 @@ public class SessionSettings extends ThreadLocal {
   private static boolean isStopped(scala.Option session) { return ((SESSION) session.get()).sparkContext().isStopped(); }
 
   public static synchronized void install() throws Exception {
-    SQLConf$.MODULE$.getFallbackConf();  // Scala makes the field's value at its first use
+    SQLConf$.MODULE$.getFallbackConf();  // Scala initializes the field at its first use
     Field field = SQLConf$.class.getDeclaredField("fallbackConf");
     field.setAccessible(true);
     Object there = field.get(SQLConf$.MODULE$);

@@ -24,16 +24,16 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-// The data source `delta`. Spark finds it by its name; every call goes to one Python object.
-// A FileFormat, because SQL by path takes nothing else; the binary one, because ALTER TABLE ADD COLUMNS refuses that.
+// The data source `delta`, which Spark finds by its name. Every call goes to one Python object.
+// It is a FileFormat, because SQL by path accepts nothing else, and the binary one, because ALTER TABLE ADD COLUMNS refuses that.
 public class DefaultSource extends org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat
     implements RelationProvider, SchemaRelationProvider, CreatableRelationProvider, DataSourceRegister, TableProvider,
     StreamSourceProvider, StreamSinkProvider {
   public static BiFunction body;
 
-  // What happened and the options as text, each ended by NUL, because every step through py4j costs; then the objects.
+  // Passes the kind of call and the options as one string, each ended by NUL, because every step through py4j costs; then the objects.
   private static Object call(String what, scala.collection.immutable.Map options, Object[] objects) {
-    // Spark's map finds an option in any case and says its name in lower case; table properties are told by the case as well.
+    // Spark's map finds an option in any case and returns its name in lower case, but the case of table properties matters.
     if (options instanceof CaseInsensitiveMap) options = ((CaseInsensitiveMap) options).originalMap();
     StringBuilder text = new StringBuilder(what).append('\0');
     for (scala.collection.Iterator i = options.iterator(); i.hasNext();) {
@@ -47,7 +47,7 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
 
   public String shortName() { return "delta"; }
 
-  // What the table cannot have is refused by its own rules, with a reason.
+  // The table's own rules refuse types that it cannot have, with a reason.
   public boolean supportDataType(org.apache.spark.sql.types.DataType type) { return true; }
 
   public boolean supportsDataType(org.apache.spark.sql.types.DataType type) { return true; }  // from Spark 4.0 on
@@ -76,12 +76,12 @@ public class DefaultSource extends org.apache.spark.sql.execution.datasources.bi
     return (Sink) call("sink", options, new Object[] {partitions, mode.toString()});
   }
 
-  // Statements on tables with names come to bayou.Catalog because this is a TableProvider. Its table can do nothing, and then Spark
-  // takes the relations above.
+  // Statements on named tables reach bayou.Catalog because this is a TableProvider. Its table supports nothing, so Spark falls back to
+  // the relations above.
   public Table getTable(StructType schema, Transform[] partitions, java.util.Map options) { return new bayou.NoTable(schema); }
 
   public StructType inferSchema(CaseInsensitiveStringMap options) { return new StructType(); }
 
-  // A reader may be given a schema. A writer would have Spark parse the names of its partition columns.
+  // A reader may have a schema. For a writer Spark would parse the names of its partition columns.
   public boolean supportsExternalMetadata() { return !bayou.Callers.include("DataFrameWriter", ""); }
 }

@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.types.StructType;
 
-// A FileIndex whose files Python names. Two with one key list the same files, so caches and exchanges are shared.
+// A FileIndex whose files Python names. Two with the same key list the same files, so caches and exchanges are shared.
 public class DeltaLogFiles implements FileIndex {
   private final String key;
   private final SEQ roots;

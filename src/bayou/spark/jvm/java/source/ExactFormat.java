@@ -12,11 +12,11 @@ import scala.Function1;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 
-// Parquet files for a change of rows. The reader gets no filter by which Parquet may leave out a row that Spark's own filter keeps.
+// Parquet files for a row change. The reader gets no filter with which Parquet may drop a row that Spark's own filter keeps.
 public class ExactFormat extends ParquetFileFormat {
-  // What stands for bytes that are not UTF-8 once they are a Java string.
+  // The replacement for bytes that are not UTF-8 in a Java string.
   private static final String REPLACED = "\uFFFD";
-  // Spark passes days and moments on in the calendar of java.util.Date, which differs before 1582, and in zones that differ before 1900.
+  // Spark passes days and instants in the calendar of java.util.Date, which differs before 1582, and in zones that differ before 1900.
   private static final long OLDEST = -2208988800000L;
 
   public Function1 buildReaderWithPartitionValues(SparkSession session, StructType data, StructType partitions, StructType required, SEQ filters, Map options, Configuration configuration) {
@@ -25,12 +25,12 @@ public class ExactFormat extends ParquetFileFormat {
       Object filter = i.next();
       if (isExact(filter)) kept.add(filter);
     }
-    // Tasks get the reader with the format that made it, and know no class of bayou's.
+    // Tasks get the reader with the format that created it, and do not know bayou's classes.
     return new ParquetFileFormat().buildReaderWithPartitionValues(session, data, partitions, required, org.apache.spark.api.python.PythonUtils.toSeq(kept), options, configuration);
   }
 
-  // Whether a filter, or a value in one, means the same to Parquet as to Spark. To Spark -0.0 is 0.0, and NaN is greater than any
-  // number; files of other writers leave NaN out of their bounds. Files of milliseconds are compared with milliseconds.
+  // Whether a filter, or a value in one, means the same to Parquet as to Spark. To Spark -0.0 equals 0.0, and NaN is greater than any
+  // number; other writers omit NaN from the bounds in their files. Files of milliseconds are compared with milliseconds.
   private static boolean isExact(Object part) {
     if (part instanceof Double || part instanceof Float) return false;
     if (part instanceof String) return ((String) part).indexOf(REPLACED) < 0;

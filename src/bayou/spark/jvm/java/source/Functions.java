@@ -21,11 +21,11 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.sources.BaseRelation;
 
-// A function that makes a table. Its arguments are computed here. Python makes the relation of them.
+// A table function. Its arguments are evaluated here, and Python creates the relation.
 public class Functions extends scala.runtime.AbstractFunction1 {
   public static BiFunction body;
 
-  // Each with the words that DESCRIBE FUNCTION shows.
+  // Each with the description for DESCRIBE FUNCTION.
   private static final String[][] ALL = {
     {"table_changes", "_FUNC_(table, start[, end]) - The changes of a Delta table between two versions or times, both included."},
     {"table_changes_by_path", "_FUNC_(path, start[, end]) - The changes of the Delta table at a path."},
@@ -53,7 +53,7 @@ public class Functions extends scala.runtime.AbstractFunction1 {
     return LogicalRelation$.MODULE$.apply((BaseRelation) Python.ask(body, facts.toString(), new Object[] {session}), false);
   }
 
-  // Inside of a view names are of the database that the view was made in.
+  // Inside a view, names refer to the database in which the view was created.
   private static String database() {
     SEQ names = AnalysisContext$.MODULE$.get().catalogAndNamespace();
     StringBuilder text = new StringBuilder();
@@ -61,13 +61,13 @@ public class Functions extends scala.runtime.AbstractFunction1 {
     return text.toString();
   }
 
-  // Null if it is not a constant.
+  // Returns null if the expression is not a constant.
   private static Literal folded(SESSION session, Expression given) {
     if (given instanceof Literal) return (Literal) given;
     if (given instanceof Alias) return folded(session, ((Alias) given).child());  // a session variable
     Alias named = new Alias(given, "value", org.apache.spark.sql.catalyst.expressions.NamedExpression$.MODULE$.newExprId(), NOTHING, scala.Option.empty(), NOTHING);
     LogicalPlan plan = new Project(org.apache.spark.api.python.PythonUtils.toSeq(Collections.singletonList(named)), new OneRowRelation());
-    plan = ReplaceExpressions$.MODULE$.apply(plan);  // what is to be replaced does not say whether it is foldable
+    plan = ReplaceExpressions$.MODULE$.apply(plan);  // a replaceable expression does not know whether it is foldable
     plan = new ReplaceCurrentLike(session.sessionState().catalogManager()).apply(plan);
     if (!value(plan).foldable()) return null;
     Expression found = value(ComputeCurrentTime$.MODULE$.apply(plan));
@@ -76,8 +76,8 @@ public class Functions extends scala.runtime.AbstractFunction1 {
 
   private static Expression value(LogicalPlan plan) { return ((Alias) ((Project) plan).projectList().head()).child(); }
 
-  // A session that runs has its functions for good. Those that will be made of it have them by its extensions. Spark's own extensions
-  // register them, because only they know under which names each Spark keeps functions.
+  // A running session keeps its functions. Sessions created from it get them from its extensions. Spark's own extensions register them,
+  // because only they know the names under which each Spark version stores functions.
   public static void install(SESSION session) throws Exception {
     SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     SparkSessionExtensions ours = new SparkSessionExtensions();

@@ -19,14 +19,14 @@ import org.apache.spark.sql.sources.BaseRelation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
-// Rows that tell of a table's log. The rule puts them in its place when a query is planned, so that they are those of that moment.
+// Rows about a table's log. The rule replaces it when a query is planned, so that the rows are of that moment.
 public class LogRows extends BaseRelation {
   private final SESSION session;
   private final StructType schema;
   private final String request;
   private final String version;
 
-  // Relations with one request and one version of the table are the same to Spark's caches.
+  // Relations with the same request and version of the table are the same to Spark's caches.
   public LogRows(SESSION session, String schema, String request, String version) {
     this.session = session;
     this.schema = (StructType) DataType.fromJson(schema);
@@ -48,7 +48,7 @@ public class LogRows extends BaseRelation {
 
   static boolean areIn(TreeNode plan) { return plan instanceof LogicalRelation && ((LogicalRelation) plan).relation() instanceof LogRows; }
 
-  // The plan with rows, if from its root on it is nodes that say which rows are needed; else null.
+  // The plan with rows, if all its nodes from the root on show which rows are needed; otherwise null.
   static TreeNode completed(TreeNode plan, Rule rule, Map query) {
     ArrayList above = new ArrayList();
     TreeNode leaf = plan;
@@ -69,12 +69,12 @@ public class LogRows extends BaseRelation {
       final TreeNode child = made;
       made = Plans.mapChildren((TreeNode) above.get(i), new Plans.Change() { public Object apply(Object old) { return child; } });
       made = rule.withSubqueries(made, query);
-      if (!(made instanceof LocalLimit)) made = local(made);  // a limit is two nodes, and Spark plans no other one of it well
+      if (!(made instanceof LocalLimit)) made = local(made);  // a limit is two nodes, and Spark plans the upper one badly without the other
     }
     return made;
   }
 
-  // Rows that are at hand are computed here: a query that only picks some of them needs no job.
+  // Existing rows are computed here, so that a query that only selects some of them needs no job.
   private static TreeNode local(TreeNode plan) { return ConvertToLocalRelation$.MODULE$.apply((LogicalPlan) plan); }
 
   // The columns that are used.
@@ -97,7 +97,7 @@ public class LogRows extends BaseRelation {
     for (scala.collection.Iterator each = node.references().iterator(); each.hasNext();) used.add(((Attribute) each.next()).exprId());
   }
 
-  // How many rows are needed and whether the oldest ones; as "<count> <first or last>", empty for all.
+  // The number of needed rows, and whether they are the oldest: "<count> <first or last>", or empty for all.
   private static String limit(ArrayList above, LogicalRelation leaf) {
     String order = "last";
     for (int i = above.size() - 1; i >= 0; i--) {

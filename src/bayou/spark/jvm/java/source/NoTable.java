@@ -6,7 +6,7 @@ import java.util.Set;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.types.StructType;
 
-// A table that can do nothing: with it Spark falls back from its newer data source interface to the one that bayou serves.
+// A table that supports nothing. With it Spark falls back from its newer data source interface to the one that bayou implements.
 public class NoTable implements Table {
   private final StructType schema;
 

@@ -4,8 +4,8 @@ package bayou;
 import org.apache.spark.sql.execution.datasources.FileIndex;
 import org.apache.spark.sql.types.StructType;
 
-// The index of a relation that only the optimiser rule may complete: without the rule a query is an error, never a wrong row.
-// It says which table it stands for: Spark copies relations, to prune them or to change their options, and keeps the index.
+// The index of a relation that only the optimizer rule may complete: without the rule a query is an error, never a wrong row.
+// It holds the request for the table: Spark copies relations, to prune them or to change their options, and keeps the index.
 public class Refusing implements FileIndex {
   private final String message;
   private final String table;

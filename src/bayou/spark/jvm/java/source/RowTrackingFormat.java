@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.LongType$;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 
-// The format of a table that tracks its rows: `_metadata` has their ids. The optimiser rule computes them; no file is read by this.
+// The format of a table with row tracking: `_metadata` has the row ids. The optimizer rule computes them; this class reads no file.
 public class RowTrackingFormat extends ParquetFileFormat {
   // The marks are delta-spark's.
   private static final String[][] FIELDS = {

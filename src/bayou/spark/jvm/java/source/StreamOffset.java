@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
-// How far a stream has read, as the JSON that Spark keeps in the query's checkpoint. Two with one text are one.
+// The position of a stream, as the JSON that Spark stores in the query's checkpoint. Offsets with the same JSON are equal.
 public class StreamOffset extends org.apache.spark.sql.execution.streaming.Offset {
   private final String text;
 

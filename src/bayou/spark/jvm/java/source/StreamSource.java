@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow
 import org.apache.spark.sql.execution.streaming.Source;
 import org.apache.spark.sql.types.StructType;
 
-// A table as the source of a stream. Every call goes to one Python object; offsets are texts.
+// A table as the source of a stream. Every call goes to one Python object; offsets are strings.
 public class StreamSource implements Source, SupportsTriggerAvailableNow, ReportsSourceMetrics {
   private final int number;
   private final String name;
@@ -27,7 +27,7 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
     this.body = body;
   }
 
-  // Python finds its source in a query's plan by it.
+  // By this number Python finds its source in a query's plan.
   public int number() { return number; }
 
   private static String json(Object offset) { return offset == null ? "" : ((Offset) offset).json(); }
@@ -42,7 +42,7 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
 
   public Offset deserializeOffset(String json) { return new StreamOffset(json); }
 
-  // Which limits there are the options say; Spark only says whether they count.
+  // The options set the limits; Spark only decides whether they apply.
   public ReadLimit getDefaultReadLimit() { return new ReadLimit() {}; }
 
   public Offset latestOffset(Offset start, ReadLimit limit) {
@@ -51,7 +51,7 @@ public class StreamSource implements Source, SupportsTriggerAvailableNow, Report
 
   public scala.Option getOffset() { throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) should be called instead of this method"); }
 
-  // A query that starts again asks for the batch that it committed last and lets go of it. What is known by then is checked.
+  // A restarted query asks for the batch that it committed last, and drops it. Only what is known by then is checked.
   public Dataset getBatch(scala.Option start, org.apache.spark.sql.execution.streaming.Offset end) {
     boolean isOld = Callers.include("MicroBatchExecution", "populateStartOffsets");
     return (Dataset) call(isOld ? "resume" : "batch", start.isDefined() ? json(start.get()) : "", json(end));

@@ -5,9 +5,9 @@ import java.util.Collections;
 import java.util.Set;
 import java.util.WeakHashMap;
 
-// What Spark's caches know a relation by: the table, the version that it had when the relation was made, and which rows are asked for.
-// After a commit of the application's own the relations that read the latest version are those of the new one. Their caches are
-// filled anew, and are for tables that are read from then on. Where another program wrote, they stay what they are.
+// The key of a relation in Spark's caches: the table, the version that it had when the relation was created, and the requested rows.
+// After a commit of this application, relations of the latest version become those of the new one. Their caches are recomputed, and serve
+// later reads of the table. After a commit of another program they stay unchanged.
 public final class TableKey {
   private static final Set all = Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap()));
   private final String table;
@@ -17,7 +17,7 @@ public final class TableKey {
   private volatile String version;
   private volatile String id;
 
-  // The table's URI, its version and id, which rows, what tells requests apart, and whether the rows are always the latest ones.
+  // The table's URI, its version and id, the rows, what distinguishes requests, and whether the rows are always the latest ones.
   public TableKey(String text) {
     String[] parts = text.split("\0", -1);
     this.table = parts[0];
@@ -38,7 +38,7 @@ public final class TableKey {
     this.follows = false;
   }
 
-  // The same rows as they are in one version.
+  // The same rows at one version.
   TableKey at(String version) { return new TableKey(this, version); }
 
   public static void move(String table, String version, String id) {
@@ -52,7 +52,7 @@ public final class TableKey {
     }
   }
 
-  // Keys change, so they are no keys of Java's: they have no `equals`.
+  // Keys change, so they cannot be keys of a Java map and have no `equals`.
   public boolean isSame(TableKey other) { return toString().equals(other.toString()); }
 
   public int code() { return table.hashCode(); }

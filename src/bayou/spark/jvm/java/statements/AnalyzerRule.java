@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.analysis.Analyzer;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-// The last rule of a session's analyzer. It puts the command that runs it in the place of a DELETE, UPDATE or MERGE of a Delta table,
-// however the table is named: directly, by a view, behind WITH, or by a parameter. It runs nothing. In the place of SHOW PARTITIONS and
-// SHOW COLUMNS it puts their rows: Spark's commands look for these in the catalog.
+// The last rule of a session's analyzer. It replaces a DELETE, UPDATE or MERGE of a Delta table by the command that runs it, however the
+// table is named: directly, by a view, after WITH, or by a parameter. It runs nothing. It replaces SHOW PARTITIONS and SHOW COLUMNS by
+// their rows, because Spark's commands look for these in the catalog.
 public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
   private final BiFunction body;
   private final SESSION session;
@@ -29,11 +29,11 @@ public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
     if (!Parser.changesRows(plan) || !((LogicalPlan) plan).resolved()) return plan;
     TreeNode table = (TreeNode) ((scala.collection.Iterable) plan.children()).head();
     if (!Rule.found(table)) return plan;
-    session.sessionState().analyzer().checkAnalysis((LogicalPlan) plan);  // Spark itself checks what this rule gives, and not the statement
+    session.sessionState().analyzer().checkAnalysis((LogicalPlan) plan);  // Spark checks only the result of this rule, not the statement
     return (TreeNode) Python.ask(body, Python.message(new String[] {"change", plan.nodeName()}), new Object[] {plan});
   }
 
-  // Puts the rule on a session that runs, and on those that will be made of it.
+  // Installs the rule on a running session, and on those created from it.
   public static void install(SESSION session, final BiFunction body) throws Exception {
     Analyzer analyzer = session.sessionState().analyzer();
     Field field = field(analyzer.getClass());
@@ -46,13 +46,13 @@ public class AnalyzerRule extends org.apache.spark.sql.catalyst.rules.Rule {
     extensions.injectPostHocResolutionRule(new Plans.Change() { public Object apply(Object made) { return new AnalyzerRule(body, (SESSION) made); } });
   }
 
-  // A session's analyzer is of a class without a name, which has the rules in a field that Spark reads for each query.
+  // A session's analyzer has an anonymous class, with the rules in a field that Spark reads for each query.
   private static Field field(Class type) throws NoSuchFieldException {
     for (Class each = type; each != Analyzer.class; each = each.getSuperclass()) {
       try {
         return each.getDeclaredField("postHocResolutionRules");
       } catch (NoSuchFieldException inherited) {
-        // a subclass of the one that has it
+        // a superclass declares the field
       }
     }
     return Analyzer.class.getDeclaredField("postHocResolutionRules");

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package bayou;
 
-// Whether a text that Spark's parser refused may be a statement that only Delta has: by its first words, without blanks and comments.
-// Which words these are is in beginnings.py. Nothing is made of the text: Python is asked for those that may be one.
+// Whether a statement that Spark's parser refused may be one of Delta Lake, by its first words, without blanks and comments. The words are
+// in beginnings.py. The statement is not parsed: Python is asked only if it may be one.
 public final class Beginnings {
   private static final int MOST = 5;
   private static final String[] MODES = {"LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST"};
   private static String[][] words = {};
-  private static String[] mentions = {};  // the word that has to follow somewhere behind the words of the same number, or null
+  private static String[] mentions = {};  // the word that must follow the words of the same index, or null
 
   private final String text;
   private int at;
 
   private Beginnings(String text) { this.text = text; }
 
-  // Lines of words in capitals, with one blank between them; " ... WORD" at the end of a line is a word that has to follow somewhere.
+  // Lines of words in capitals, separated by one blank; " ... WORD" at the end of a line is a word that must follow somewhere.
   public static void set(String lines) {
     String[] all = lines.split("\n");
     String[][] found = new String[all.length][];
@@ -52,8 +52,8 @@ public final class Beginnings {
     return reader.begins() || reader.isLabelled(start) && reader.begins();
   }
 
-  // Whether DESCRIBE or DESC, and behind it HISTORY or DETAIL, are words anywhere in a text: a query may hold a description in
-  // parentheses. It reads the whole text.
+  // Whether DESCRIBE or DESC, followed by HISTORY or DETAIL, occurs anywhere, because a query may contain a description in parentheses. It
+  // reads the whole statement.
   public static boolean describes(String text) {
     Beginnings reader = new Beginnings(text);
     while (reader.goTo(null)) {
@@ -68,7 +68,7 @@ public final class Beginnings {
     return false;
   }
 
-  // Whether a label stands here, as it may before a script; then it is read.
+  // Reads a label, which may precede a script. Returns whether there was one.
   private boolean isLabelled(int start) {
     at = start;
     word();
@@ -96,13 +96,13 @@ public final class Beginnings {
     return true;
   }
 
-  // As a part of a longer word, too: Python looks closer.
+  // Also as a part of a longer word: Python checks more closely.
   private boolean isBehind(String word, int start) {
     for (int i = start; i + word.length() <= text.length(); i++) if (text.regionMatches(true, i, word, 0, word.length())) return true;
     return false;
   }
 
-  // The word that begins here, and none if something else does.
+  // The word that begins here, or an empty string.
   private String word() {
     int start = at;
     while (at < text.length() && isOfWord(text.charAt(at))) at++;
@@ -113,7 +113,7 @@ public final class Beginnings {
     return each >= 'a' && each <= 'z' || each >= 'A' && each <= 'Z' || each >= '0' && each <= '9' || each == '_';
   }
 
-  // To where a word begins, or that word, outside of quotes and comments; false if there is none.
+  // Moves to the next word, or to a given word, outside quotes and comments; false if it does not occur.
   private boolean goTo(String wanted) {
     for (skip(); at < text.length(); skip()) {
       char each = text.charAt(at);
@@ -139,7 +139,7 @@ public final class Beginnings {
     at = Math.min(at + 1, text.length());
   }
 
-  // Blanks and comments; one in brackets may hold others.
+  // Skips blanks and comments. A comment in brackets may contain others.
   private void skip() {
     while (at < text.length()) {
       if (Character.isWhitespace(text.charAt(at))) at++;

@@ -18,12 +18,12 @@ import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
 import org.apache.spark.sql.catalyst.plans.logical.UpdateTable;
 import org.apache.spark.sql.internal.VariableSubstitution;
 
-// The session's own parser, and behind it Python. Python is asked for a text that the parser refuses if it begins like a statement of
-// Delta's own. It is also asked for each UPDATE and MERGE: Spark's analyzer refuses columns that a table is to get, and casts values by
-// rules of its own, before AnalyzerRule sees them.
+// The session's own parser, and after it Python. If the parser refuses a statement that begins like one of Delta Lake, Python is asked.
+// Python is also asked for each UPDATE and MERGE: before AnalyzerRule sees them, Spark's analyzer refuses columns that a table will get, and
+// casts values by rules of its own.
 public class Parser implements InvocationHandler {
-  private static BiFunction body;  // for what was parsed
-  private static BiFunction refused;  // for texts that were not
+  private static BiFunction body;  // for parsed statements
+  private static BiFunction refused;  // for refused statements
 
   private final ParserInterface session;
   private final SESSION owner;
@@ -33,7 +33,7 @@ public class Parser implements InvocationHandler {
     this.owner = owner;
   }
 
-  // Who answers, and by which words the texts begin that Python is asked about.
+  // Sets the Python functions, and the first words of the statements to ask about.
   public static void answer(BiFunction parsed, BiFunction texts, String beginnings) {
     body = parsed;
     refused = texts;
@@ -54,18 +54,18 @@ public class Parser implements InvocationHandler {
         throw new UnsupportedOperationException("Spark " + org.apache.spark.package$.MODULE$.SPARK_VERSION() + " cannot list temporary views beside a session catalog that is not its own. Next: use SHOW TABLES, or Spark 3.5.4.", unknown);
       if (found == null) throw unknown;
       if (!(found instanceof String)) return found;
-      Object[] again = (Object[]) arguments.clone();  // another text that means the same, with the same parameters
+      Object[] again = (Object[]) arguments.clone();  // an equivalent statement, with the same parameters
       again[0] = found;
       return invoke(proxy, method, again);
     }
   }
 
-  // What Python makes of a statement, also of one that is explained, and of an INSERT whose query begins before it.
+  // Returns Python's replacement of a statement, also inside EXPLAIN, and of an INSERT whose query precedes it.
   private static Object taken(String text, Object plan) throws ReflectiveOperationException {
     String name = ((LogicalPlan) plan).nodeName();
     if (name.equals("ExplainCommand")) {
       Object explained = Nodes.part(plan, "logicalPlan");
-      Object found = changesRows(explained) ? explained : taken(text, explained);  // AnalyzerRule shows how rows change
+      Object found = changesRows(explained) ? explained : taken(text, explained);  // AnalyzerRule replaces row changes
       return found == explained ? plan : Nodes.replaced(plan, "logicalPlan", found);
     }
     if (name.equals("UnresolvedWith") && isReplacing(Nodes.part(Nodes.part(plan, "child"), "replaceCriteriaOpt"))) {
@@ -78,10 +78,10 @@ public class Parser implements InvocationHandler {
 
   static boolean changesRows(Object plan) { return plan instanceof DeleteFromTable || plan instanceof MergeIntoTable || plan instanceof UpdateTable; }
 
-  // What Python makes of a statement without a text.
+  // Returns Python's replacement of a statement without SQL.
   static Object asked(Object plan) { return Python.ask(body, "", plan); }
 
-  // What was parsed, be it a statement or the name of a table, with complete names by path.
+  // Returns a parsed statement or table name, with complete names by path.
   private static Object withPaths(SESSION owner, String method, Object parsed, Object[] arguments) {
     boolean isPlan = parsed instanceof LogicalPlan, isName = method.equals("parseMultipartIdentifier");  // a StructType is a Seq, too
     if (!isPlan && !isName || !PathNames.areMeant((String) arguments[0], owner)) return parsed;
@@ -108,13 +108,13 @@ public class Parser implements InvocationHandler {
     return found != null && !((scala.collection.Iterable) found).isEmpty();
   }
 
-  // REPLACE USING and REPLACE ON, from Spark 4.2 on. Spark itself makes an overwrite of REPLACE WHERE.
+  // REPLACE USING and REPLACE ON, from Spark 4.2 on. Spark itself turns REPLACE WHERE into an overwrite.
   private static boolean isReplacing(Object criteria) {
     return criteria != null && !criteria.getClass().getSimpleName().equals("InsertReplaceWhere");
   }
 
-  // The statements of a script, from Spark 4.0 on, in their places: Spark does not put a script's nodes together again as they were.
-  // Which tables they are about is not known yet.
+  // Replaces the statements of a script, from Spark 4.0 on, in place: Spark does not rebuild a script's nodes as they were. Their tables are
+  // not known yet.
   private static void take(Object node) {
     if (node instanceof scala.collection.Iterable) {
       for (scala.collection.Iterator each = ((scala.collection.Iterable) node).iterator(); each.hasNext();) take(each.next());
@@ -125,10 +125,10 @@ public class Parser implements InvocationHandler {
         Field field = node.getClass().getDeclaredField("parsedPlan");
         field.setAccessible(true);
         Object plan = field.get(node);
-        Object found = taken(null, PathNames.completed((LogicalPlan) plan));  // the script may choose another catalog before it
+        Object found = taken(null, PathNames.completed((LogicalPlan) plan));  // an earlier statement of the script may select another catalog
         if (found != plan) field.set(node, found);
       } catch (ReflectiveOperationException other) {
-        return;  // a Spark that keeps it otherwise: it is Spark that resolves the statement
+        return;  // a Spark version that stores it differently: then Spark resolves the statement
       }
     } else if (isScripts(node)) {
       for (scala.collection.Iterator each = ((scala.Product) node).productIterator(); each.hasNext();) take(each.next());
@@ -143,13 +143,13 @@ public class Parser implements InvocationHandler {
     return false;
   }
 
-  // Python is asked for no other text: the first question loads most of bayou. `Beginnings.describes` finds a description in a query.
+  // Python is asked about no other statement: the first call loads most of bayou. `Beginnings.describes` finds a description in a query.
   private static boolean mayBeOurs(String text) {
     if (text.indexOf("${") >= 0) text = new VariableSubstitution().substitute(text);
     return Beginnings.mayBegin(text) || Beginnings.describes(text);
   }
 
-  // From Spark 4.1 on, a parser may get the values of parameters with a text.
+  // From Spark 4.1 on, a parser may get the values of parameters with a statement.
   private static Object asked(Object[] arguments, Throwable unknown) {
     try {
       return Python.ask(refused, arguments[0], arguments.length > 1 ? arguments[1] : null);
@@ -162,7 +162,7 @@ public class Parser implements InvocationHandler {
     }
   }
 
-  // It is all that the parser is that it stands before: extensions look for interfaces of their own.
+  // It implements all interfaces of the parser that it wraps, because extensions look for their own.
   private static ParserInterface over(ParserInterface there, SESSION owner) {
     if (isOn(there)) return there;
     Set interfaces = new LinkedHashSet();
@@ -171,7 +171,7 @@ public class Parser implements InvocationHandler {
     return (ParserInterface) Delegates.of(all, there.getClass().getClassLoader(), new Parser(there, owner));
   }
 
-  // The parser that a session's stands before: what a statement's text is to Spark.
+  // The parser that bayou's wraps: Spark's own view of a statement.
   public static ParserInterface behind(ParserInterface there) {
     return isOn(there) ? ((Parser) Delegates.handler(there)).session : there;
   }
@@ -180,19 +180,19 @@ public class Parser implements InvocationHandler {
     return Delegates.handler(there) instanceof Parser;
   }
 
-  // A session that runs keeps its parser for good; those that will be made of it ask their extensions for one.
+  // A running session keeps its parser. Sessions created from it ask their extensions for one.
   public static void install(SESSION session) throws Exception {
     ParserInterface there = session.sessionState().sqlParser();
     if (isOn(there)) return;
     Field field = org.apache.spark.sql.internal.SessionState.class.getDeclaredField("sqlParser");
     field.setAccessible(true);
     field.set(session.sessionState(), over(there, session));
-    try {  // EXECUTE IMMEDIATE of Spark 4.0 asks this one
+    try {  // EXECUTE IMMEDIATE of Spark 4.0 uses this one
       Field another = org.apache.spark.sql.catalyst.catalog.SessionCatalog.class.getDeclaredField("parser");
       another.setAccessible(true);
       another.set(session.sessionState().catalog(), session.sessionState().sqlParser());
     } catch (NoSuchFieldException other) {
-      // a Spark whose catalog has no parser of its own
+      // a Spark version whose catalog has no parser
     }
     SparkSessionExtensions extensions = (SparkSessionExtensions) session.getClass().getMethod("extensions", new Class[0]).invoke(session, new Object[0]);  // not public in Scala
     extensions.injectParser(new Made());

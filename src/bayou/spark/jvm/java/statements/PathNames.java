@@ -8,12 +8,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 
-// Names such as delta.`/data/t` while another catalog is the current one: Spark would look for a namespace `delta` in that. They get the
-// name of the session's own catalog before them, where such names are known.
+// Completes names such as delta.`/data/t` while another catalog is the current one: Spark would look for a namespace `delta` in that. They
+// get the name of the session's own catalog, if such names are enabled.
 public final class PathNames {
   private PathNames() {}
 
-  // Whether a text may have such a name in it, and they are to be completed.
+  // Whether the SQL may contain such a name, and names must be completed.
   static boolean areMeant(String text, SESSION session) {
     if (text.indexOf('/') < 0 || !text.toLowerCase(Locale.ROOT).contains("delta")) return false;
     CatalogManager catalogs = session.sessionState().catalogManager();
@@ -25,7 +25,7 @@ public final class PathNames {
     return org.apache.spark.api.python.PythonUtils.toSeq(Arrays.asList(new Object[] {"spark_catalog", name.apply(0), name.apply(1)}));
   }
 
-  // A parsed statement. What it writes to is no child of some.
+  // Completes a parsed statement. In some statements the target is not a child.
   static TreeNode completed(TreeNode plan) {
     final TreeNode node = Plans.mapChildren(plan, new Plans.Change() { public Object apply(Object child) { return completed((TreeNode) child); } });
     if (!(node instanceof LogicalPlan)) return node;

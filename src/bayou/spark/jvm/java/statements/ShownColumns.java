@@ -17,17 +17,17 @@ import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 
-// A statement about a view or a query that shows columns of one table as they are, perhaps under other names.
+// Handles a statement about a view or a query that shows columns of one table unchanged, possibly under other names.
 public final class ShownColumns {
   private ShownColumns() {}
 
-  // What such a node shows columns of; anything else is itself.
+  // The node whose columns such a node shows; any other node is returned as it is.
   public static LogicalPlan source(LogicalPlan node) {
     while (node instanceof SubqueryAlias || node instanceof View || node instanceof Project && columns((Project) node) != null) node = (LogicalPlan) node.children().head();
     return node;
   }
 
-  // Whether it shows all columns of that, in their order and under their names.
+  // Whether a node shows all columns of its source, in order and under their names.
   public static boolean isWhole(LogicalPlan node) {
     LogicalPlan source = source(node);
     if (node.output().size() != source.output().size()) return false;
@@ -40,7 +40,7 @@ public final class ShownColumns {
     return true;
   }
 
-  // The same statement about that, in the terms of its columns.
+  // The same statement about the source, in terms of its columns.
   public static LogicalPlan onSource(LogicalPlan statement) {
     LogicalPlan shown = (LogicalPlan) statement.children().head(), source = source(shown);
     if (shown == source) return statement;
@@ -52,7 +52,7 @@ public final class ShownColumns {
     return (LogicalPlan) ((LogicalPlan) moved).mapExpressions(change(columns));
   }
 
-  // Expressions over the columns that a node shows, over those of its source.
+  // Turns expressions over the columns of a node into expressions over those of its source.
   public static List onSource(LogicalPlan node, List expressions) {
     HashMap columns = columns(node, source(node));
     ArrayList found = new ArrayList();
@@ -66,7 +66,7 @@ public final class ShownColumns {
     return found;
   }
 
-  // The columns below a projection by the ids of those that it makes of them; null where it computes one.
+  // The columns below a projection, by the ids of its own columns; null if it computes a column.
   private static HashMap columns(Project projection) {
     HashMap found = new HashMap();
     for (scala.collection.Iterator each = projection.projectList().iterator(); each.hasNext();) {
@@ -95,7 +95,7 @@ public final class ShownColumns {
     return ((PlanExpression) changed).withNewPlan((QueryPlan) outside((LogicalPlan) ((PlanExpression) changed).plan(), columns));
   }
 
-  // A subquery's plan, whose references to the rows outside are the only ones that change.
+  // A subquery's plan, in which only the references to the outer rows change.
   private static LogicalPlan outside(LogicalPlan plan, final HashMap columns) {
     LogicalPlan changed = (LogicalPlan) Plans.mapChildren(plan, new Plans.Change() {
       public Object apply(Object child) { return outside((LogicalPlan) child, columns); }
@@ -109,7 +109,7 @@ public final class ShownColumns {
     });
   }
 
-  // It has no children: what it refers to is a part of it.
+  // An outer reference has no children: the expression that it refers to is a part of it.
   private static Expression outer(OuterReference reference, HashMap columns) {
     Expression found = replaced((Expression) reference.e(), columns);
     return found == reference.e() ? reference : new OuterReference((org.apache.spark.sql.catalyst.expressions.NamedExpression) found);

@@ -17,14 +17,14 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 
-// What stands for a statement that Python runs. Executing it asks Python; planning it runs nothing. Python's answer is a DataFrame with
-// the rows, a JSON text with the counts of changed rows, or null. If the optimizer's rule puts it into a plan, it has no columns: Spark
-// knows by then which columns the result has.
+// The command for a statement that Python runs. Execution asks Python; planning runs nothing. Python's answer is a DataFrame with the rows,
+// JSON with the counts of changed rows, or null. If the optimizer's rule inserts it into a plan, it has no columns: Spark already knows the
+// columns of the result.
 public class Statement extends ExternalCommandExecutor {
-  // Spark copies nodes by the constructor with their parameters, so these are those of the class that this one extends.
+  // Spark copies nodes with the constructor for their parameters, so these are the parameters of the superclass.
   public Statement(ExternalCommandRunner runner, String name, Map options) { super(runner, name, options); }
 
-  // `name` is the node's, `node` is what Python is asked about.
+  // `name` is the node's, `node` is the argument for Python.
   public static Statement of(BiFunction body, Object node, String name, String text, SEQ columns) {
     return new Statement(new Runner(body, node, name, text, columns), text, new scala.collection.immutable.HashMap());
   }
@@ -42,7 +42,7 @@ public class Statement extends ExternalCommandExecutor {
     return org.apache.spark.api.python.PythonUtils.toSeq(Arrays.asList(rows));
   }
 
-  // The rows of a DataFrame. Those that Python made itself are in its plan, and are read from there: planning a query takes longer.
+  // The rows of a DataFrame. Rows that Python created are read from its plan, because planning a query takes longer.
   private static Row[] rows(Dataset found) {
     Object plan = found.queryExecution().analyzed();
     if (!(plan instanceof LocalRelation)) return (Row[]) found.collect();
@@ -65,7 +65,7 @@ public class Statement extends ExternalCommandExecutor {
     return RowFactory.create(values);
   }
 
-  // The counts that Python gave; null until the command is executed.
+  // The counts from Python; null until the command is executed.
   public String counts() { return ((Runner) runner()).counts; }
 
   public String nodeName() { return ((Runner) runner()).name; }

@@ -16,9 +16,9 @@ import org.apache.spark.sql.catalyst.parser.UpperCaseCharStream;
 import org.apache.spark.sql.catalyst.trees.Origin;
 import org.apache.spark.sql.internal.VariableSubstitution;
 
-// The text that a node was parsed from, and what stands around it: the rest of its statement, in a script other statements, too.
+// The SQL from which a node was parsed, and its context: the rest of the statement, and in a script other statements.
 public final class StatementText {
-  // Texts whose variables Spark replaced, by themselves: one and the same text may be parsed under several settings.
+  // Statements whose variables Spark replaced, by identity: the same string may be parsed under several settings.
   private static final Map replaced = Collections.synchronizedMap(new HashMap());
   private static final ReferenceQueue gone = new ReferenceQueue();
 
@@ -28,13 +28,13 @@ public final class StatementText {
 
   static boolean isInsert(Origin origin) { return origin.sqlText().isDefined() && INSERT.matcher((String) origin.sqlText().get()).find(); }
 
-  // "" where the node is not from a text.
+  // Empty if the node is not from SQL.
   public static String of(Origin origin) {
     String text = whole(origin);
     return text.substring(start(origin, text), end(origin, text));
   }
 
-  // Without comments, as is what stands behind.
+  // Without comments, like `behind`.
   public static String before(Origin origin) {
     String text = whole(origin);
     return plain(text.substring(0, start(origin, text))) + " ";  // a name in quotes needs no blank before it
@@ -45,14 +45,14 @@ public final class StatementText {
     return plain(text.substring(end(origin, text)));
   }
 
-  // Called with each text that is to be parsed: when its tables are looked for, its variables may have other values.
+  // Notes each statement before it is parsed: its variables may have other values when its tables are resolved.
   static void note(String text) {
     for (Reference old = gone.poll(); old != null; old = gone.poll()) replaced.remove(old);
-    if (text.indexOf("${") >= 0) replaced.put(new Key(text, gone), new String(new VariableSubstitution().substitute(text)));  // not the key itself
+    if (text.indexOf("${") >= 0) replaced.put(new Key(text, gone), new String(new VariableSubstitution().substitute(text)));  // a copy, so that the map does not hold the key
   }
 
-  // Spark counts in the text whose variables are replaced, and keeps the one in which they are not. Only the context has the
-  // places in the text whose parameters are not.
+  // Spark counts positions in the statement with replaced variables, and stores the one without. Only the context has the positions in the
+  // statement whose parameters are not replaced.
   private static String whole(Origin origin) {
     if (origin.sqlText().isEmpty() || origin.startIndex().isEmpty() || origin.stopIndex().isEmpty()) return "";
     String text = (String) origin.sqlText().get();
@@ -67,16 +67,16 @@ public final class StatementText {
     return text.isEmpty() ? 0 : Math.max(start(origin, text), place(text, ((QueryContext) origin.context()).stopIndex() + 1));
   }
 
-  // Spark counts characters, Java the halves of some.
+  // Spark counts characters, Java counts UTF-16 units.
   private static int place(String text, int characters) {
     return text.offsetByCodePoints(0, Math.max(0, Math.min(characters, text.codePointCount(0, text.length()))));
   }
 
-  // By Spark's own lexer. The text ends where a word does, so its words are those that it has in the whole.
+  // Removes comments with Spark's own lexer. The string ends at the end of a word, so its words are the same as in the whole statement.
   private static String plain(String text) {
     if (text.indexOf("--") < 0 && text.indexOf("/*") < 0) return text;
     SqlBaseLexer lexer = new SqlBaseLexer(new UpperCaseCharStream(CharStreams.fromString(text)));
-    lexer.removeErrorListeners();  // they write to the console
+    lexer.removeErrorListeners();  // they print to the console
     StringBuilder words = new StringBuilder();
     for (Token each = lexer.nextToken(); each.getType() != Token.EOF; each = lexer.nextToken())
       if (each.getChannel() == Token.DEFAULT_CHANNEL) words.append(each.getText()).append(' ');

@@ -15,11 +15,11 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.LogicalRelation;
 import org.apache.spark.sql.types.DataType;
 
-// The subqueries of an expression that Spark has resolved and not optimised.
+// Reads and replaces the subqueries of an expression that Spark has resolved and not optimized.
 public final class Subqueries {
   private Subqueries() {}
 
-  // Those that stand in no other subquery, in order.
+  // The outermost subqueries, in order.
   public static List of(Expression expression) {
     ArrayList found = new ArrayList();
     collect(expression, found);
@@ -34,7 +34,7 @@ public final class Subqueries {
   // Whether it refers to the row that it is evaluated for.
   public static boolean isCorrelated(SubqueryExpression subquery) { return subquery.isCorrelated(); }
 
-  // The expression with others in the places of its subqueries, as `of` gives them.
+  // The expression with others in place of its subqueries, in the order of `of`.
   public static Expression replaced(Expression expression, List subqueries) { return (Expression) replaced(expression, subqueries.iterator()); }
 
   private static TreeNode replaced(TreeNode node, final java.util.Iterator others) {
@@ -58,7 +58,7 @@ public final class Subqueries {
     });
   }
 
-  // Its leaves, in the order that `withLeaves` takes.
+  // Its leaves, in the order of `withLeaves`.
   public static List leaves(LogicalPlan plan) {
     final ArrayList found = new ArrayList();
     if (plan.children().isEmpty()) {
@@ -76,7 +76,7 @@ public final class Subqueries {
     return found;
   }
 
-  // A Delta table at one version, as `request` says. A relation's first part is what it reads.
+  // A Delta table at one version, as `request` says. The first part of a LogicalRelation is the relation that it reads.
   public static LogicalPlan at(LogicalRelation table, String request, String version) throws ReflectiveOperationException {
     return (LogicalPlan) Nodes.replaced(table, 0, ((DeltaTable) table.relation()).at(request, version));
   }
@@ -84,6 +84,6 @@ public final class Subqueries {
   // The subquery over another plan.
   public static Expression over(SubqueryExpression subquery, LogicalPlan plan) { return (Expression) subquery.withNewPlan(plan); }
 
-  // The one value of one row.
+  // The single value of a single row.
   public static Expression value(Dataset rows, DataType type) { return (Expression) Literal$.MODULE$.create(((Row[]) rows.collect())[0].get(0), type); }
 }
