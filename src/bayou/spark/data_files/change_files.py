@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of change rows that a job of their own writes, straight to where they stay; see `spark.read.change_rows` for when one does.
+"""Write change data files in a separate job, directly to their final folder; `spark.read.change_rows` says when.
 
-They keep the names that Spark's writer gives to files.
+The files keep the names that Spark's writer gives them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bayou.protocol.actions.file_names import CHANGES_FOLDER
 from bayou.spark.data_files.new_files import change_file
 from bayou.spark.data_files.projection import Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
-from bayou.spark.read.change_rows import BesideColumns
+from bayou.spark.read.change_rows import AuxiliaryColumns
 from bayou.spark.session.progress import phase
 from bayou.storage import qualify
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeFiles:
-    """Files of change rows that are written and not yet committed.
+    """Uncommitted change data files.
 
     Attributes:
         files: the actions that add them.
-        num_rows: the rows in all of them.
+        num_rows: the number of rows in all of them.
     """
 
     files: Sequence[AddCDCFile]
@@ -50,23 +50,23 @@ def write_change_files(
     uncommitted: UncommittedFiles,
     before: Mapping[str, str],
 ) -> ChangeFiles:
-    """Write the change rows of some rows.
+    """Write the change rows of rows that change.
 
     Args:
-        frame: the rows that change, with the table's columns, `FATE`, and the columns with the old values.
-        target: the table, without its rules: these are looked at where its own rows are written.
-        uncommitted: takes over the files.
-        before: for columns that have new values, the columns of the rows with the old ones.
+        frame: the rows, with the table's columns, `ROW_ACTION`, and the columns with the old values.
+        target: the table, without its constraints: these are checked when the table's own rows are written.
+        uncommitted: the owner of the new files.
+        before: the columns with the old values, by the columns that have new values.
     """
     phase("writing change rows")
     root = qualify(request.path)
-    beside = BesideColumns(feeds=True, before=before, is_for_feed=True)
-    rows = Projection(application.jvm, frame, target, beside=beside).rows()
+    auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
+    rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
     found = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
     written = [(file, relative_path(file, root.uri)) for file in found]
     uncommitted.add(relative for _, relative in written)
     counts = [footer.num_rows for footer in footers_of(application, request, written)]
-    # Spark's writer makes a file for the first of its tasks, whether or not it has rows.
+    # The first task of Spark's writer makes a file even if it has no rows.
     uncommitted.delete([relative for (_, relative), count in zip(written, counts, strict=True) if not count])
     files = [change_file(target, *each) for each, count in zip(written, counts, strict=True) if count]
     return ChangeFiles(files, sum(counts))

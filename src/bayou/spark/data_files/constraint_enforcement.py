@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks new files against the rules of a write: by their statistics, by what the job observed, or by reading their rows."""
+"""Check the rules of a write for its new files: by their statistics, by the job's observation, or by reading their rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.target import WriteTarget
 
 _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
-"""Options of Spark's reader: paths are no patterns, and their folders no partition columns."""
+"""Options of Spark's reader, so that it neither expands patterns in paths nor reads partition columns from folders."""
 
 
 def check_rules(
@@ -38,17 +38,14 @@ def check_rules(
     new: Sequence[AddFile],
     observed: Sequence[Any],
 ) -> None:
-    """Refuses new files whose rows break a rule; files whose statistics leave a doubt are read for it, in one job.
+    """Raise ConstraintViolationError if rows break a rule. Files whose statistics do not prove the rules are read in one job.
 
     Args:
-        new: its files, none without rows.
-
-    Raises:
-        ConstraintViolationError: rows break a rule.
+        new: the files of the write, each with rows.
     """
     doubtful = rows.proven.doubtful([file.stats for file in new])
     if doubtful:
-        # In the others no row breaks a rule that is proven; one may break another rule, which counts, too.
+        # Rows of the other files may only break rules that are observed.
         chosen = new if rows.observed else [new[place] for place in doubtful]
         found = violations_in(_rows_in(spark, request, chosen, rows.rules, target.schema), rows.rules, target.schema)
         _refuse(found, rows.rules, target)
@@ -56,11 +53,7 @@ def check_rules(
 
 
 def check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
-    """Refuses rows that break a rule of those that were observed; of two rules that are broken a proven one is not told.
-
-    Raises:
-        ConstraintViolationError: rows break a rule.
-    """
+    """Raise ConstraintViolationError if rows break an observed rule. The error does not report rules that are proven."""
     if rows.observed:
         _refuse(observed_violations(observed), rows.observed, target)
 
@@ -73,7 +66,7 @@ def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) ->
 def _rows_in(
     spark: SparkSession, request: WriteRequest, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
 ) -> DataFrame:
-    """The rows of new files under logical names, with the columns that rules look at; none of them is a partition column."""
+    """Return the rows of new files under logical names, with the columns that rules use. No rule uses a partition column."""
     names = _names(rules)
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that every row of a write obeys, checked by the job that writes the rows.
+"""Evaluate the rules for the rows of a write, in the job that writes the rows.
 
-The rules ride along as one observation: an integer tells which rule a row breaks first, and aggregates count the rows that
-break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at. Rules that
-the footers of the new files prove (`proven_constraints`) are no part of it.
+One observation evaluates all rules. Its aggregates count the rows that break a rule, and keep at most four of them, each with the
+number of the first rule that it breaks. The result is checked before the commit. Rules that the footers of the new files prove
+(`proven_constraints`) are not evaluated.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 OBSERVATION = "bayou.rules"
 """The name of the observation; one write has one."""
 REPLACE_WHERE = "replaceWhere"
-"""The name of the rule that the rows of a write obey which replaces rows by a condition."""
+"""The name of the rule for the new rows of an overwrite by `replaceWhere`."""
 _MOST_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A condition that must be true of a row; NULL breaks it as false does.
+    """A condition that must be true for each row. NULL breaks it just as false does.
 
     Attributes:
-        constraint: the rule, with its SQL condition over the table's logical columns.
+        constraint: the constraint, with its SQL condition over the table's logical columns.
         columns: the top-level columns whose values an error shows.
-        is_stored: whether the table has it; else it is a user's SQL, which the session's parser reads.
+        is_stored: whether the table stores the condition. Otherwise it is a user's SQL, for the session's parser.
     """
 
     constraint: Constraint
@@ -56,11 +56,11 @@ class RowRule:
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """What a write found against its rules.
+    """The rows that break a rule.
 
     Attributes:
-        count: how many rows broke a rule.
-        rows: some of them, each with the number of the rule that it broke first, counted from zero.
+        count: the number of rows that break a rule.
+        rows: some of them, each with the number of the first rule that it breaks, counted from zero.
     """
 
     count: int
@@ -68,31 +68,30 @@ class Violations:
 
 
 def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
-    """The rows with an observation of those that break a rule; as they are where there is none.
+    """Return the rows with an observation of those that break a rule; the unchanged rows without rules.
 
     Args:
         frame: the rows, under the table's logical names.
-        rules: the rules, in the order in which they are told.
-        unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
+        rules: the rules; an error reports the first one that is broken.
+        unless: a SQL condition, never NULL, for rows to which the rules do not apply.
     """
     return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
 
 
 def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
-    """What rows that are there have against rules, in one job.
+    """Return the rows that break a rule, in one job.
 
     Args:
-        frame: the rows, under the table's logical names; columns that no rule shows need not be among them.
-        rules: the rules, in the order in which they are told.
+        frame: the rows, under the table's logical names, with at least the columns that rules show.
+        rules: the rules; an error reports the first one that is broken.
     """
     frame = declared_as_chars(frame, schema)
     return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
 
 
 def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
-    # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
-    # every row pays for, and the rest is for rows that break it. Each rule is parsed by itself: behind the word `array` or
-    # `struct` of another one Spark reads `>>` as the end of a type.
+    # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
+    # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
     holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
@@ -106,13 +105,13 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     def of_broken(value: Column) -> Column:
         return F.when(held, F.lit(None)).otherwise(value)
 
-    by_chance = F.max(of_broken(F.concat(F.lpad(F.hex(F.xxhash64(text)), 16, "0"), text)))
+    with_greatest_hash = F.max(of_broken(F.concat(F.lpad(F.hex(F.xxhash64(text)), 16, "0"), text)))
     aggregates = {
         "count": F.count(of_broken(F.lit(1))),
         "least": F.min(of_broken(text)),
         "greatest": F.max(of_broken(text)),
         "least_reversed": F.reverse(F.min(of_broken(F.reverse(text)))),
-        "by_chance": F.substring(by_chance, 17, _MOST_CHARACTERS),
+        "random": F.substring(with_greatest_hash, 17, _MOST_CHARACTERS),
     }
     return [each.alias(name) for name, each in aggregates.items()]
 
@@ -123,10 +122,10 @@ def _condition(spark: SparkSession, rule: RowRule) -> Column:
 
 
 def observed_violations(observed: Sequence[Any]) -> Violations:
-    """What the observation of a finished job says.
+    """Parse the observation of a finished job.
 
     Args:
-        observed: the values of its aggregates; none where Spark left the rows out, because it saw that there are none.
+        observed: the values of its aggregates; empty if Spark left the observation out since it found no rows.
     """
     if not observed:
         return violations(0, ())
@@ -135,10 +134,10 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
-    """Rows that broke a rule, out of what aggregates say of them.
+    """Parse the rows that break a rule.
 
     Args:
-        texts: some of them, each behind the number of its rule.
+        texts: some of them as JSON, each after the number of its rule.
     """
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
@@ -162,7 +161,7 @@ def _shown(rule: RowRule, schema: StructType) -> str:
 
 
 def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version: int | None) -> DeltaError:
-    """The error of a write whose rows broke a rule: the first rule of those that the kept rows broke."""
+    """Return the error for the first rule that the rows break."""
     number = min((number for number, _ in found.rows), default=0)
     rows = [row for broken, row in found.rows if broken == number]
     constraint = rules[number].constraint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of one write: written by Spark, then described as `add` actions from their footers."""
+"""Write the files of one write by Spark, and make their `add` actions from the footers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bayou.spark.data_files.constraint_enforcement import check_observed, check_
 from bayou.spark.data_files.constraint_evaluation import OBSERVATION
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
-from bayou.spark.data_files.projection import NOTHING_BESIDE, Projection
+from bayou.spark.data_files.projection import NO_AUXILIARY, Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.read.change_rows import IS_CHANGE
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.jvm.relations.file_tasks import FileTasks
-    from bayou.spark.read.change_rows import BesideColumns
+    from bayou.spark.read.change_rows import AuxiliaryColumns
     from bayou.spark.session.application import Application
 
 _SHOWN: Final = 5
@@ -56,7 +56,7 @@ def write_new_files(
     uncommitted: UncommittedFiles,
     *,
     carried: CarriedRows = NOTHING_CARRIED,
-    beside: BesideColumns = NOTHING_BESIDE,
+    auxiliary: AuxiliaryColumns = NO_AUXILIARY,
     observations: Sequence[str] = (),
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
@@ -64,20 +64,20 @@ def write_new_files(
     """Write rows as new files of a table. Files without rows are deleted again.
 
     Args:
-        frame: the rows; columns match the schema by name, whatever the case.
-        uncommitted: takes over the files.
-        carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
-        beside: the columns of the rows that are none of the table's; none where rows are replaced.
-        observations: the names of the observations of the rows that the caller has made, and wants to see.
-        tasks: the job's tasks, where the rows are those of files that are written together.
-        is_arranged: whether each partition of the rows is to be one file.
+        frame: the rows; their columns are matched by name, case-insensitively.
+        uncommitted: the owner of the new files.
+        carried: the remaining rows of replaced files, if a condition selects the rows that are replaced.
+        auxiliary: the auxiliary columns of the rows; empty if `carried` has rows.
+        observations: the names of the observations in `frame` whose values the caller needs.
+        tasks: the job's tasks, if the rows come from files that are rewritten together.
+        is_arranged: whether to write one file per partition of the rows.
 
     Raises:
-        ConstraintViolationError: rows break a rule of the table.
+        ConstraintViolationError: rows violate a constraint of the table.
     """
     phase("writing")
     root = qualify(request.path)
-    rows = Projection(application.jvm, frame, target, carried, beside).rows()
+    rows = Projection(application.jvm, frame, target, carried, auxiliary).rows()
     prefix = data_prefix(target.properties)
     split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
@@ -89,7 +89,7 @@ def write_new_files(
     of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
-    if not rows.proven.rules:  # before anything is placed
+    if not rows.proven.rules:  # before any file is moved
         check_observed(target, rows, of_rules)
     places = relatives if split is None else split.place(relatives)
     uncommitted.add(places)
@@ -102,8 +102,8 @@ def write_new_files(
     found_files = _described(request, target, uncommitted, rows, with_footers)
     _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
     check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
-    told = [change_file(target, *each) for each in changes]
-    return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
+    change_files = [change_file(target, *each) for each in changes]
+    return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
 
 def _holds_changes(path: str) -> bool:
@@ -111,16 +111,12 @@ def _holds_changes(path: str) -> bool:
 
 
 def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:
-    """Refuses files whose columns are not the table's, before they are committed. The footers are read anyway.
-
-    Raises:
-        SessionError: a column is missing, is stored as another type, or has not the field id that the table gives it.
-    """
+    """Raise SessionError if a file lacks a column, or stores it with another type or field id than the table's."""
     in_folders = set() if target.materializes_partitions else {name.lower() for name in target.partition_by}
     fields = [each for each in stored_fields(target.schema.fields) if each.name.lower() not in in_folders]
     seen: list[pq.FileMetaData] = []
     for place, footer in zip(places, footers, strict=True):
-        if any(footer.schema.equals(other.schema) for other in seen):  # mostly there is one kind
+        if any(footer.schema.equals(other.schema) for other in seen):  # mostly all files have the same schema
             continue
         seen.append(footer)
         found = list(differences(footer, fields, with_ids=target.maps_columns))
@@ -136,7 +132,7 @@ def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
-    """Refuses rows that were to be observed and were not. Spark leaves an observation out where it saw that there are no rows."""
+    """Raise SessionError if rows were written without an observation. Spark only drops an observation if it finds no rows."""
     if rows.observed and not observed and count:
         raise SessionError(
             f"{count} rows were written, and Spark does not say whether they satisfy the table's rules.",
@@ -147,7 +143,7 @@ def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
-    """The action of a file of change rows, by its path under the table's root, decoded."""
+    """Return the action of a change data file, given its decoded path relative to the table's root."""
     values = values_of(relative.rpartition("/")[0], target.physical_partitions)
     return AddCDCFile(paths.encode(relative), values, file.size)
 
@@ -159,7 +155,7 @@ def _described(
     rows: ProjectedRows,
     written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]],
 ) -> NewFiles:
-    """Return the actions of files, by their footers; files without rows are deleted."""
+    """Return the actions of files, made from their footers. Delete files without rows."""
     leaves = list(indexed_leaves(target.schema, _statistics_properties(request, target), target.partition_by))
     identities = [column for column in identity_columns(target.schema) if column.name in rows.generated_identities]
     files, empty, count = [], [], 0
@@ -188,7 +184,7 @@ def _described(
 
 
 def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ...]:
-    """The table's actions with the numbers that are used up now; nothing where none are."""
+    """Return the target's head with the new high-water marks of identity columns; empty if they did not change."""
     if not marks:
         return ()
     metadata = replace(target.metadata, schema_string=schema_to_json(with_high_water_marks(target.schema, marks)))
@@ -196,13 +192,13 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
 
 
 def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
-    """The table's properties, with what the session says of statistics where they say nothing."""
+    """Return the table's properties, with the session's prefix length of strings as the default."""
     prefix = request.string_prefix
     return target.properties if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix), **target.properties}
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:
-    """The greatest number of a column in a file, or the least."""
+    """Return the greatest number of a column in a file, or the least if numbers fall; None without statistics."""
     found = []
     for group in range(footer.num_row_groups):
         chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))

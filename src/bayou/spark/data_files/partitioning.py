@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition values of new files: the job that writes them computes the text that the log holds, and the folder carries it home.
+"""Partition values of new files: the job serialises them into the names of folders, from which they are read back.
 
-A folder written from the values themselves could not be read back: NULL and "" share one, a text may look like the folder of
-NULL, and a timestamp in the session's zone is ambiguous once a year. So the job writes folders from texts that are
-unambiguous: the serialised partition value, UTC for timestamps, and a mark on texts that begin like the folder of NULL.
+Spark's own folder names are ambiguous: NULL and "" share one, a string may look like the folder of NULL, and a timestamp in the
+session's zone is ambiguous once a year. So the job names folders by the serialised partition value, with timestamps in UTC and a
+mark on strings that begin like the folder of NULL.
 
-The log holds text. A value whose bytes are not UTF-8 has none, and no folder can have NUL in its name. Such a value fails the job
-before its file is opened.
+The log stores partition values as strings. A value that is not valid UTF-8 has none, and the name of a folder cannot contain NUL.
+Such a value fails the job before its file is opened.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _SHOWN_BYTES: Final = 32
 
 
 def folder_text(column: str, kind: str, name: str) -> str:
-    """A SQL expression for the text of a partition value in its folder; it fails for a value that has none.
+    """Return SQL for the name of a partition value's folder. It fails for a value that cannot be serialised.
 
     Args:
-        kind: its type, as in the schema's JSON.
+        kind: the type of the value, as in the schema's JSON.
     """
     text = _utc_text(column) if kind == "timestamp" else f"cast({column} as string)"
     if not (is_string_type(kind) or kind == "binary"):
         return text
-    # A cast that validates gives NULL for what has no text.
+    # A cast that validates returns NULL for other bytes.
     has_text = f"coalesce({_is_utf8(text)} and not contains({text}, char(0)), false)"
     shown = f"hex(substring(cast({column} as binary), 1, {_SHOWN_BYTES}))"
     failure = f"raise_error(concat('{_NO_TEXT} {name.encode().hex().upper()} ', {shown}))"
@@ -48,14 +48,14 @@ def folder_text(column: str, kind: str, name: str) -> str:
 
 
 def _is_utf8(text: str) -> str:
-    """Whether the bytes of a text are UTF-8. Older Sparks have no function for it, and decode other bytes into other ones."""
+    """Return SQL that checks whether the bytes of a string are UTF-8. Older versions of Spark have no function for it."""
     if hasattr(F, "is_valid_utf8"):
         return f"is_valid_utf8({text})"
     return f"cast(decode(cast({text} as binary), 'UTF-8') as binary) = cast({text} as binary)"
 
 
 def refused_value(message: str, *, table: str, version: int | None) -> SchemaMismatchError | None:
-    """The error of a value that has no text, from what the job said that met it; None if it failed for another reason."""
+    """Return the error of a value that cannot be serialised, from the job's message; None if the job failed for another reason."""
     found = _REFUSED.search(message)
     if found is None:
         return None
@@ -74,7 +74,7 @@ def refused_value(message: str, *, table: str, version: int | None) -> SchemaMis
 
 
 def _utc_text(column: str) -> str:
-    """`yyyy-MM-ddTHH:mm:ss.SSSSSSZ`, by arithmetic, because Spark formats in the session's zone."""
+    """Return SQL for `yyyy-MM-ddTHH:mm:ss.SSSSSSZ`, by arithmetic, since Spark formats in the session's zone."""
     micros = f"unix_micros({column})"
     of_day = f"pmod({micros}, {_DAY})"
     day = f"cast(date_from_unix_date(cast(({micros} - {of_day}) div {_DAY} as int)) as string)"
@@ -87,10 +87,10 @@ def _utc_text(column: str) -> str:
 
 
 def values_of(folders: str, columns: Sequence[str]) -> dict[str, str | None]:
-    """The partition values of a file from the folders that the job wrote for it.
+    """Return the partition values of a file from its folders.
 
     Args:
-        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`; others may be before them.
+        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`. Other folders may precede them.
         columns: the partition columns, in the order of the folders.
     """
     parts = folders.split("/")[-len(columns) :] if columns else []
@@ -99,7 +99,7 @@ def values_of(folders: str, columns: Sequence[str]) -> dict[str, str | None]:
 
 
 def value_of(text: str) -> str | None:
-    """The partition value that a folder's text stands for."""
+    """Return the partition value of a folder's name."""
     if text == NULL_FOLDER:
         return None
     return text.removesuffix(_MARK) if text.startswith(NULL_FOLDER) else text

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that the footers of the new files prove, so that no row is looked at for them.
+"""Check constraints by the statistics in the footers of new files, without evaluating them for each row.
 
-`NOT NULL` and a CHECK that compares columns with constants hold for all rows of a file where its bounds and null counts say so,
-and where they do not, a row breaks them, but for bounds that are cut. Spark's writer collects both anyway. Only where a file is
-in doubt its rows are read; then for all rules of the write, which count and show the rows that break them.
+The bounds and null counts of a file can prove that all its rows satisfy NOT NULL, or a CHECK that compares columns with
+constants. If they do not, some row violates it, unless bounds are truncated. Spark's writer collects the statistics anyway. The
+rows of a file are read only if its statistics do not prove the constraints; then all constraints are evaluated.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.core.bridge import Jvm
 
-# What is not proven costs a second look at the files. Equality is proven of a column of one value alone; a NaN is above all that
-# bounds say; Parquet has no statistics of long strings.
+# Rules that are not proven need a second read of the files. So leave out those that rarely are: equality is proven only if all
+# values are the same; NaN is greater than any bound; Parquet has no statistics for long strings.
 _ORDERS: Final = ("<", "<=", ">", ">=")
 _FLOATS: Final = ("float", "double")
 _STATED: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
@@ -46,12 +46,12 @@ _STATED: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
 
 @dataclass(frozen=True, slots=True)
 class ProvenRules:
-    """Some of the rules of a write, for the statistics of its files to prove.
+    """The rules of a write that statistics may prove.
 
     Attributes:
         rules: the rules.
-        predicate: true for the rows that obey them, over physical paths.
-        types: the types of the columns that it looks at, by physical path.
+        predicate: their conjunction, over physical paths.
+        types: the types of its columns, by physical path.
     """
 
     rules: tuple[RowRule, ...]
@@ -59,10 +59,10 @@ class ProvenRules:
     types: Mapping[Path, DataType]
 
     def doubtful(self, stats: Sequence[str | None]) -> list[int]:
-        """The places of the files whose statistics do not prove the rules for all of their rows.
+        """Return the positions of the files whose statistics do not prove the rules.
 
         Args:
-            stats: the statistics of each file, as the log holds them; no file is without rows.
+            stats: the statistics of each file, as the log stores them. Each file has rows.
         """
         if not self.rules or not stats:
             return []
@@ -72,11 +72,11 @@ class ProvenRules:
 
 
 NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
-"""Of a write whose rules are all looked at row by row."""
+"""For a write whose rules are all evaluated for each row."""
 
 
 def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target: WriteTarget) -> ProvenRules:
-    """The rules of a write that the statistics of its files can prove; none where files do not hold all that rules look at."""
+    """Return the rules of a write that statistics can prove; nothing if a rule uses a column that files do not contain."""
     looked_at = {name for rule in rules for name in rule.columns}
     fields = [field for name in looked_at if (field := target.schema.field(name)) is not None]
     partitions = {name.lower() for name in target.partition_by}
@@ -95,7 +95,7 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
 
 
 def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
-    """What rules say about values, by their places among the rules; nothing of those that are never provable."""
+    """Return the predicates of rules, by their numbers, without rules that are never provable."""
     resolve = by_logical_name(schema)
     found: dict[int, Predicate] = {}
     stated = []

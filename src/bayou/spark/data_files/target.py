@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a write goes into: a table that is there, or one that it makes; checked before any file is written."""
+"""The table that a write changes or creates, checked before any file is written."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.request import WriteRequest
 
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
-"""An action that says what a table is, and not what is in it."""
+"""An action that describes a table and not its files."""
 _VECTORS: Final = "deletionVectors"
 
 
@@ -51,13 +51,13 @@ class WriteTarget:
 
     Attributes:
         log: its log.
-        snapshot: its state; None for a table that the write makes.
+        snapshot: its snapshot; None if the write creates the table.
         protocol: its protocol after the write.
         metadata: its metadata after the write.
         schema: its schema after the write.
         given: the schema of the rows.
-        head: the actions that make it so; empty where the write changes no more than rows.
-        constraints: the rules that every row must obey.
+        head: the actions that change protocol, metadata and domains; empty if the write changes only rows.
+        constraints: the constraints that every row must satisfy.
     """
 
     log: DeltaLog
@@ -71,7 +71,7 @@ class WriteTarget:
 
     @property
     def version(self) -> int | None:
-        """The version that the rows are written on top of; None for a table that the write makes."""
+        """The version before the write; None if the write creates the table."""
         return None if self.snapshot is None else self.snapshot.version
 
     @property
@@ -81,19 +81,19 @@ class WriteTarget:
 
     @property
     def physical_partitions(self) -> tuple[str, ...]:
-        """The names under which partition values are in the log and in folders."""
+        """The physical names of the partition columns, which the log and folders have."""
         found = (self.schema.field(name) for name in self.partition_by)
         return tuple(each.physical_name for each in found if each is not None)
 
     @property
     def text_partitions(self) -> tuple[str, ...]:
-        """The partition columns of texts and of binary values; an empty one is read as NULL."""
+        """The partition columns of string and binary types, whose empty values are read as NULL."""
         found = [field for name in self.partition_by if (field := self.schema.field(name)) is not None]
         return tuple(f.name for f in found if isinstance(f.type, str) and (is_string_type(f.type) or f.type == "binary"))
 
     @property
     def materializes_partitions(self) -> bool:
-        """Whether files hold the partition columns, too: the protocol asks for it, or the table's properties do."""
+        """Whether files contain the partition columns, because the protocol or a table property requires it."""
         if not self.partition_by:
             return False
         asked = str(self.properties.get(properties.WRITE_PARTITION_COLUMNS.key, "")).lower() == "true"
@@ -101,45 +101,45 @@ class WriteTarget:
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
-        """The columns of rows that become the names of folders; others than the partition columns where files hold those."""
+        """The columns of rows that become names of folders. They differ from partition columns that files contain."""
         names = self.physical_partitions
         return tuple(f"__bayou_folder_{place}" for place in range(len(names))) if self.materializes_partitions else names
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """Its properties after the write."""
+        """The table properties after the write."""
         return self.metadata.configuration
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether its files may get deletion vectors, so that their statistics say whether they are those of all rows."""
+        """Whether its files may get deletion vectors, so that their statistics state whether bounds are tight."""
         return _VECTORS in writer_features(self.protocol)
 
     @property
     def maps_columns(self) -> bool:
-        """Whether files have other names for its columns."""
+        """Whether the table uses column mapping."""
         return mapping_mode(self.metadata.configuration) != "none"
 
     @property
     def generates(self) -> bool:
-        """Whether it computes columns from others."""
+        """Whether the table has generated columns."""
         return has_generated_columns(self.protocol, self.schema)
 
 
 def write_target(
     request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
-    """The target of a write, after every check that needs no file.
+    """Check what needs no file, and return the target of a write.
 
     Args:
-        snapshot: the table's state; None where there is no table.
+        snapshot: the table; None if it does not exist.
 
     Raises:
-        InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
+        InvalidSchemaError: the schema, the partition columns or the clustering columns are not valid.
         InvalidOptionError: a property cannot be set.
-        SchemaMismatchError: the rows do not have the table's columns, or other partition or clustering columns were asked for.
-        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
-        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition or clustering columns were requested.
+        AppendOnlyError: the mode is `overwrite` and the table is append-only.
+        UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
     """
     given = without_mapping(given)
     if snapshot is None or request.replaces_table:
@@ -160,10 +160,10 @@ def write_target(
 def new_table(
     request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str], replaced: Metadata | None = None
 ) -> WriteTarget:
-    """A table that a write makes.
+    """Return the table that a write creates.
 
     Args:
-        log: the log of the place where it will be.
+        log: the log of its location.
         settings: the session's settings, for the defaults of properties.
     """
     first = first_actions(
@@ -181,19 +181,19 @@ def new_table(
 
 
 def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> WriteTarget:
-    """A new table in the place of one that is there, whose protocol is never lowered."""
+    """Return a new table that replaces an existing one. It keeps the features of the old protocol."""
     protocol = merged(snapshot.protocol, new.protocol)
     domains = replaced_clustering(snapshot, new.metadata, request.cluster_by)
     return replace(new, snapshot=snapshot, protocol=protocol, head=_head(snapshot, protocol, new.metadata, *domains))
 
 
 def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMetadata) -> tuple[HeadAction, ...]:
-    """The actions of a change, with the protocol where it is another one."""
+    """Return the actions of a change, with the protocol if it differs."""
     return others if protocol == snapshot.protocol else (protocol, *others)
 
 
 def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
-    # Before any difference of the schemas, as in delta-spark, and whatever becomes of the schema.
+    # delta-spark reports explicit identity values before any difference of the schemas, also if the schema is overwritten.
     refuse_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
     schema = _schema_after(request, given, snapshot)
     partitions = snapshot.partition_columns
@@ -208,7 +208,7 @@ def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot:
 
 
 def _reclustered(request: WriteRequest, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
-    """The target of a write that overwrites the schema, and with it the clustering columns: by those that it names, or none."""
+    """Return the target of a write that overwrites the schema, with the clustering columns that it names, or without any."""
     columns = None if request.cluster_by is None else rules.checked(request.cluster_by, target.metadata)
     domains = replaced_clustering(snapshot, target.metadata, columns)
     if not domains:
@@ -231,7 +231,7 @@ def changed(
     partitions: tuple[str, ...],
     replacing: bool = False,
 ) -> WriteTarget:
-    """A table with the schema that it has after a write; the head is empty where the write changes nothing of it.
+    """Return a table with its schema after a write. The head is empty if the schema and the partition columns do not change.
 
     Args:
         schema: its schema after the write; new columns have no ids yet.
@@ -269,7 +269,7 @@ def changed(
 
 
 def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) -> StructType:
-    """The table's schema after the write; new columns in it have no ids yet."""
+    """Return the table's schema after the write; new columns in it have no ids yet."""
     if request.overwrite_schema:
         return as_nullable(given)
     widening = merge_widening(snapshot)
@@ -293,25 +293,28 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
 
 
 def merge_widening(snapshot: Snapshot) -> Widening:
-    """Which types a write that may change a table's schema widens; columns that rules use are for `refuse_widened`."""
+    """Return which types a write with schema evolution widens. `refuse_widened` checks columns that expressions use."""
     widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration)
     return Widening.ALWAYS if widens else Widening.NEVER
 
 
 def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
-    """The columns that the rows do not bring and get values for."""
+    """Return the columns that the rows lack and that get generated or default values."""
     generates = has_generated_columns(snapshot.protocol, snapshot.schema)
     absent = [each for each in snapshot.schema.fields if given.field(each.name) is None]
     return [each for each in absent if _is_filled(each, generates=generates)]
 
 
 def is_filled(snapshot: Snapshot, column: StructField) -> bool:
-    """Whether a column of a table gets values that the rows of a write do not bring."""
+    """Whether a column gets a generated or default value if the rows of a write lack it."""
     return _is_filled(column, generates=has_generated_columns(snapshot.protocol, snapshot.schema))
 
 
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
-    """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
+    """Return the target with the constraints of its rows.
+
+    Raise an error if the rows set an identity column that is always generated, or lack a NOT NULL column.
+    """
     table = target.log.table_uri
     _refuse_no_columns(target)
     check_takes_rows(target.schema, target.metadata, table, target.version)
@@ -346,13 +349,12 @@ def _refuse_no_columns(target: WriteTarget) -> None:
 
 
 def _holds_anyway(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
-    """Whether the rows cannot break a rule: their column cannot be NULL. The empty text is NULL as a partition value."""
+    """Whether rows always satisfy a NOT NULL constraint. An empty string is NULL as a partition value."""
     found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
     return found is not None and not found.nullable and found.name.lower() not in texts
 
 
 def _is_filled(column: StructField, *, generates: bool) -> bool:
-    """Whether a column gets values that the rows do not bring."""
     generated = generates and generation_expression(column) is not None
     return generated or is_identity(column) or CURRENT_DEFAULT in column.metadata
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job that writes rows into the folder of a table, the paths of what it wrote, and its failures.
+"""Run the Spark job that writes rows into the folder of a table, and convert its failures.
 
-A job that fails raises the file system's error, or that of a partition value without a text, as one sentence. Spark wraps what a
-task throws, and its text holds the traces of the task and of the driver.
+The error of a failed job shows the file system's message, or the partition value that has no string. Spark's own message also
+contains the traces of the task and of the driver.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _MORE_THAN_TWO_FILES: Final = 3
-"""Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
+"""The maximum of open files. Spark's writer sorts the remaining rows once it has as many open."""
 _MOST_CHARACTERS: Final = 300
-"""How much of the file system's own words an error shows."""
+"""How many characters of the file system's message an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Into which folders of a table a job writes.
+    """The folders of a table that a job writes into.
 
     Attributes:
         folder: the folder under the table's root; empty for the root itself.
-        split_by: a column of booleans that leads the partition columns, so that each of its values has a folder; None for none.
-        tasks: the job's tasks, where the rows are those of files that are written together; each task writes one file.
-        is_arranged: whether each partition of the rows is to be one file.
+        split_by: a boolean column before the partition columns, so that each of its values has a folder; None without one.
+        tasks: the job's tasks, if the rows come from files that are rewritten together; each task writes one file.
+        is_arranged: whether to write one file per partition of the rows.
     """
 
     folder: str = ""
@@ -69,23 +69,23 @@ class Placement:
 
     @property
     def is_of_tasks(self) -> bool:
-        """Whether each task writes one file, of one partition, however many rows it has."""
+        """Whether each task writes one file, regardless of its number of rows."""
         return self.is_arranged or self.tasks is not None
 
 
 def write_into(
     jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget, placement: Placement, observations: Sequence[str] = ()
 ) -> WrittenRows:
-    """Runs the job.
+    """Run the job.
 
     Args:
-        frame: the rows as the files hold them (see `Projection`).
-        observations: the names of the observations of the rows whose values are wanted.
+        frame: the rows as the files store them (see `Projection`).
+        observations: the names of the observations whose values to return.
 
     Raises:
         UnsupportedFeatureError: Spark would encrypt the files.
         StorageError: a file or a folder cannot be created.
-        SchemaMismatchError: a partition value has no text.
+        SchemaMismatchError: a partition value cannot be serialised.
     """
     by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
     _refuse_encryption(frame, target, options)
@@ -101,10 +101,10 @@ def write_into(
     if placement.tasks is not None:
         frame, read = in_file_tasks(jvm, frame, placement.tasks)
     if placement.is_of_tasks:
-        # All rows of a task are of one partition: nothing is to be sorted.
+        # All rows of a task belong to one partition, so that no sort is needed.
         job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
     if by is not None:
-        # Rows that are not sorted for the table's partitions are not sorted for this one either.
+        # Do not sort the rows for this column alone.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
     with _naming_failure(target.log.table_uri, target.version):
@@ -113,14 +113,10 @@ def write_into(
 
 @contextlib.contextmanager
 def _naming_failure(table: str, version: int | None) -> Iterator[None]:
-    """Within it, a job that cannot write its files raises an error of bayou's.
+    """Convert the failures of a job: StorageError for a file or folder, SchemaMismatchError for a partition value.
 
     Args:
-        version: its version before the write; None for a table that the write makes.
-
-    Raises:
-        StorageError: a file or a folder cannot be created or written.
-        SchemaMismatchError: a partition value has no text.
+        version: the table's version before the write; None if the write creates the table.
     """
     try:
         yield
@@ -161,7 +157,7 @@ def _short(text: str) -> str:
 
 
 def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
-    """Refuses to write files whose footers, of which the log's statistics are made, only Parquet in the JVM can read."""
+    """Raise UnsupportedFeatureError if files would be encrypted: then pyarrow cannot read the statistics in their footers."""
     if writes_encrypted(java_session(frame.sparkSession), options):
         raise UnsupportedFeatureError(
             f"The session encrypts Parquet files ({FACTORY}), and bayou cannot read their footers to describe them in the log.",
@@ -170,28 +166,28 @@ def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[s
             error_class="DELTA_OPERATION_NOT_ALLOWED",
             features=("Parquet encryption",),
             next_step="write without parquet.encryption.footer.key, parquet.encryption.column.keys and "
-            "parquet.encryption.uniform.key, into a store that encrypts by itself.",
+            "parquet.encryption.uniform.key, into a store that encrypts automatically.",
         )
 
 
 def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The rows with the names of folders as a second column of the partition column's name, behind all others.
+    """Return the rows with the names of folders as second columns of the partition columns' names, after all others.
 
-    Spark's writer tells the two apart, and takes the last column of a name for the folders.
+    Spark's writer distinguishes the two, and uses the last column of a name for the folders.
     """
     names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
     return frame.toDF(*(names.get(name, name) for name in names_of(frame)))
 
 
 def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
-    """Whether rows are put together into files of a good size before they are written: asked for, or a property of the table."""
+    """Whether rows are coalesced into files of a good size, because of an option or of a table property."""
     if request.optimize_write is not None:
         return request.optimize_write
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
 def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
-    """The rows in partitions of a good size for files, where that is asked for."""
+    """Return the rows in partitions of a good size for files, if requested."""
     if not is_gathered(request, target):
         return frame
     size, partitions = bins_of(settings_of(frame.sparkSession), request.path)
@@ -199,7 +195,7 @@ def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTa
 
 
 def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
-    """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
+    """Return the options of Spark's Parquet writer: the write's options, then those from table properties."""
     given = {name.lower() for name in request.writer_options}
     found = {name: value for name, value in request.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
     codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
@@ -214,7 +210,7 @@ def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, 
 def footers_of(
     application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]
 ) -> list[pq.FileMetaData]:
-    """The footers of files that were written, each given with its path under the table's root."""
+    """Return the footers of written files, each given with its path relative to the table's root. Raise an OSError as it is."""
     places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
     footers = read_footers(application.jvm, places, request.storage_options)
     for footer in footers:
@@ -224,6 +220,6 @@ def footers_of(
 
 
 def relative_path(file: WrittenFile, root_uri: str) -> str:
-    """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
+    """Return a file's decoded path relative to the table's root. Hadoop adds a host if the root has none."""
     absolute, root = without_host(unquote(file.uri)), without_host(root_uri)
     return absolute[len(root) + 1 :]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.target_rows import Merge
-    from bayou.spark.read.change_rows import BesideColumns
+    from bayou.spark.read.change_rows import AuxiliaryColumns
 
 _MATCH = "__bayou_match"
 _ONE_TASK: Final = FILE_OPENING
@@ -90,13 +90,13 @@ class Writer:
         """
         written: list[NewFiles] = []
         if self._inserts and self._generates_identities:
-            beside = self._beside.of_new_rows_alone
+            auxiliary = self._beside.of_new_rows_alone
             if self._changed:
                 written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
             for clauses in self._inserts_by_identities():
                 left_out = self._left_out(clauses)
                 new = self._source_part(clauses, left_out, alone=True)
-                written.append(self._write(new, self._provided(clauses), beside, left_out))
+                written.append(self._write(new, self._provided(clauses), auxiliary, left_out))
                 self._go_on_from(written[-1])
         else:
             rows = self._rows()
@@ -169,10 +169,12 @@ class Writer:
         rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
         return replace(target, given=given, constraints=rules)
 
-    def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
+    def _write(
+        self, rows: DataFrame, provided: Iterable[str], auxiliary: AuxiliaryColumns, left_out: Iterable[str] = ()
+    ) -> NewFiles:
         target = self._target(provided, left_out)
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.is_counted else ()
-        return write_new_files(application, rows, self.request, target, self._uncommitted, beside=beside, observations=names)
+        return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
 
     @cached_property
     def is_counted(self) -> bool:
