@@ -59,13 +59,13 @@ def write_change_files(
         before: the columns with the old values, by the columns that have new values.
     """
     phase("writing change rows")
-    root = qualify(request.path)
+    root = qualify(request.options.path)
     auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
     rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
     found = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
     written = [(file, relative_path(file, root.uri)) for file in found]
     uncommitted.add(relative for _, relative in written)
-    counts = [footer.num_rows for footer in footers_of(application, request, written)]
+    counts = [footer.num_rows for footer in footers_of(application, request.options, written)]
     # The first task of Spark's writer makes a file even if it has no rows.
     uncommitted.delete([relative for (_, relative), count in zip(written, counts, strict=True) if not count])
     files = [change_file(target, *each) for each, count in zip(written, counts, strict=True) if count]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructType
     from bayou.spark.data_files.constraint_evaluation import RowRule, Violations
     from bayou.spark.data_files.projection import ProjectedRows
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.data_files.target import WriteTarget
 
 _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
@@ -32,7 +32,7 @@ _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
 
 def check_rules(
     spark: SparkSession,
-    request: WriteRequest,
+    options: WriteOptions,
     target: WriteTarget,
     rows: ProjectedRows,
     new: Sequence[AddFile],
@@ -47,7 +47,7 @@ def check_rules(
     if doubtful:
         # Rows of the other files may only break rules that are observed.
         chosen = new if rows.observed else [new[place] for place in doubtful]
-        found = violations_in(_rows_in(spark, request, chosen, rows.rules, target.schema), rows.rules, target.schema)
+        found = violations_in(_rows_in(spark, options, chosen, rows.rules, target.schema), rows.rules, target.schema)
         _refuse(found, rows.rules, target)
     check_observed(target, rows, observed)
 
@@ -64,14 +64,14 @@ def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) ->
 
 
 def _rows_in(
-    spark: SparkSession, request: WriteRequest, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
+    spark: SparkSession, options: WriteOptions, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
 ) -> DataFrame:
     """Return the rows of new files under logical names, with the columns that rules use. No rule uses a partition column."""
     names = _names(rules)
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
-    reader = spark.read.options(**with_options(request.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
-    rows = reader.parquet(*(f"{request.path}/{paths.decode(file.path)}" for file in new))
+    reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
+    rows = reader.parquet(*(f"{options.path}/{paths.decode(file.path)}" for file in new))
     pairs = zip(fields, stored, strict=True)
     return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import ConstraintViolationError
+from bayou.errors import failed
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.spark.jvm.relations.own_sql import own_column
@@ -168,13 +168,11 @@ def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version
     if constraint.name != REPLACE_WHERE:
         return violation(constraint, rows, num_violations=found.count, table=table, version=version)
     shown = "; ".join(", ".join(f"{name} = {value}" for name, value in row.items()) for row in rows[:MAX_ROWS])
-    return ConstraintViolationError(
-        f"Written data does not conform to partial table overwrite condition or constraint '{constraint.expression}'. "
-        f"Rows that do not: {found.count}, for example {shown}.",
+    return failed(
+        "DELTA_REPLACE_WHERE_MISMATCH",
         table=table,
         version=version,
-        error_class="DELTA_REPLACE_WHERE_MISMATCH",
-        next_step="leave these rows out, or widen the condition.",
+        shown=shown,
         constraint=constraint.name,
         expression=constraint.expression,
         column=(),

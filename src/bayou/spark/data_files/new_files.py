@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import SessionError
+from bayou.errors import failed
 from bayou.log.staging.footer_statistics import facts_of
 from bayou.log.staging.footer_types import differences
 from bayou.protocol import properties
@@ -76,10 +76,10 @@ def write_new_files(
         ConstraintViolationError: rows violate a constraint of the table.
     """
     phase("writing")
-    root = qualify(request.path)
+    root = qualify(request.options.path)
     rows = Projection(application.jvm, frame, target, carried, auxiliary).rows()
     prefix = data_prefix(target.properties)
-    split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
+    split = SplitFolders(root, request.options.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
     if split is not None:
         uncommitted.add_folders(split)
@@ -96,12 +96,12 @@ def write_new_files(
     placed = list(zip(written.files, places, strict=True))
     changes = [each for each in placed if _holds_changes(each[1])]
     data = [each for each in placed if not _holds_changes(each[1])]
-    footers = footers_of(application, request, data)
+    footers = footers_of(application, request.options, data)
     _check_columns(target, [place for _, place in data], footers)
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
     _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
-    check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
+    check_rules(frame.sparkSession, request.options, target, rows, found_files.files, of_rules)
     change_files = [change_file(target, *each) for each in changes]
     return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
@@ -122,24 +122,13 @@ def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence
         found = list(differences(footer, fields, with_ids=target.maps_columns))
         if found:
             shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
-            raise SessionError(
-                f"Spark wrote a file that does not hold the table's columns: {shown}. Nothing was committed.",
-                table=target.log.table_uri,
-                version=target.version,
-                file=place,
-                next_step="look for settings or extensions that change how Spark writes Parquet, and report this with their names.",
-            )
+            raise failed("wrong-columns-written", at=target, file=place, columns=shown)
 
 
 def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
     """Raise SessionError if rows were written without an observation. Spark only drops an observation if it finds no rows."""
     if rows.observed and not observed and count:
-        raise SessionError(
-            f"{count} rows were written, and Spark does not say whether they satisfy the table's rules.",
-            table=target.log.table_uri,
-            version=target.version,
-            next_step="run the operation again with spark.sql.adaptive.enabled=false.",
-        )
+        raise failed("rules-not-observed", at=target, count=count)
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
@@ -174,7 +163,7 @@ def _described(
                 partition_values=values_of(relative.rpartition("/")[0], target.physical_partitions),
                 size=file.size,
                 modification_time=file.modification_time,
-                data_change=request.data_change,
+                data_change=request.options.data_change,
                 stats=facts.stats,
             )
         )
@@ -193,7 +182,7 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
 
 def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
     """Return the table's properties, with the session's prefix length of strings as the default."""
-    prefix = request.string_prefix
+    prefix = request.context.string_prefix
     return target.properties if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix), **target.properties}
 
 

@@ -17,11 +17,13 @@ from urllib.parse import unquote
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from bayou.errors import DeltaError
 
 _MARK = "_"
 _DAY = 86_400_000_000
@@ -54,7 +56,7 @@ def _is_utf8(text: str) -> str:
     return f"cast(decode(cast({text} as binary), 'UTF-8') as binary) = cast({text} as binary)"
 
 
-def refused_value(message: str, *, table: str, version: int | None) -> SchemaMismatchError | None:
+def refused_value(message: str, *, table: str, version: int | None) -> DeltaError | None:
     """Return the error of a value that cannot be serialised, from the job's message; None if the job failed for another reason."""
     found = _REFUSED.search(message)
     if found is None:
@@ -62,14 +64,8 @@ def refused_value(message: str, *, table: str, version: int | None) -> SchemaMis
     name, value = bytes.fromhex(found[1]).decode(), bytes.fromhex(found[2])
     shown = f"X'{value.hex().upper()}'{' (cut)' if len(value) == _SHOWN_BYTES else ''}"
     why = "it contains NUL, which the name of no folder can have" if b"\0" in value else "its bytes are not UTF-8"
-    return SchemaMismatchError(
-        f"The value {shown} of the partition column {name!r} cannot be a partition value: {why}, and the log holds partition "
-        "values as text.",
-        table=table,
-        version=version,
-        next_step="partition by another column, or by the value in hexadecimal: hex(column).",
-        column=name,
-        value=value,
+    return failed(
+        "partition-value-not-serialisable", table=table, version=version, shown=shown, column=name, reason=why, value=value
     )
 
 

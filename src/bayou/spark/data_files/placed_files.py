@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError, StorageError
+from bayou.errors import SessionError, failed, reason
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
@@ -58,11 +58,7 @@ class SplitFolders:
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
         except (OSError, HadoopError, SessionError) as error:
-            raise StorageError(
-                f"the files of a write cannot be moved to where they belong: {error}",
-                table=self.root.uri,
-                next_step="Run the operation again; VACUUM deletes what it has left.",
-            ) from error
+            raise failed("files-not-moved", table=self.root.uri, reason=reason(error)) from error
         self.clear()
         return places
 
@@ -99,5 +95,5 @@ class SplitFolders:
     def _files(self) -> HadoopFiles:
         jvm = Jvm.running()
         if jvm is None:
-            raise SessionError("There is no running Spark session.")
+            raise failed("no-running-session")
         return HadoopFiles.of(jvm, self.root.uri, self.options)

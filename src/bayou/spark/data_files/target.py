@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.errors import failed
 from bayou.log.operations.create import first_actions
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol import properties
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
 
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
 """An action that describes a table and not its files."""
@@ -68,6 +68,11 @@ class WriteTarget:
     given: StructType
     head: tuple[HeadAction, ...] = ()
     constraints: tuple[Constraint, ...] = field(default=())
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI."""
+        return self.log.table_uri
 
     @property
     def version(self) -> int | None:
@@ -147,14 +152,14 @@ def write_target(
     if snapshot is None:
         return _checked(new_table(request, as_nullable(given), log, settings), given)
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    if request.mode == "overwrite":
+    if request.options.mode == "overwrite":
         what = "an overwrite removes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="append")
     if request.replaces_table:
         new = new_table(request, as_nullable(given), log, settings, snapshot.metadata)
         return _checked(_replacing(request, new, snapshot), given)
     rules = ClusteringRules.of(settings, snapshot.table_uri, snapshot.version)
-    return _checked(_existing(request, given, log, snapshot, rules), given)
+    return _checked(_existing(request.options, given, log, snapshot, rules), given)
 
 
 def new_table(
@@ -168,12 +173,12 @@ def new_table(
     """
     first = first_actions(
         schema,
-        request.partition_by or (),
-        request.properties,
+        request.options.partition_by or (),
+        request.options.properties,
         table=log.table_uri,
-        description=None if request.statement is None else request.statement.comment,
+        description=None if request.context.statement is None else request.context.statement.comment,
         settings=settings,
-        cluster_by=request.cluster_by,
+        cluster_by=request.options.cluster_by,
         replaced=replaced,
     )
     stored = parse_schema(first.metadata.schema_string)
@@ -183,7 +188,7 @@ def new_table(
 def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> WriteTarget:
     """Return a new table that replaces an existing one. It keeps the features of the old protocol."""
     protocol = merged(snapshot.protocol, new.protocol)
-    domains = replaced_clustering(snapshot, new.metadata, request.cluster_by)
+    domains = replaced_clustering(snapshot, new.metadata, request.options.cluster_by)
     return replace(new, snapshot=snapshot, protocol=protocol, head=_head(snapshot, protocol, new.metadata, *domains))
 
 
@@ -192,24 +197,24 @@ def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMeta
     return others if protocol == snapshot.protocol else (protocol, *others)
 
 
-def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+def _existing(options: WriteOptions, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
     # delta-spark reports explicit identity values before any difference of the schemas, also if the schema is overwritten.
     refuse_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
-    schema = _schema_after(request, given, snapshot)
+    schema = _schema_after(options, given, snapshot)
     partitions = snapshot.partition_columns
-    if request.overwrite_schema:
-        found = ((name, schema.field(name)) for name in request.partition_by or ())
+    if options.overwrite_schema:
+        found = ((name, schema.field(name)) for name in options.partition_by or ())
         partitions = tuple(name if field is None else field.name for name, field in found)
         target = changed(log, snapshot, schema, given, partitions=partitions, replacing=True)
-        return _reclustered(request, target, snapshot, rules)
-    if request.cluster_by is not None:
-        rules.check_same(request.cluster_by, logical_clustering(snapshot))
+        return _reclustered(options, target, snapshot, rules)
+    if options.cluster_by is not None:
+        rules.check_same(options.cluster_by, logical_clustering(snapshot))
     return changed(log, snapshot, schema, given, partitions=partitions)
 
 
-def _reclustered(request: WriteRequest, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+def _reclustered(options: WriteOptions, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
     """Return the target of a write that overwrites the schema, with the clustering columns that it names, or without any."""
-    columns = None if request.cluster_by is None else rules.checked(request.cluster_by, target.metadata)
+    columns = None if options.cluster_by is None else rules.checked(options.cluster_by, target.metadata)
     domains = replaced_clustering(snapshot, target.metadata, columns)
     if not domains:
         return target
@@ -268,22 +273,22 @@ def changed(
     return WriteTarget(log, snapshot, protocol, metadata, mapped.schema, given, _head(snapshot, protocol, metadata))
 
 
-def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) -> StructType:
+def _schema_after(options: WriteOptions, given: StructType, snapshot: Snapshot) -> StructType:
     """Return the table's schema after the write; new columns in it have no ids yet."""
-    if request.overwrite_schema:
+    if options.overwrite_schema:
         return as_nullable(given)
     widening = merge_widening(snapshot)
     uri, version = snapshot.table_uri, snapshot.version
-    same_partitions = request.partition_by is None or _lower(request.partition_by) == _lower(snapshot.partition_columns)
+    same_partitions = options.partition_by is None or _lower(options.partition_by) == _lower(snapshot.partition_columns)
     schema = snapshot.schema
-    if request.merge_schema and same_partitions:
+    if options.merge_schema and same_partitions:
         schema = merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
     check_write(
         schema,
         StructType((*given.fields, *_filled(snapshot, given))),
         partition_columns=snapshot.partition_columns,
-        partition_by=request.partition_by,
-        overwrite=request.mode == "overwrite",
+        partition_by=options.partition_by,
+        overwrite=options.mode == "overwrite",
         widening=widening,
         table_id=snapshot.metadata.id,
         table_uri=uri,
@@ -316,39 +321,23 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     Raise an error if the rows set an identity column that is always generated, or lack a NOT NULL column.
     """
     table = target.log.table_uri
-    _refuse_no_columns(target)
+    if not target.schema.fields:
+        raise failed("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS", at=target)
     check_takes_rows(target.schema, target.metadata, table, target.version)
     refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
     for path in required_and_absent(target.schema, given):
         column = target.schema.field(path[0])
         if column is None or given.field(path[0]) is not None or not _is_filled(column, generates=target.generates):
             name = ".".join(path)
-            raise SchemaMismatchError(
-                f"Column {name!r}, which has a NOT NULL constraint, is missing from the data being written into the table.",
-                table=table,
-                version=target.version,
-                error_class="DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
-                next_step="write values for it.",
-                problems=(f"column {name!r} is missing",),
-            )
+            problems = (f"column {name!r} is missing",)
+            raise failed("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", at=target, column=name, problems=problems)
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
     texts = {name.lower() for name in target.text_partitions}
-    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given, texts))
+    needed = tuple(rule for rule in rules if not _always_holds(rule, given, texts))
     return replace(target, given=given, constraints=needed)
 
 
-def _refuse_no_columns(target: WriteTarget) -> None:
-    if not target.schema.fields:
-        raise InvalidSchemaError(
-            "The table has no columns, and rows cannot be written into it.",
-            table=target.log.table_uri,
-            version=target.version,
-            error_class="DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS",
-            next_step="add columns to it, or write rows that have columns with the option mergeSchema.",
-        )
-
-
-def _holds_anyway(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
+def _always_holds(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
     """Whether rows always satisfy a NOT NULL constraint. An empty string is NULL as a partition value."""
     found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
     return found is not None and not found.nullable and found.name.lower() not in texts

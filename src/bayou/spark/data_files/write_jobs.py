@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from bayou.errors import DeltaError, StorageError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.data_files.partitioning import refused_value
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
     from bayou.spark.jvm.relations.file_tasks import FileTasks
@@ -87,14 +87,14 @@ def write_into(
         StorageError: a file or a folder cannot be created.
         SchemaMismatchError: a partition value cannot be serialised.
     """
-    by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
+    by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
     _refuse_encryption(frame, target, options)
-    frame, partitions = _gathered(jvm, frame, request, target), target.physical_partitions
-    if request.stream is not None:
-        frame = request.stream.batch.to_run(frame)
+    frame, partitions = _gathered(jvm, frame, request.options, target), target.physical_partitions
+    if request.context.stream is not None:
+        frame = request.context.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    uri = qualify(request.path).uri
+    uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
     read: Sequence[Sequence[str]] = ()
@@ -139,15 +139,7 @@ def _named(error: PySparkException | Py4JJavaError, table: str, version: int | N
     for cause in reversed(chain):
         if is_failed_write(cause):
             reason = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
-            return StorageError(
-                f"The files of the write cannot be created under {table}: {_short(reason)}",
-                table=table,
-                version=version,
-                next_step="check that the folder is there and may be written, and that no partition value is longer than the name "
-                "of a folder may be.",
-                path=table,
-                reason=reason,
-            )
+            return failed("files-not-created", table=table, version=version, shown=_short(reason), path=table, reason=reason)
     return None
 
 
@@ -159,15 +151,7 @@ def _short(text: str) -> str:
 def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
     """Raise UnsupportedFeatureError if files would be encrypted: then pyarrow cannot read the statistics in their footers."""
     if writes_encrypted(java_session(frame.sparkSession), options):
-        raise UnsupportedFeatureError(
-            f"The session encrypts Parquet files ({FACTORY}), and bayou cannot read their footers to describe them in the log.",
-            table=target.log.table_uri,
-            version=target.version,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=("Parquet encryption",),
-            next_step="write without parquet.encryption.footer.key, parquet.encryption.column.keys and "
-            "parquet.encryption.uniform.key, into a store that encrypts automatically.",
-        )
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/encrypted-files", at=target, setting=FACTORY, features=("Parquet encryption",))
 
 
 def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
@@ -179,25 +163,25 @@ def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
     return frame.toDF(*(names.get(name, name) for name in names_of(frame)))
 
 
-def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
+def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
     """Whether rows are coalesced into files of a good size, because of an option or of a table property."""
-    if request.optimize_write is not None:
-        return request.optimize_write
+    if options.optimize_write is not None:
+        return options.optimize_write
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
-def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
+def _gathered(jvm: Jvm, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
     """Return the rows in partitions of a good size for files, if requested."""
-    if not is_gathered(request, target):
+    if not is_gathered(options, target):
         return frame
-    size, partitions = bins_of(settings_of(frame.sparkSession), request.path)
+    size, partitions = bins_of(settings_of(frame.sparkSession), options.path)
     return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
 
 
-def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
+def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:
     """Return the options of Spark's Parquet writer: the write's options, then those from table properties."""
-    given = {name.lower() for name in request.writer_options}
-    found = {name: value for name, value in request.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
+    given = {name.lower() for name in options.writer_options}
+    found = {name: value for name, value in options.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
     codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
     if codec and not given & {"compression", "parquet.compression"}:
         found["compression"] = codec.lower()
@@ -208,11 +192,11 @@ def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, 
 
 
 def footers_of(
-    application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]
+    application: Application, options: WriteOptions, written: Sequence[tuple[WrittenFile, str]]
 ) -> list[pq.FileMetaData]:
     """Return the footers of written files, each given with its path relative to the table's root. Raise an OSError as it is."""
-    places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
-    footers = read_footers(application.jvm, places, request.storage_options)
+    places = [(f"{options.path}/{relative}", file.size) for file, relative in written]
+    footers = read_footers(application.jvm, places, options.storage_options)
     for footer in footers:
         if isinstance(footer, OSError):
             raise footer

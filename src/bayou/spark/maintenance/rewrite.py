@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.spark.data_files.new_files import write_new_files
-from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.request import WriteContext, WriteOptions, WriteRequest
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
@@ -172,10 +172,10 @@ def write_rows_again(
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
-    request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
-    request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
-    if is_arranged or tasks is not None:
-        request = replace(request, optimize_write=False)
+    optimizes = False if is_arranged or tasks is not None else None
+    uri, hadoop = snapshot.table_uri, target.options
+    options = WriteOptions(uri, "append", storage_options=hadoop, data_change=False, optimize_write=optimizes)
+    request = WriteRequest(options, WriteContext(string_prefix=string_prefix_of(target.settings, uri)))
     auxiliary = replace(auxiliary_of_stored(snapshot), feeds=False)  # no row changes
     after = into or same_table(target, snapshot)
     added = write_new_files(

@@ -127,8 +127,8 @@ class Writer:
         change = self._merge.change
         request = write_request(change)
         known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        if request.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
-            return replace(request, optimize_write=True)
+        if request.options.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
+            return replace(request, options=replace(request.options, optimize_write=True))
         return request
 
     @property
@@ -216,7 +216,7 @@ class Writer:
 
     def _in_tasks(self, rows: DataFrame, most: int) -> DataFrame:
         """The rows in some tasks at most, each of which leaves a file, if the session lets it and partitions do not gather them."""
-        gathers = self._gathers and not is_gathered(self.request, self._table)
+        gathers = self._gathers and not is_gathered(self.request.options, self._table)
         return rows.coalesce(max(1, most)) if gathers else rows
 
     @property
