@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which table properties exclude each other.
+"""Check for table properties that exclude each other.
 
 Sources: delta-spark's `DeltaConfigs`, `RowTracking`, `GenerateSymlinkManifest` and `DeletionVectorUtils`.
 """
@@ -20,14 +20,10 @@ def check_combinations(
     version: int | None = None,
     touched: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse properties that exclude each other.
+    """Raise InvalidOptionError if two properties exclude each other.
 
     Args:
-        touched: what is being set; rules about none of it are not looked at, so that a table which breaks one can still
-            be changed elsewhere. None for all rules.
-
-    Raises:
-        InvalidOptionError: two properties exclude each other; the text names both.
+        touched: the properties that are set, so that other properties of a table are not checked. None to check all.
     """
     for pair, check in _COMBINATIONS:
         if touched is None or any(each.key in touched for each in pair):
@@ -35,7 +31,7 @@ def check_combinations(
 
 
 def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
-    """Whether properties, with the defaults of absent ones, keep the log at least as long as removed data files."""
+    """Whether the log is retained at least as long as removed data files, by given or default properties."""
     return properties.LOG_RETENTION_MS.read(given) >= properties.DELETED_FILE_RETENTION_MS.read(given)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may set as table properties: which keys, which values, and which of them together.
+"""Check the table properties that users set: their keys, their values, and combinations.
 
-Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`. Where it stores
-a key as the user spelled it, bayou stores the canonical one, and takes `delta.isolationLevel` = WriteSerializable.
+Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`. Unlike delta-spark,
+bayou always stores the canonical key, and accepts `delta.isolationLevel` = WriteSerializable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayou.protocol.evolution.property_values import CHECKS, ENUM_SPELLINGS, Inv
 from bayou.protocol.features.features import FEATURES
 
 DEFAULTS_PREFIX: Final = "spark.databricks.delta.properties.defaults."
-"""The prefix of the session settings that hold defaults for the properties of new tables."""
+"""The prefix of session settings for the default properties of new tables."""
 
 _ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
 _DELTA: Final = "delta."
@@ -39,14 +39,14 @@ _COMMENT: Final = "comment"
 
 @dataclass(frozen=True, slots=True)
 class PropertyChange:
-    """What a set of properties asks for.
+    """The meaning of the properties that a user sets.
 
     Attributes:
-        configuration: what the table's configuration gets, keys in their canonical spelling.
-        features: the table features that are named, in their canonical spelling, in the order given.
-        min_reader_version: the reader version asked for, or None.
-        min_writer_version: the writer version asked for, or None.
-        description: the table's description (`comment`), or None where it is not set.
+        configuration: the properties for the table's configuration, by canonical key.
+        features: the canonical names of the table features that are enabled.
+        min_reader_version: the requested reader version, or None.
+        min_writer_version: the requested writer version, or None.
+        description: the table's description (`comment`), or None.
     """
 
     configuration: Mapping[str, str] = field(default_factory=dict)
@@ -65,17 +65,17 @@ def validated(
     creating: bool = False,
     allow_arbitrary: bool = False,
 ) -> PropertyChange:
-    """The properties that a user gave, checked and sorted by what becomes of them.
+    """Check the properties that a user sets, and return their meaning.
 
     Args:
-        given: the properties; keys of `delta.` in any case.
-        current: the configuration that they are added to; empty for a new table.
-        creating: whether the table is made with them.
-        allow_arbitrary: whether unknown keys of `delta.` are kept, as `allows_arbitrary` says.
+        given: the properties. Keys with `delta.` are case-insensitive.
+        current: the configuration to which they are added; empty for a new table.
+        creating: whether they are the properties of a new table.
+        allow_arbitrary: whether unknown keys with `delta.` are allowed (see `allows_arbitrary`).
 
     Raises:
-        InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-        UnsupportedFeatureError: a feature is named that is not known.
+        InvalidOptionError: a key is unknown or reserved, a value is not valid, or properties exclude each other.
+        UnsupportedFeatureError: a feature is not known.
     """
     subject = _Subject(table, version)
     configuration: dict[str, str] = {}
@@ -97,7 +97,7 @@ def validated(
         else:
             configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
     touched = dict(configuration)
-    if keep_the_log_long_enough(configuration):  # delta-spark looks at one statement, and not at what the table has beside it
+    if keep_the_log_long_enough(configuration):  # delta-spark only compares the two within one statement
         for each in (properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS):
             touched.pop(each.key, None)
     check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=touched)
@@ -108,35 +108,35 @@ def validated(
 
 
 def allows_arbitrary(confs: Mapping[str, str]) -> bool:
-    """Whether a session lets tables have properties of `delta.` that nobody knows."""
+    """Whether a session allows unknown properties with `delta.`."""
     return confs.get(_ALLOW_ARBITRARY, "false").lower() == "true"
 
 
 def canonical_key(key: str) -> str:
-    """A key as it is stored: known keys of `delta.` in their own spelling, constraints in lower case, others as they are."""
+    """Return the stored form of a key: canonical for known keys, lower case for constraints, otherwise unchanged."""
     lower = key.lower()
     return lower if lower.startswith(properties.CONSTRAINT_PREFIX) else _CANONICAL_KEYS.get(lower, key)
 
 
 def compared_key(key: str) -> str:
-    """A key as it is compared: case counts for a user's own keys; for those of `delta.`, and for the comment, it does not."""
+    """Return a key in lower case if it is case-insensitive: keys with `delta.`, and the comment."""
     lower = key.lower()
     return lower if lower == _COMMENT or lower.startswith(_DELTA) else key
 
 
 def shown_key(key: str) -> str:
-    """A key as the history shows it: as it was given, features in lower case."""
+    """Return a key for the history: unchanged, except for features in lower case."""
     return key.lower() if key.lower().startswith(properties.FEATURE_PREFIX) else key
 
 
 def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The properties that a session's settings give to a new table; checked by `validated`, together with the given ones.
+    """Return the default properties of new and replaced tables from a session's settings, without unknown properties.
 
-    Apply them where a table is created or replaced, and nowhere else. Settings of unknown properties are passed over.
+    Pass them to `validated`, together with the given ones.
 
     Args:
-        given: the properties that the table is made with; where one is given, its default is left out. With
-            `delta.ignoreProtocolDefaults`, here or among the settings, other features and protocol versions are left out.
+        given: the given properties, whose defaults are left out. With `delta.ignoreProtocolDefaults`, here or in the settings,
+            defaults of features and protocol versions are left out.
     """
     named = {canonical_key(key).lower(): value for key, value in (given or {}).items()}
     found: dict[str, str] = {}
@@ -158,13 +158,13 @@ def _is_about_protocol(key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """The table that errors are about."""
+    """The checks of single properties, with the table for errors."""
 
     table_uri: str | None
     version: int | None
 
     def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
-        """The properties by canonical key."""
+        """Return the properties by canonical key."""
         found: dict[str, str] = {}
         for key, value in given.items():
             known = canonical_key(key)
@@ -173,7 +173,7 @@ class _Subject:
         return found
 
     def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
-        """The value as the configuration gets it."""
+        """Return the value to store."""
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
@@ -204,7 +204,7 @@ class _Subject:
             ) from None
 
     def feature(self, name: str, status: str, *, creating: bool) -> str:
-        """A feature's canonical name."""
+        """Return a feature's canonical name."""
         if status.lower() not in _STATUSES:
             key = properties.FEATURE_PREFIX + name
             raise failed("DELTA_UNSUPPORTED_FEATURE_STATUS", at=self, feature=name, status=status, property=key)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ALTER TABLE makes of a schema: columns added, renamed, dropped and changed, at every depth.
+"""Compute the schema after ALTER TABLE adds, renames, drops or changes columns or nested fields.
 
-All functions are pure: they take a table's schema as the log keeps it, and return the new one. CHECK constraints and
-generated columns that use a column, and the ids and physical names of new columns, are for the caller; so are the
-table's partition columns and properties, with `rename_partition_columns` and `rewrite_stats_columns`.
+All functions take a table's schema as in the log, and return the new one. The caller checks CHECK constraints and generated
+columns that use a column, assigns ids and physical names, and changes partition columns and properties
+(`rename_partition_columns`, `rewrite_stats_columns`).
 
 Sources: delta-spark's `alterDeltaTableCommands` and `SchemaUtils`; Spark's `CheckAnalysis` for char and varchar.
 """
@@ -35,18 +35,18 @@ from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructFiel
 from bayou.protocol.types.traverse import parts
 
 COMMENT: Final = "comment"
-"""The key of a field's metadata that holds its comment."""
+"""The key of a field's metadata for its comment."""
 NO_COMMENT: Final = "\0"
-"""Instead of a comment: the field's comment is removed."""
+"""The comment that removes a field's comment."""
 
 IDENTITY: Final = "delta.identity."
-"""How the metadata keys of an identity column begin."""
+"""The prefix of the metadata keys of identity columns."""
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where in its struct a column goes: behind another one, or first where `after` is None."""
+    """The position of a column in its struct: after another one, or first if `after` is None."""
 
     after: str | None = None
 
@@ -57,8 +57,8 @@ class AddedColumn:
 
     Attributes:
         field: the column; char and varchar types are allowed.
-        parent: the path of the struct that it goes into; empty for the table.
-        position: where in the struct; None for its end.
+        parent: the path of its struct; empty for the table.
+        position: the position in the struct; None for its end.
     """
 
     field: StructField
@@ -67,11 +67,11 @@ class AddedColumn:
 
 
 def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: TableRules) -> StructType:
-    """The schema after ADD COLUMNS, one column after the other.
+    """Return the schema after ADD COLUMNS, which adds the columns one after the other.
 
     Raises:
-        InvalidSchemaError: a column is NOT NULL, has a default, a name that is taken or not possible, or a type that no
-            table has; or its struct, or the column that it goes behind, is not there.
+        InvalidSchemaError: a column is NOT NULL, has a default, or a name or type that is not valid; or its struct, or the column
+            before it, does not exist.
     """
     added = StructType(tuple(column.field for column in columns))
     check_types(added, rules.table_uri, version=rules.version)
@@ -85,11 +85,11 @@ def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: Table
 
 
 def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRules) -> StructType:
-    """The schema after RENAME COLUMN; the metadata stays, and with it the physical name.
+    """Return the schema after RENAME COLUMN, which keeps the metadata and so the physical name.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, or the new name is taken or not possible.
+        InvalidSchemaError: the column does not exist, or the new name is not valid.
     """
     if not rules.column_mapping:
         raise failed("DELTA_UNSUPPORTED_RENAME_COLUMN", at=rules, features=("columnMapping",))
@@ -102,12 +102,11 @@ def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRul
 
 
 def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -> StructType:
-    """The schema after DROP COLUMNS, one column after the other.
+    """Return the schema after DROP COLUMNS, which drops the columns one after the other.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, it is the last one of its struct, or the table is partitioned or
-            clustered by it.
+        InvalidSchemaError: a column does not exist, is the last one of its struct, or is a partition or clustering column.
     """
     if not rules.column_mapping:
         raise failed("DELTA_UNSUPPORTED_DROP_COLUMN", at=rules, features=("columnMapping",))
@@ -131,16 +130,16 @@ def change_column(
     nullable: bool | None = None,
     position: Position | None = None,
 ) -> StructType:
-    """The schema after ALTER COLUMN: what is None stays.
+    """Return the schema after ALTER COLUMN. Arguments that are None change nothing.
 
-    A type may become longer (char, varchar), lose its length, become wider where the table enables type widening, and
-    void becomes anything. A widened type is recorded in `delta.typeChanges`.
+    char and varchar may become longer or lose their length, void may become any type, and type widening allows other changes,
+    which `delta.typeChanges` records.
 
     Args:
         nullable: True for DROP NOT NULL, False for SET NOT NULL.
 
     Raises:
-        InvalidSchemaError: there is no such column, or the change is not possible.
+        InvalidSchemaError: the column does not exist, or the change is not allowed.
     """
     declared = from_stored(schema)
     changed_type = type_at(declared, path, rules)
@@ -165,20 +164,16 @@ def change_column(
 
 
 def rename_partition_columns(partition_columns: Sequence[str], path: Path, new_name: str) -> tuple[str, ...]:
-    """A table's partition columns after a column was renamed."""
+    """Return a table's partition columns after a column was renamed."""
     if len(path) > 1:
         return tuple(partition_columns)
     return tuple(new_name if name.lower() == path[0].lower() else name for name in partition_columns)
 
 
 def rewrite_stats_columns(text: str, *, rename: tuple[Path, str] | None = None, drop: Sequence[Path] = ()) -> str:
-    """The property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
+    """Return the property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
 
-    Args:
-        drop: the paths of the dropped columns; what was inside them goes too.
-
-    Raises:
-        InvalidOptionError: the text is no list of columns.
+    Raise InvalidOptionError if it is not a list of columns.
     """
     listed = parse_column_list(text)
     kept = [path for path in listed if not any(is_under(path, dropped) for dropped in drop)]
@@ -207,7 +202,7 @@ def _struct_and_field(
 
 
 def _with_struct(schema: StructType, path: Path, fields: Sequence[StructField], rules: TableRules) -> StructType:
-    """The schema with other fields in the struct that a column is in."""
+    """Return the schema with other fields in the struct of a column."""
     return edit_at(schema, path[:-1], lambda _: StructType(tuple(fields)), rules)
 
 
@@ -249,7 +244,7 @@ def _inserted(
 def _moved(
     fields: tuple[StructField, ...], field: StructField, position: Position, path: Path, rules: TableRules
 ) -> tuple[StructField, ...]:
-    """A column that goes behind itself stays where it is."""
+    """Return the fields with one at another position, unless it is to be after itself."""
     if position.after is not None and position.after.lower() == field.name.lower():
         return fields
     return _inserted(tuple(each for each in fields if each is not field), field, position, path, rules)
@@ -291,7 +286,7 @@ def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: Ta
 def _refuse_nameless_change(
     parent: DataType, path: Path, rules: TableRules, *, comment: str | None, nullable: bool | None, position: Position | None
 ) -> None:
-    """What an array or a map holds has a type, and nothing else that can change."""
+    """Raise an error for changes other than of the type of elements, keys and values."""
     if comment is not None:
         raise failed("DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", at=rules, column=dotted(path))
     holds_null = next(each.nullable for each in parts(parent) if each.name == path[-1].lower())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ALTER TABLE ... REPLACE COLUMNS makes of a schema.
+"""Compute the schema after ALTER TABLE ... REPLACE COLUMNS.
 
 Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canChangeDataType` and `changeDataType`.
 """
@@ -25,13 +25,10 @@ from bayou.protocol.types.traverse import parts, same_form, with_parts, with_typ
 
 
 def replace_columns(schema: StructType, columns: StructType, rules: TableRules) -> StructType:
-    """The schema after REPLACE COLUMNS: the new columns, in their order, with the metadata of those that were there.
+    """Return the schema after REPLACE COLUMNS: the new columns with the metadata of existing ones.
 
-    Columns may be added, moved, and become nullable; they take new comments and types as `change_column` allows; with
-    column mapping they may be left out, but not while others are added, which could be a rename.
-
-    Raises:
-        InvalidSchemaError: the change is not possible.
+    Columns may be added, moved, and become nullable. Comments and types may change as in `change_column`. With column mapping
+    columns may be dropped, but not if others are added, since that could be a rename. Raise InvalidSchemaError otherwise.
     """
     if any(key.startswith(IDENTITY) for field in schema.fields for key in field.metadata):
         raise failed("DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", at=rules)
