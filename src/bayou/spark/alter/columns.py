@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.columns.column_defaults import check_allowed, refuse_nested_defaults, with_default
 from bayou.protocol.columns.column_mapping import without_mapping
@@ -237,18 +237,14 @@ def path_of(column: ColumnPath) -> tuple[str, ...]:
     """Return the names that lead to a column. Raise InvalidOptionError if the string is not the path of one column."""
     paths = parse_column_list(column) if isinstance(column, str) else [tuple(column)]
     if len(paths) != 1 or not paths[0]:
-        raise InvalidOptionError(
-            f"{column!r} is not the path of one column",
-            error_class="PARSE_SYNTAX_ERROR",
-            next_step="put backticks around names that are no identifiers, or give the names as a list.",
-        )
+        raise failed("PARSE_SYNTAX_ERROR/column-path", column=column)
     return paths[0]
 
 
 def position_of(after: str | None, *, first: bool) -> Position | None:
     """Return a position in a struct; None if neither is set. Raise InvalidOptionError if both are."""
     if first and after is not None:
-        raise InvalidOptionError("a column cannot be first and behind another one", next_step="give first or after.")
+        raise failed("column-position")
     return Position(after) if first or after is not None else None
 
 

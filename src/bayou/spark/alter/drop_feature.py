@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, failed, reason
 from bayou.log.maintenance.feature_history import history_uses, truncate_log
 from bayou.log.rows.row_tracking import DOMAIN
 from bayou.protocol import properties
@@ -126,13 +126,12 @@ def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
         except (DeltaError, OSError) as error:
             if attempt + 1 < _CHECKPOINT_ATTEMPTS:
                 continue
-            raise UnsupportedFeatureError(
-                f"dropping {plan.feature} stops: a checkpoint cannot be written ({error})",
+            raise failed(
+                "DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
                 table=target.uri,
                 version=target.log.known_version,
-                error_class="DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
-                next_step="Find out why, and drop the feature again.",
                 features=(plan.feature,),
+                reason=reason(error),
             ) from error
         else:
             return
@@ -172,10 +171,4 @@ def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Sn
     found += [f"{key} is set" for key in plan.unset_first]
     found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]
     if found:
-        raise UnsupportedFeatureError(
-            f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
-            at=snapshot,
-            error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
-            next_step="Drop it again.",
-            features=(plan.feature,),
-        )
+        raise failed("DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL", at=snapshot, features=(plan.feature,), traces=found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering, physical_clustering
 from bayou.protocol import properties
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def check_argument(target: SessionTable, name: str, value: object, kind: type, needs: str) -> None:
     """Raise InvalidOptionError, beginning with `needs`, if an argument is not of a type. A boolean is not an integer."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise InvalidOptionError(f"{needs} but got '{type(value)}'.", table=target.uri, option=name)
+        raise failed("argument-type", table=target.uri, option=name, needs=needs, kind=str(type(value)))
 
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:

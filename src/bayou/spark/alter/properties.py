@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.operations.row_id_backfill import lacks_row_ids
 from bayou.log.rows.row_tracking import FEATURE
 from bayou.protocol import properties
@@ -127,13 +127,8 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
     """Raise InvalidOptionError if only the reader version would support table features."""
     writer = asked.min_writer_version or after.min_writer_version
     if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
-        raise InvalidOptionError(
-            "Unable to upgrade only the reader protocol version to use table features.",
-            at=snapshot,
-            error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
-            next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
-            option=properties.MIN_WRITER_VERSION.key,
-        )
+        required, option = MAX_WRITER_VERSION, properties.MIN_WRITER_VERSION.key
+        raise failed("DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", at=snapshot, required=required, option=option)
 
 
 def _text(value: object) -> str:
@@ -171,20 +166,9 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
     known |= {COMMENT} if snapshot.metadata.description is not None else set()
     for key in keys:
         if key in _BY_WRITERS_ONLY:
-            raise InvalidOptionError(
-                f"the Delta table configuration {key} cannot be specified by the user: writers keep it",
-                at=snapshot,
-                error_class="DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-                option=key,
-            )
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=snapshot, property=key)
         if not if_exists and compared_key(key) not in known:
-            raise InvalidOptionError(
-                f"Attempted to unset non-existent property '{key}' in table {snapshot.table_uri}",
-                at=snapshot,
-                error_class="DELTA_UNSET_NON_EXISTENT_PROPERTY",
-                next_step="check the key, or use ifExists.",
-                option=key,
-            )
+            raise failed("DELTA_UNSET_NON_EXISTENT_PROPERTY", at=snapshot, option=key)
 
 
 def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:

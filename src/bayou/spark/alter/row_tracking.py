@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.operations.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
 from bayou.protocol.evolution.property_rules import validated
 from bayou.protocol.features.features import writer_features
@@ -35,12 +35,7 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
         ConcurrentModificationError: other writers won every attempt.
     """
     if target.settings.get(_ENABLED, "true").lower() == "false":
-        raise UnsupportedFeatureError(
-            f"row ids cannot be given to the files of an existing table: {_ENABLED} is false",
-            at=snapshot,
-            next_step="set it to true.",
-            features=("rowTracking",),
-        )
+        raise failed("row-tracking-backfill-disabled", at=snapshot, setting=_ENABLED, features=("rowTracking",))
     files_per_commit = _files_per_commit(target)
     check_countable(snapshot)
     if "rowTracking" not in writer_features(snapshot.protocol):
@@ -67,5 +62,5 @@ def _files_per_commit(target: SessionTable) -> int:
         return FILES_PER_COMMIT
     key, text = found
     if not text.strip().isdecimal() or int(text) < 1:
-        raise InvalidOptionError(f"{key} is {text!r}, and should be a positive number", table=target.uri, option=key)
+        raise failed("setting-not-positive", table=target.uri, option=key, value=text)
     return int(text)
