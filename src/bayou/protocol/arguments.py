@@ -40,6 +40,15 @@ def shown_text(value: object) -> str:
     return found if len(found) <= _SHOWN else f"{found[:_SHOWN]}..."
 
 
+def is_unicode(value: str) -> bool:
+    """Whether a string is valid Unicode: it has no half of a surrogate pair."""
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def text(value: object, name: str, *, table: str | None = None, wanted: str = "a string", shown: bool = True) -> str:
     """Return a string that is valid Unicode."""
     if not isinstance(value, str):

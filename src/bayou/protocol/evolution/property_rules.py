@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check the table properties that users set: their keys, their values, and combinations.
 
-Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`. Unlike delta-spark,
+Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`; for combinations
+`RowTracking`, `GenerateSymlinkManifest` and `DeletionVectorUtils`. Unlike delta-spark,
 bayou always stores the canonical key, and accepts `delta.isolationLevel` = WriteSerializable.
 """
 
@@ -15,7 +16,6 @@ from typing import Any, Final, NoReturn
 from bayou.errors import failed
 from bayou.protocol import arguments, properties
 from bayou.protocol.columns.constraints import refuse_reserved_name
-from bayou.protocol.evolution.property_combinations import check_combinations, keep_the_log_long_enough
 from bayou.protocol.evolution.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
 from bayou.protocol.features.features import FEATURES
 
@@ -148,12 +148,9 @@ def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None =
             found[key] = value
     ignore = properties.IGNORE_PROTOCOL_DEFAULTS.key
     if read_boolean(named.get(ignore.lower(), found.get(ignore, "false"))):
-        found = {key: value for key, value in found.items() if key == ignore or not _is_about_protocol(key)}
+        of_protocol = {key for key in found if key in _PROTOCOL_KEYS or key.lower().startswith(properties.FEATURE_PREFIX)}
+        found = {key: value for key, value in found.items() if key == ignore or key not in of_protocol}
     return {key: value for key, value in found.items() if key.lower() not in named}
-
-
-def _is_about_protocol(key: str) -> bool:
-    return key in _PROTOCOL_KEYS or key.lower().startswith(properties.FEATURE_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,3 +233,58 @@ class _Subject:
 def _suggestion(name: str, known: Mapping[str, str]) -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.8)
     return f"Use {known[close[0]]}" if close else ""
+
+
+def check_combinations(
+    configuration: Mapping[str, str],
+    *,
+    table: str | None,
+    version: int | None = None,
+    touched: Mapping[str, str] | None = None,
+) -> None:
+    """Raise InvalidOptionError if two properties exclude each other.
+
+    Args:
+        touched: the properties that are set, so that other properties of a table are not checked. None to check all.
+    """
+    for pair, check in _COMBINATIONS:
+        if touched is None or any(each.key in touched for each in pair):
+            check(configuration, table, version)
+
+
+def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
+    """Whether the log is retained at least as long as removed data files, by given or default properties."""
+    return properties.LOG_RETENTION_MS.read(given) >= properties.DELETED_FILE_RETENTION_MS.read(given)
+
+
+def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if not keep_the_log_long_enough(configuration):
+        raise failed("DELTA_ILLEGAL_OPTION/retention", table=table, version=version)
+
+
+def _check_row_tracking(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if properties.ENABLE_ROW_TRACKING.read(configuration) and properties.ROW_TRACKING_SUSPENDED.read(configuration):
+        raise failed("DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION", table=table, version=version)
+
+
+def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if properties.SYMLINK_MANIFEST.read(configuration) and properties.ENABLE_DELETION_VECTORS.read(configuration):
+        raise failed(
+            "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+            table=table,
+            version=version,
+        )
+
+
+def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    mapped = properties.COLUMN_MAPPING_MODE.read(configuration).lower() != "none"
+    if mapped and properties.SYMLINK_MANIFEST.read(configuration):
+        raise failed("DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", table=table, version=version)
+
+
+_COMBINATIONS: Final = (
+    ((properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS), _check_retention),
+    ((properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED), _check_row_tracking),
+    ((properties.SYMLINK_MANIFEST, properties.ENABLE_DELETION_VECTORS), _check_manifest_and_vectors),
+    ((properties.SYMLINK_MANIFEST, properties.COLUMN_MAPPING_MODE), _check_manifest_and_mapping),
+)

@@ -10,7 +10,6 @@ Sources: delta-spark's `alterDeltaTableCommands` and `SchemaUtils`; Spark's `Che
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +31,7 @@ from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.sql_text import short_name
 from bayou.protocol.types.traverse import parts
 
 COMMENT: Final = "comment"
@@ -41,7 +41,6 @@ NO_COMMENT: Final = "\0"
 
 IDENTITY: Final = "delta.identity."
 """The prefix of the metadata keys of identity columns."""
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +179,7 @@ def rewrite_stats_columns(text: str, *, rename: tuple[Path, str] | None = None, 
     if rename is not None:
         old, new_name = rename
         kept = [(*path[: len(old) - 1], new_name, *path[len(old) :]) if is_under(path, old) else path for path in kept]
-    return text if kept == listed else ",".join(".".join(map(_quoted, path)) for path in kept)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+    return text if kept == listed else ",".join(".".join(map(short_name, path)) for path in kept)
 
 
 def _struct_and_field(

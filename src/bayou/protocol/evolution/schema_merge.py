@@ -214,11 +214,9 @@ def _fits(table: DataType, given: DataType) -> bool:
         return True
     if table in _INT32_TYPES and given in _INT32_TYPES:
         return _INT32_TYPES.index(given) <= _INT32_TYPES.index(table)
-    return table == given or (isinstance(table, str) and isinstance(given, str) and _equal_decimals(table, given))
-
-
-def _equal_decimals(table: str, given: str) -> bool:
-    return decimal_type(table) == decimal_type(given) is not None
+    if not isinstance(table, str) or not isinstance(given, str):
+        return table == given
+    return table == given or decimal_type(table) == decimal_type(given) is not None  # spaces in a decimal do not matter
 
 
 def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Conflict:

@@ -113,10 +113,7 @@ def _kind(value: object) -> str:
 
 
 def _is_text(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(value.encode("utf-8") or True)
-    except UnicodeEncodeError:
-        return False
+    return isinstance(value, str) and arguments.is_unicode(value)
 
 
 def _named(column: str) -> str:

@@ -158,7 +158,8 @@ def indexed_leaves(
     named = configuration.get(STATS_COLUMNS)
     if named is not None:
         chosen = [tuple(part.lower() for part in path) for path in parse_column_list(named)]
-        return tuple(leaf for leaf in candidates if any(_is_under(leaf, path) for path in chosen))
+        lower = ((leaf, tuple(part.lower() for part in leaf.logical_path)) for leaf in candidates)
+        return tuple(leaf for leaf, found in lower if any(found[: len(path)] == path for path in chosen))
     limit = _indexed_limit(configuration)
     return tuple(candidates if limit == _ALL_COLUMNS else candidates[:limit])
 
@@ -235,10 +236,6 @@ def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tigh
 def _was_float(field: StructField) -> bool:
     changes = field.metadata.get(_TYPE_CHANGES)
     return isinstance(changes, list) and any(isinstance(change, dict) and change.get("fromType") == "float" for change in changes)
-
-
-def _is_under(leaf: IndexedLeaf, path: Sequence[str]) -> bool:
-    return tuple(part.lower() for part in leaf.logical_path[: len(path)]) == path
 
 
 def _indexed_limit(configuration: Mapping[str, str]) -> int:

@@ -24,7 +24,7 @@ def check_stats_columns(
     for path in () if text is None else parse_column_list(text):
         type_at(schema, path, rules)  # raises if the column does not exist
         if len(path) == 1 and path[0].lower() in partitions:
-            raise _is_partition_column(path, rules)
+            raise failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path))
         for leaf, leaf_type in _leaves(*_reached(schema, path, rules)):
             if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
                 raise _has_no_bounds(leaf, leaf_type, path, rules)
@@ -45,10 +45,6 @@ def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
             yield from _leaves(field.type, (*path, field.name))
     else:
         yield path, kind
-
-
-def _is_partition_column(path: Path, rules: TableRules) -> DeltaError:
-    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path))
 
 
 def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> DeltaError:

@@ -16,14 +16,13 @@ from typing import Final
 from bayou.errors import DeltaError, failed
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
-from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name, short_name
 from bayou.protocol.types.traverse import map_fields, map_leaves, map_twins, walk
 
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a field's metadata for its declared type."""
 
 _BOUNDED: Final = re.compile(r"(char|varchar)\(\s*(\d{1,10})\s*\)", re.IGNORECASE | re.ASCII)
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED_NAME: Final = re.compile(r"`((?:[^`]|``)*)`")
 _PRIMITIVE: Final = re.compile(r"[^<>,():`]+(?:\([^()<>]*\))?[^<>,():`]*")
 _SQL_NAMES: Final = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "null": "void"}
@@ -78,7 +77,7 @@ def type_text(kind: DataType) -> str:
     """
     match kind:
         case StructType(fields):
-            return f"struct<{','.join(f'{_quoted(field.name)}:{type_text(field.type)}' for field in fields)}>"
+            return f"struct<{','.join(f'{short_name(field.name)}:{type_text(field.type)}' for field in fields)}>"
         case ArrayType(element, _):
             return f"array<{type_text(element)}>"
         case MapType(key, value, _):
@@ -123,10 +122,6 @@ def _overlay(stored: DataType, declared: DataType) -> DataType:
     if isinstance(stored, str) and is_string_type(stored) and bounded_length(declared) is not None:
         return declared
     return map_twins(stored, declared, _overlay)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else quoted_name(name)
 
 
 def _parse(text: str, start: int) -> tuple[DataType, int]:

@@ -12,6 +12,11 @@ def quoted_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+def short_name(name: str) -> str:
+    """Return a name, in backticks if it has other characters than letters, digits and `_`, or begins with a digit."""
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quoted_name(name)
+
+
 def column_sql(path: Sequence[str]) -> str:
     """Return the path of a column or a nested field as SQL."""
     return ".".join(map(quoted_name, path))

@@ -83,8 +83,9 @@ def without_keys(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:
     return {key: value for key, value in metadata.configuration.items() if key.lower() not in gone}
 
 
-def _has_vectors(snapshot: Snapshot) -> bool:
-    return bool(pc.any(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"])).as_py())
+def _with_vectors(snapshot: Snapshot) -> pa.Array:
+    """Return the positions of the files that have deletion vectors."""
+    return pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
 
 
 def _set(target: SessionTable, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
@@ -110,7 +111,7 @@ def _remove_domains(target: SessionTable) -> None:
 def _purge(target: SessionTable) -> None:
     """Rewrite the files that have deletion vectors, without the deleted rows."""
     snapshot = target.snapshot()
-    positions = pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
+    positions = _with_vectors(snapshot)
     if len(positions):
         rewrite_files(target, snapshot, positions, Rewriting("REORG", _REORG, Rewritten.as_reorg))
 
@@ -143,7 +144,7 @@ def _name_vectors(target: SessionTable, *, may_be_none: bool) -> None:
 
 
 _IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[SessionTable, Snapshot], bool]]] = {
-    PreDowngrade.PURGE_DELETION_VECTORS: lambda _target, snapshot: _has_vectors(snapshot),
+    PreDowngrade.PURGE_DELETION_VECTORS: lambda _target, snapshot: bool(len(_with_vectors(snapshot))),
     PreDowngrade.REMOVE_COLUMN_MAPPING: lambda _target, snapshot: is_mapped(snapshot.metadata),
     PreDowngrade.REWRITE_WIDENED_FILES: lambda _target, snapshot: has_type_changes(snapshot.schema),
     PreDowngrade.REMOVE_ROW_IDS: lambda _target, snapshot: has_row_ids(snapshot),

@@ -16,8 +16,14 @@ from bayou.log.rows.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.mapping_rules import mode_change
-from bayou.protocol.evolution.property_combinations import check_combinations
-from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
+from bayou.protocol.evolution.property_rules import (
+    PropertyChange,
+    allows_arbitrary,
+    canonical_key,
+    check_combinations,
+    compared_key,
+    validated,
+)
 from bayou.protocol.features.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.properties import mapping_mode
@@ -25,6 +31,7 @@ from bayou.protocol.stats.indexed_columns import check_stats_columns
 from bayou.spark.alter.column_mapping import ALLOW_REMOVAL, remove_column_mapping
 from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules
 from bayou.spark.alter.row_tracking import give_row_ids
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from bayou.log.commit.transaction import Action
@@ -151,7 +158,7 @@ def _removes_mapping(target: SessionTable, snapshot: Snapshot, mode: str) -> boo
     """Whether a mode removes column mapping from a table that has it, and the session allows it."""
     if mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
         return False
-    return target.settings.get(ALLOW_REMOVAL, "true").lower() != "false"
+    return is_on(target.settings, ALLOW_REMOVAL, default=True)
 
 
 def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:

@@ -15,6 +15,7 @@ from bayou.protocol.features.features import writer_features
 from bayou.spark.alter.metadata_actions import upgrade
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -34,7 +35,7 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
         UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
         ConcurrentModificationError: other writers won every attempt.
     """
-    if target.settings.get(_ENABLED, "true").lower() == "false":
+    if not is_on(target.settings, _ENABLED, default=True):
         raise failed("row-tracking-backfill-disabled", at=snapshot, setting=_ENABLED, features=("rowTracking",))
     files_per_commit = _files_per_commit(target)
     check_countable(snapshot)

@@ -13,6 +13,7 @@ from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.char_varchar import type_text
 from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.session.settings import is_on
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
         raise failed("DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER", table=name.path, option="location")
     new = _table_at(application, uri)
     current = application.logs.get(qualify(catalog.delta_location(text)).uri, {}).update()
-    if settings_of(spark).get(_BYPASS, "false").lower() != "true":
+    if not is_on(settings_of(spark), _BYPASS):
         _check_same(current, new)
     catalog.move(name, uri)
 

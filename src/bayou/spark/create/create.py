@@ -26,6 +26,7 @@ from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.jvm.relations.relation import expression_type
 from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _commit(
     mode, managed = how
     settings = settings_of(spark)
     # Its columns come with addColumns, or with the first write that merges its schema.
-    may_be_empty = snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false"
+    may_be_empty = snapshot is None and is_on(settings, _EMPTY_SCHEMA, default=True)
     first = definition.first_actions(
         log.table_uri, settings, may_be_empty=may_be_empty, replaced=None if snapshot is None else snapshot.metadata
     )

@@ -127,18 +127,7 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
     Args:
         observed: the values of its aggregates; empty if Spark left the observation out since it found no rows.
     """
-    if not observed:
-        return violations(0, ())
-    count, *texts = observed
-    return violations(count, texts)
-
-
-def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
-    """Parse the rows that break a rule.
-
-    Args:
-        texts: some of them as JSON, each after the number of its rule.
-    """
+    count, *texts = observed or (0,)
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
         number, _, row = text.partition(":")

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write the files of one write by Spark, and make their `add` actions from the footers."""
+"""Write the files of one write by Spark, and make their actions from the footers.
+
+If a separate job writes the change data files (`spark.read.change_rows` says when), it writes them directly to their final folder,
+under the names that Spark's writer gives them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
 from bayou.log.staging.footer_statistics import facts_of
@@ -16,34 +22,39 @@ from bayou.protocol.actions.file_names import CHANGES_FOLDER, data_prefix
 from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
-from bayou.spark.data_files.constraint_enforcement import check_observed, check_rules
-from bayou.spark.data_files.constraint_evaluation import OBSERVATION
+from bayou.spark.data_files.constraint_evaluation import OBSERVATION, error_of, observed_violations, violations_in
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NO_AUXILIARY, Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
-from bayou.spark.read.change_rows import IS_CHANGE
+from bayou.spark.jvm.core.pinned_settings import Job, with_options
+from bayou.spark.read.change_rows import IS_CHANGE, AuxiliaryColumns
 from bayou.spark.session.progress import phase
-from bayou.spark.types.types import stored_fields
+from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, spark_schema, stored_fields
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow.parquet as pq
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.protocol.types.schema import StructType
+    from bayou.spark.data_files.constraint_evaluation import RowRule, Violations
     from bayou.spark.data_files.projection import ProjectedRows
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.jvm.relations.file_tasks import FileTasks
-    from bayou.spark.read.change_rows import AuxiliaryColumns
     from bayou.spark.session.application import Application
 
+_PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
+"""Options of Spark's reader, so that it neither expands patterns in paths nor reads partition columns from folders."""
 _SHOWN: Final = 5
 """How many columns an error names."""
 
@@ -90,7 +101,7 @@ def write_new_files(
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
     if not rows.proven.rules:  # before any file is moved
-        check_observed(target, rows, of_rules)
+        _check_observed(target, rows, of_rules)
     places = relatives if split is None else split.place(relatives)
     uncommitted.add(places)
     placed = list(zip(written.files, places, strict=True))
@@ -101,7 +112,7 @@ def write_new_files(
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
     _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
-    check_rules(frame.sparkSession, request.options, target, rows, found_files.files, of_rules)
+    _check_rules(frame.sparkSession, request.options, target, rows, found_files.files, of_rules)
     change_files = [change_file(target, *each) for each in changes]
     return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
@@ -129,6 +140,52 @@ def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[
     """Raise SessionError if rows were written without an observation. Spark only drops an observation if it finds no rows."""
     if rows.observed and not observed and count:
         raise failed("rules-not-observed", at=target, count=count)
+
+
+def _check_rules(
+    spark: SparkSession,
+    options: WriteOptions,
+    target: WriteTarget,
+    rows: ProjectedRows,
+    new: Sequence[AddFile],
+    observed: Sequence[Any],
+) -> None:
+    """Raise ConstraintViolationError if rows break a rule. Files whose statistics do not prove the rules are read in one job.
+
+    Args:
+        new: the files of the write, each with rows.
+    """
+    doubtful = rows.proven.doubtful([file.stats for file in new])
+    if doubtful:
+        # Rows of the other files may only break rules that are observed.
+        chosen = new if rows.observed else [new[place] for place in doubtful]
+        found = violations_in(_rows_in(spark, options, chosen, rows.rules, target.schema), rows.rules, target.schema)
+        _refuse(found, rows.rules, target)
+    _check_observed(target, rows, observed)
+
+
+def _check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
+    """Raise ConstraintViolationError if rows break an observed rule. The error does not report rules that are proven."""
+    if rows.observed:
+        _refuse(observed_violations(observed), rows.observed, target)
+
+
+def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) -> None:
+    if found.count:
+        raise error_of(found, rules, table=target.table_uri, version=target.version)
+
+
+def _rows_in(
+    spark: SparkSession, options: WriteOptions, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
+) -> DataFrame:
+    """Return the rows of new files under logical names, with the columns that rules use. No rule uses a partition column."""
+    names = {name.lower() for rule in rules for name in rule.columns}
+    fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
+    stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
+    reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
+    rows = reader.parquet(*(f"{options.path}/{paths.decode(file.path)}" for file in new))
+    pairs = zip(fields, stored, strict=True)
+    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
@@ -193,3 +250,46 @@ def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | N
         chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))
         found += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
     return (min(found) if falling else max(found)) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFiles:
+    """Uncommitted change data files.
+
+    Attributes:
+        files: the actions that add them.
+        num_rows: the number of rows in all of them.
+    """
+
+    files: Sequence[AddCDCFile]
+    num_rows: int
+
+
+def write_change_files(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    target: WriteTarget,
+    uncommitted: UncommittedFiles,
+    before: Mapping[str, str],
+) -> ChangeFiles:
+    """Write the change rows of rows that change.
+
+    Args:
+        frame: the rows, with the table's columns, `ROW_ACTION`, and the columns with the old values.
+        target: the table, without its constraints: these are checked when the table's own rows are written.
+        uncommitted: the owner of the new files.
+        before: the columns with the old values, by the columns that have new values.
+    """
+    phase("writing change rows")
+    root = qualify(request.options.path)
+    auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
+    rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
+    found = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
+    written = [(file, relative_path(file, root.uri)) for file in found]
+    uncommitted.add(relative for _, relative in written)
+    counts = [footer.num_rows for footer in footers_of(application, request.options, written)]
+    # The first task of Spark's writer makes a file even if it has no rows.
+    uncommitted.delete([relative for (_, relative), count in zip(written, counts, strict=True) if not count])
+    files = [change_file(target, *each) for each, count in zip(written, counts, strict=True) if count]
+    return ChangeFiles(files, sum(counts))

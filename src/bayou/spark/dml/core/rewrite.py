@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.columns.constraints import constraints_of
-from bayou.spark.data_files.change_files import write_change_files
-from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.new_files import write_change_files, write_new_files
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.row_counts import check_written

@@ -32,7 +32,7 @@ from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import batch_of
+from bayou.spark.session.settings import batch_of, is_on
 from bayou.spark.types.types import incompatible, readable_schema
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Change:
     def uses_vectors(self) -> bool:
         """Whether rows are deleted by vectors: the table has them, others read them, and the session does not say otherwise."""
         setting = _PERSISTENT_VECTORS[self.operation]
-        if self.settings.get(setting, "true").lower() != "true":
+        if not is_on(self.settings, setting, default=True):
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
         # delta-spark does not read vectors of a table with a column of this name.

@@ -38,6 +38,7 @@ from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class Writer:
     @property
     def _gathers(self) -> bool:
         """Whether the session lets a MERGE gather rows before it writes them."""
-        return self._merge.change.settings.get(_REPARTITION, "true").lower() == "true"
+        return is_on(self._merge.change.settings, _REPARTITION, default=True)
 
     @property
     def _generates_identities(self) -> bool:
