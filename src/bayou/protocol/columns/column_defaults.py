@@ -35,14 +35,14 @@ def defaults(schema: StructType) -> Iterator[tuple[StructField, str]]:
             yield field, expression
 
 
-def refuse_nested_defaults(schema: StructType, rules: TableRules) -> None:
+def check_no_nested_defaults(schema: StructType, rules: TableRules) -> None:
     """Raise InvalidSchemaError if a nested field has a default, since it would not be applied."""
     for path, field in fields_by_path(schema):
         if len(path) > 1 and CURRENT_DEFAULT in field.metadata:
             raise _only_columns(path, rules)
 
 
-def refuse_added_default(field: StructField, rules: TableRules) -> None:
+def check_no_added_default(field: StructField, rules: TableRules) -> None:
     """Raise InvalidSchemaError if a column to be added to an existing table, or a field in it, has a default."""
     if any(CURRENT_DEFAULT in each.metadata for _, each in fields_by_path(StructType((field,)))):
         raise failed("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED", at=rules, column=field.name)

@@ -93,14 +93,14 @@ def add_constraint(configuration: Mapping[str, str], name: str, expression: str,
 
     Raise InvalidSchemaError if the name, in any case, exists already or is reserved.
     """
-    refuse_reserved_name(name, table=table)
+    check_constraint_name(name, table=table)
     key = _key_of(configuration, name)
     if key is not None:
         raise failed("DELTA_CONSTRAINT_ALREADY_EXISTS", table=table, constraint=name, expression=configuration[key])
     return {**configuration, constraint_key(name): expression}
 
 
-def refuse_reserved_name(name: str, *, table: str) -> None:
+def check_constraint_name(name: str, *, table: str) -> None:
     """Raise InvalidSchemaError if a CHECK constraint must not have a name."""
     if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
         raise failed("DELTA_INVALID_CONSTRAINT_NAME", table=table, constraint=name)

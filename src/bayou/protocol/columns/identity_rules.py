@@ -74,7 +74,7 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
             raise failed("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE/nested", table=table, column=field.name)
 
 
-def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
+def check_no_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
     """Raise SchemaMismatchError if rows have values for an identity column that is GENERATED ALWAYS; `column` names it."""
     given = {name.lower() for name in provided}
     for column in identity_columns(schema):

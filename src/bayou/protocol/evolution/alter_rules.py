@@ -72,7 +72,7 @@ def recorded(schema: StructType, previous: StructType, rules: TableRules) -> Str
     return record_type_changes(schema, previous) if rules.type_widening else schema
 
 
-def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableRules) -> None:
+def check_keeps_layout(paths: Sequence[Path], rest: StructType, rules: TableRules) -> None:
     """Raise InvalidSchemaError if partition or clustering columns are dropped, or only partition columns remain.
 
     Args:

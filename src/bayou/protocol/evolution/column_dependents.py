@@ -33,7 +33,7 @@ def dependents(column: Path, references: Mapping[str, Iterable[Path]]) -> tuple[
     return tuple(name for name, used in references.items() if any(_overlap(column, each) for each in used))
 
 
-def refuse_dependents(
+def check_no_dependents(
     column: Path,
     *,
     constraints: Mapping[str, Iterable[Path]],

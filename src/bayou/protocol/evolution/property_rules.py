@@ -15,7 +15,7 @@ from typing import Any, Final, NoReturn
 
 from bayou.errors import failed
 from bayou.protocol import arguments, properties
-from bayou.protocol.columns.constraints import refuse_reserved_name
+from bayou.protocol.columns.constraints import check_constraint_name
 from bayou.protocol.evolution.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
 from bayou.protocol.features.features import FEATURES
 
@@ -31,9 +31,10 @@ _PROTOCOL_KEYS: Final = frozenset(
 _CANONICAL_KEYS: Final = {key.lower(): key for key in properties.PROPERTIES}
 _CANONICAL_FEATURES: Final = {name.lower(): name for name in FEATURES}
 _STATUSES: Final = ("supported", "enabled")
-_BY_WRITERS_ONLY: Final = frozenset(
+BY_WRITERS_ONLY: Final = frozenset(
     each.key for each in (properties.MAX_COLUMN_ID, properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
 )
+"""The properties that users cannot set or unset."""
 _COMMENT: Final = "comment"
 
 
@@ -174,10 +175,10 @@ class _Subject:
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
-                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
+                check_constraint_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
             raise failed("DELTA_ADD_CONSTRAINTS", at=self, property=key)
-        if key in _BY_WRITERS_ONLY:
+        if key in BY_WRITERS_ONLY:
             raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=self, property=key)
         if key in properties.PROPERTIES:
             self.check_value(key, value)

@@ -16,15 +16,15 @@ from functools import partial
 from typing import Final
 
 from bayou.errors import failed
-from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.columns.column_defaults import check_no_added_default
 from bayou.protocol.evolution.alter_rules import (
+    check_keeps_layout,
     check_new_names,
     has_not_null,
     is_same_type,
     is_under,
     may_become,
     recorded,
-    refuse_dropped_layout,
 )
 from bayou.protocol.schema.validity import check_nested_void, check_types
 from bayou.protocol.stats.file_stats import parse_column_list
@@ -77,7 +77,7 @@ def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: Table
     check_nested_void(added, rules.table_uri, version=rules.version)
     declared = from_stored(schema)
     for column in columns:
-        _refuse_added(column.field, rules)
+        _check_added(column.field, rules)
         declared = edit_at(declared, column.parent, partial(_with_field, column=column, rules=rules), rules)
     check_new_names(declared, rules, "ADDING_COLUMNS", schema)
     return to_stored(declared)
@@ -115,7 +115,7 @@ def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -
         if len(struct.fields) == 1:
             raise failed("DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", at=rules, column=dotted(path))
         declared = _with_struct(declared, path, [each for each in struct.fields if each is not field], rules)
-    refuse_dropped_layout(paths, declared, rules)
+    check_keeps_layout(paths, declared, rules)
     return to_stored(declared)
 
 
@@ -148,7 +148,7 @@ def change_column(
     parent = type_at(declared, path[:-1], rules)
     if isinstance(parent, StructType):
         field = _field(parent, path, rules)
-        _refuse_change(field, changed_type, path, rules, nullable=nullable)
+        _check_change(field, changed_type, path, rules, nullable=nullable)
         metadata = field.metadata if comment is None else {**field.metadata, COMMENT: comment}
         if comment == NO_COMMENT:
             metadata = {key: value for key, value in field.metadata.items() if key != COMMENT}
@@ -157,7 +157,7 @@ def change_column(
         fields = fields if position is None else _moved(fields, changed, position, path, rules)
         result = _with_struct(declared, path, fields, rules)
     else:
-        _refuse_nameless_change(parent, path, rules, comment=comment, nullable=nullable, position=position)
+        _check_part_change(parent, path, rules, comment=comment, nullable=nullable, position=position)
         result = edit_at(declared, path, lambda _: changed_type, rules)
     return recorded(to_stored(result), schema, rules)
 
@@ -197,7 +197,6 @@ def _struct_and_field(
 
 
 def _with_struct(schema: StructType, path: Path, fields: Sequence[StructField], rules: TableRules) -> StructType:
-    """Return the schema with other fields in the struct of a column."""
     return edit_at(schema, path[:-1], lambda _: StructType(tuple(fields)), rules)
 
 
@@ -208,10 +207,10 @@ def _field(struct: StructType, path: Path, rules: TableRules) -> StructField:
     return field
 
 
-def _refuse_added(field: StructField, rules: TableRules) -> None:
+def _check_added(field: StructField, rules: TableRules) -> None:
     if has_not_null(field):
         raise failed("DELTA_OPERATION_NOT_ALLOWED/add-not-null", at=rules, column=field.name)
-    refuse_added_default(field, rules)
+    check_no_added_default(field, rules)
 
 
 def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:
@@ -270,7 +269,7 @@ def _changed_type(old: DataType, new: DataType, path: Path, rules: TableRules) -
             )
 
 
-def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
+def _check_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
     if nullable is False and field.nullable:
         raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/not-null", at=rules, column=dotted(path))
     is_identity = any(key.startswith(IDENTITY) for key in field.metadata)
@@ -278,7 +277,7 @@ def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: Ta
         raise failed("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED/change", at=rules, column=dotted(path))
 
 
-def _refuse_nameless_change(
+def _check_part_change(
     parent: DataType, path: Path, rules: TableRules, *, comment: str | None, nullable: bool | None, position: Position | None
 ) -> None:
     """Raise an error for changes other than of the type of elements, keys and values."""

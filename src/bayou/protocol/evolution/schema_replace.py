@@ -7,14 +7,14 @@ Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canC
 from __future__ import annotations
 
 from bayou.errors import DeltaError, failed
-from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.columns.column_defaults import check_no_added_default
 from bayou.protocol.evolution.alter_rules import (
+    check_keeps_layout,
     check_new_names,
     has_not_null,
     is_same_type,
     may_become,
     recorded,
-    refuse_dropped_layout,
 )
 from bayou.protocol.evolution.schema_changes import COMMENT, IDENTITY
 from bayou.protocol.schema.validity import check_types
@@ -37,7 +37,7 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
     check_types(given, rules.table_uri, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
     gone = [(name,) for name in schema.names if replaced.field(name) is None]
-    refuse_dropped_layout(gone, replaced, rules)
+    check_keeps_layout(gone, replaced, rules)
     return recorded(to_stored(replaced), schema, rules)
 
 
@@ -56,7 +56,7 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
     if required is not None:
         raise _bad_replacement("adding a NOT NULL column", (*path, required.name), rules)
     for each in added:
-        refuse_added_default(each, rules)
+        check_no_added_default(each, rules)
     return StructType(tuple(_replaced_field(old.field(each.name), each, path, rules) for each in new.fields))
 
 

@@ -212,7 +212,6 @@ def collated_paths(schema: StructType) -> Iterator[str]:
 
 
 def _names(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Yield each column's name and its dotted path, at every depth."""
     for path, kind in walk(schema):
         if isinstance(kind, StructType):
             yield from ((name, ".".join((*path, name))) for name in kind.names)

@@ -14,6 +14,7 @@ from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.columns.clustering_rules import ClusteringRules
 from bayou.protocol.columns.column_mapping import mapped_columns
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.evolution.property_rules import compared_key
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.properties import mapping_mode
@@ -24,6 +25,8 @@ from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.scan.row_ids import tells_row_ids
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from bayou.log.commit.transaction import Action
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
@@ -47,6 +50,12 @@ def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> 
     named = {"readerFeatures": None, "writerFeatures": None} | protocol.to_json()
     shown = {key: named[key] for key in ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures")}
     target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": shown}, actions)
+
+
+def without_keys(configuration: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Return a configuration without some keys. Keys with `delta.` are case-insensitive."""
+    removed = set(map(compared_key, keys))
+    return {key: value for key, value in configuration.items() if compared_key(key) not in removed}
 
 
 def table_rules(snapshot: Snapshot) -> TableRules:

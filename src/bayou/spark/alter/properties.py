@@ -17,6 +17,7 @@ from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.mapping_rules import mode_change
 from bayou.protocol.evolution.property_rules import (
+    BY_WRITERS_ONLY,
     PropertyChange,
     allows_arbitrary,
     canonical_key,
@@ -29,8 +30,8 @@ from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.stats.indexed_columns import check_stats_columns
 from bayou.spark.alter.column_mapping import ALLOW_REMOVAL, remove_column_mapping
-from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules
-from bayou.spark.alter.row_tracking import give_row_ids
+from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules, without_keys
+from bayou.spark.alter.row_tracking import add_row_ids
 from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
@@ -40,12 +41,6 @@ if TYPE_CHECKING:
 
 COMMENT: Final = "comment"
 """The key that sets the table's comment like a property. The log keeps it as the metadata's description."""
-
-_BY_WRITERS_ONLY: Final = (
-    properties.MAX_COLUMN_ID.key,
-    properties.MATERIALIZED_ROW_ID.key,
-    properties.MATERIALIZED_ROW_COMMIT_VERSION.key,
-)
 
 
 def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
@@ -74,7 +69,7 @@ def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
     tracks = _begins_row_tracking(snapshot, actions)
     # Once is enough, unless another writer removes the ids or the feature in the meantime.
     while tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
-        give_row_ids(target, snapshot)
+        add_row_ids(target, snapshot)
         snapshot = target.snapshot()
         actions = _actions(target, snapshot, texts)
     # A file that is added while row tracking is suspended has no row ids.
@@ -92,14 +87,14 @@ def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bo
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
     _check_unset(snapshot, wanted, if_exists=if_exists)
-    after = _without(snapshot.metadata.configuration, wanted)
+    after = without_keys(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     if properties.COLUMN_MAPPING_MODE.key in wanted and _removes_mapping(target, snapshot, "none"):
         remove_column_mapping(target, snapshot, keep_mode=False)
         if len(wanted) == 1:
             return
         snapshot = target.snapshot()
-        after = _without(snapshot.metadata.configuration, wanted)
+        after = without_keys(snapshot.metadata.configuration, wanted)
     _check_mapping(snapshot, after)
     description = None if COMMENT in map(compared_key, wanted) else snapshot.metadata.description
     metadata = replace(snapshot.metadata, configuration=after, description=description)
@@ -121,7 +116,7 @@ def _actions(target: SessionTable, snapshot: Snapshot, texts: Mapping[str, str])
     allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
     check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
-    after = {**_without(before, change.configuration), **change.configuration}
+    after = {**without_keys(before, change.configuration), **change.configuration}
     _check_mapping(snapshot, after)
     description = snapshot.metadata.description if change.description is None else change.description
     wanted = replace(snapshot.metadata, configuration=after, description=description)
@@ -141,12 +136,6 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
 def _text(value: object) -> str:
     """Return a value as the log stores it. SQL spells booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """Return a configuration without some keys. The case of `delta.` keys makes no difference."""
-    gone = set(map(compared_key, keys))
-    return {key: value for key, value in configuration.items() if compared_key(key) not in gone}
 
 
 def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
@@ -172,7 +161,7 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
     known = set(map(compared_key, snapshot.metadata.configuration))
     known |= {COMMENT} if snapshot.metadata.description is not None else set()
     for key in keys:
-        if key in _BY_WRITERS_ONLY:
+        if key in BY_WRITERS_ONLY:
             raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=snapshot, property=key)
         if not if_exists and compared_key(key) not in known:
             raise failed("DELTA_UNSET_NON_EXISTENT_PROPERTY", at=snapshot, option=key)

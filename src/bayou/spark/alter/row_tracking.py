@@ -25,7 +25,7 @@ _ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"
 _MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.databricks.delta.rowTracking.backfill.maxNumFiles")
 
 
-def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
+def add_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
     """Add the row tracking feature to a table, then give row ids to all its files, so that row tracking can be enabled.
 
     After the first commit every writer gives ids to the files that it adds.
@@ -47,7 +47,7 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
         backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
 
 
-def take_row_ids(target: SessionTable) -> None:
+def drop_row_ids(target: SessionTable) -> None:
     """Remove the row ids from all files of a table whose row tracking is suspended.
 
     Raises:

@@ -17,7 +17,7 @@ from bayou.protocol.columns.generated_columns import check_references, check_typ
 from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
-from bayou.spark.create.place import creation_at, place_of, refuse_other_place
+from bayou.spark.create.place import check_same_place, creation_at, place_of
 from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.expressions.default_checks import check_defaults
 from bayou.spark.expressions.stored_expressions import called_by_name, check_stored
@@ -59,22 +59,19 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
         UnsupportedFeatureError: the table would need a feature that bayou does not support.
     """
-    place, lost = place_of(Catalog(application.jvm, spark), definition), False
+    place, is_retry = place_of(Catalog(application.jvm, spark), definition), False
     with creation_at(place.uri):
-        while not _created(application, spark, definition, mode, lost=lost):
-            lost = True
+        while not _created(application, spark, definition, mode, is_retry=is_retry):
+            is_retry = True
     return place.uri
 
 
-def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, lost: bool) -> bool:
-    """Try once to create or replace a table. Return False if another process created it in the meantime.
-
-    `lost` states whether that happened to the previous attempt.
-    """
+def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, is_retry: bool) -> bool:
+    """Try to create or replace a table. Return False to retry, if another process created it in the meantime."""
     catalog = Catalog(application.jvm, spark)
     place = place_of(catalog, definition)
     if mode in ("replace", "createOrReplace"):
-        refuse_other_place(place, definition)
+        check_same_place(place, definition)
     log = application.logs.get(place.uri, {})
     snapshot = _snapshot(log)
     if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
@@ -88,7 +85,7 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
             return False
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, (mode, place.managed), log, snapshot)
-    elif not place.is_registered and place.name is not None and not (lost and mode == "createIfNotExists"):
+    elif not place.is_registered and place.name is not None and not (is_retry and mode == "createIfNotExists"):
         _check_same(definition, snapshot)
     _register(catalog, place, if_absent=mode != "create")
     return True

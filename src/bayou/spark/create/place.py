@@ -81,7 +81,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
     return Place(qualify(entry.location).uri, name, is_registered=True, managed=entry.managed)
 
 
-def refuse_other_place(place: Place, definition: TableDefinition) -> None:
+def check_same_place(place: Place, definition: TableDefinition) -> None:
     """Raise InvalidOptionError if a table is to be replaced under its name by one in another folder."""
     given = None if definition.location is None else qualify(definition.location).uri
     if place.is_registered and given is not None and given != place.uri:

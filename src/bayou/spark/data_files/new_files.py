@@ -111,7 +111,7 @@ def write_new_files(
     _check_columns(target, [place for _, place in data], footers)
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
-    _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
+    _check_all_observed(target, rows, of_rules, found_files.num_rows - carried.num_kept)
     _check_rules(frame.sparkSession, request.options, target, rows, found_files.files, of_rules)
     change_files = [change_file(target, *each) for each in changes]
     return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
@@ -136,7 +136,7 @@ def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence
             raise failed("wrong-columns-written", at=target, file=place, columns=shown)
 
 
-def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
+def _check_all_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
     """Raise SessionError if rows were written without an observation. Spark only drops an observation if it finds no rows."""
     if rows.observed and not observed and count:
         raise failed("rules-not-observed", at=target, count=count)

@@ -190,7 +190,6 @@ class Projection:
                 yield aligned(quoted_name(name), found.type, wanted.type), name, wanted.type
 
     def _stored(self, name: str) -> StructField | None:
-        """Return the stored column of a name; None if the table has no such column."""
         return next((field for field in stored_fields(self._target.schema.fields) if field.name.lower() == name.lower()), None)
 
     def _fits(self, kept: Sequence[StructField]) -> bool:

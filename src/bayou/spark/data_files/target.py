@@ -18,7 +18,7 @@ from bayou.protocol.columns.column_mapping import mapped_columns, without_mappin
 from bayou.protocol.columns.constraints import constraints_of
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.columns.identity_columns import is_identity
-from bayou.protocol.columns.identity_rules import refuse_explicit_values
+from bayou.protocol.columns.identity_rules import check_no_explicit_values
 from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
 from bayou.protocol.features.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
 from bayou.protocol.features.protocol_rules import check_not_append_only, merged, upgraded
@@ -193,13 +193,12 @@ def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> W
 
 
 def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMetadata) -> tuple[HeadAction, ...]:
-    """Return the actions of a change, with the protocol if it differs."""
     return others if protocol == snapshot.protocol else (protocol, *others)
 
 
 def _existing(options: WriteOptions, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
     # delta-spark reports explicit identity values before any difference of the schemas, also if the schema is overwritten.
-    refuse_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
+    check_no_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
     schema = _schema_after(options, given, snapshot)
     partitions = snapshot.partition_columns
     if options.overwrite_schema:
@@ -324,7 +323,7 @@ def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
     if not target.schema.fields:
         raise failed("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS", at=target)
     check_takes_rows(target.schema, target.metadata, table, target.version)
-    refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
+    check_no_explicit_values(target.schema, given.names, table=table, version=target.version)
     for path in required_and_absent(target.schema, given):
         column = target.schema.field(path[0])
         if column is None or given.field(path[0]) is not None or not _is_filled(column, generates=target.generates):

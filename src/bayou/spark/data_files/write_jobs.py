@@ -88,7 +88,7 @@ def write_into(
         SchemaMismatchError: a partition value cannot be serialised.
     """
     by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
-    _refuse_encryption(frame, target, options)
+    _check_not_encrypted(frame, target, options)
     frame, partitions = _gathered(jvm, frame, request.options, target), target.physical_partitions
     if request.context.stream is not None:
         frame = request.context.stream.batch.to_run(frame)
@@ -148,7 +148,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
 
 
-def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
+def _check_not_encrypted(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
     """Raise UnsupportedFeatureError if files would be encrypted: then pyarrow cannot read the statistics in their footers."""
     if writes_encrypted(java_session(frame.sparkSession), options):
         raise failed("DELTA_OPERATION_NOT_ALLOWED/encrypted-files", at=target, setting=FACTORY, features=("Parquet encryption",))

@@ -19,7 +19,7 @@ from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.set_location import set_location
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.create.create import create
-from bayou.spark.create.place import creation_at, place_of, refuse_other_place
+from bayou.spark.create.place import check_same_place, creation_at, place_of
 from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest, merges_schema
 from bayou.spark.data_files.target import is_filled, merge_widening
 from bayou.spark.dml.replace.replace_on import check_using_places
@@ -40,7 +40,7 @@ from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, wit
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.store_assignment import with_bold_casts
 from bayou.spark.types.types import readable_schema
-from bayou.spark.write.insert_columns import evolved_columns, goes_by_name, short_structs
+from bayou.spark.write.insert_columns import evolved_columns, matches_fields_by_name, short_structs
 from bayou.spark.write.row_types import with_types_of
 from bayou.spark.write.writer import write
 from bayou.storage import qualify
@@ -240,7 +240,7 @@ class SessionCatalog:
             _refuse_left_out(names, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
         jvm, given = self._application.jvm, columns_of(rows)
-        by_name = by_name or goes_by_name(readable_schema(schema), readable_schema(given), widening=widening)
+        by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(given), widening=widening)
         _refuse_short_structs(schema, given, statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = columns_of(rows)
@@ -260,7 +260,7 @@ class SessionCatalog:
         definition = statement.definition
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
-        refuse_other_place(place, definition)
+        check_same_place(place, definition)
         makes = statement.creates or not is_table(place.uri)
         with creation_at(place.uri) if makes else contextlib.nullcontext():
             # The place is looked up again: another thread may have registered the table before the lock was free.

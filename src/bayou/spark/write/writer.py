@@ -159,7 +159,6 @@ def _written(
 
 
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
-    """Return the request with the session's time zone if it matters."""
     if not request.options.dynamic_partitions:
         return request
     return replace(request, context=replace(request.context, time_zone=str(frame.sparkSession.conf.get(_ZONE))))
