@@ -16,7 +16,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.protocol import arguments
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
-from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.request import WriteOptions, WriteRequest
 from bayou.spark.enable import enable
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.bridge import Jvm
@@ -123,9 +123,9 @@ def write(
     columns = arguments.texts(partition_by, "partition_by", table=path)
     named = dict(zip(("txnAppId", "txnVersion"), checked_txn(txn, path) or (), strict=False))
     session = enable(rows.sparkSession)
-    request = WriteRequest.from_options({**options, **named, "path": path}, mode, columns)
+    request = WriteRequest(WriteOptions.parse({**options, **named, "path": path}, mode, columns))
     # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
-    rows = frame.select("*") if request.replace_on is None else frame  # a condition may name the rows by their alias
+    rows = frame.select("*") if request.options.replace_on is None else frame  # a condition may name the rows by their alias
     return write_request(Application.of(session), rows, request)
 
 

@@ -66,7 +66,11 @@ def test_each_row_makes_an_error():
     assert wrong == []
 
 
-OF_DELTA = {"DELTA_CLUSTERING_COLUMN_MISSING_STATS", "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP"}
+OF_DELTA = {
+    "DELTA_CLUSTERING_COLUMN_MISSING_STATS",
+    "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP",
+    "DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
+}
 """Keys of messages that are two sentences in delta-spark."""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The support matrix of the documentation, rendered from the table of features: it cannot say other than the code does."""
+"""Render the support matrix of the documentation from the features that the code knows."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from bayou.protocol.types.schema import StructType
 _HEADER: Final = ("Feature", "Protocol", "Read", "Write", "Enabled by", "Drop")
 _NOTES: Final = (
     "Protocol: the reader and writer version from which on the feature exists; versions 3 and 7 list features by name.",
-    "Write: `unless used` is for tables that list the feature and have nothing that needs it.",
+    "Write: `unless used` means that a table may list the feature, but may not use it.",
     (
         "Enabled by: besides `delta.feature.<name>` = `supported`, which works for every feature but clustering. "
-        "`(new tables)` is for features that a table which is there gets only that way."
+        "`(new tables)` means that an existing table gets the feature only that way."
     ),
 )
-# A table that has nothing a rule could be about.
+# A table without properties and columns.
 _NOTHING: Final = (Metadata("", ""), StructType())
 _UNRESTRICTED: Final = Feature("", reader_writer=False).write_blocked
 
 
 def feature_matrix() -> str:
-    """A Markdown table of all features, by name, with what bayou does with each, and notes below it."""
+    """Return a Markdown table of all features, with notes."""
     rows = [_row(FEATURES[name]) for name in sorted(FEATURES, key=str.lower)]
     lines = [_line(_HEADER), _line(("---",) * len(_HEADER)), *map(_line, rows), "", *(f"- {note}" for note in _NOTES)]
     return "\n".join(lines) + "\n"

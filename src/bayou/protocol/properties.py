@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table properties: the `delta.*` keys that have a meaning, their types and defaults.
+"""The table properties with a meaning (`delta.*`), their types and defaults.
 
-Defaults are delta-spark's. Unknown keys are kept as they are; a value that is not of its key's type counts as unset,
-because a reader may not refuse a table for it.
+The defaults are delta-spark's. A value of the wrong type counts as unset, since a reader must not refuse a table because of it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MAPPING_MODES: Final = ("none", "name", "id")
 
 @dataclass(frozen=True, slots=True)
 class TableProperty(Generic[T]):
-    """One property: its key, the default, how its text is read, and the key that it had once, which counts where it is not set."""
+    """A property: its key, default and parser, and an older key, which is used if the key is not set."""
 
     key: str
     default: T
@@ -42,7 +41,7 @@ class TableProperty(Generic[T]):
     older_key: str | None = None
 
     def read(self, configuration: Mapping[str, str]) -> T:
-        """The property's value in a table's configuration; keys compare without regard to case."""
+        """Return the property's value in a table's configuration. Keys are case-insensitive."""
         text = _text(configuration, self.key)
         if text is None and self.older_key is not None:
             text = _text(configuration, self.older_key)
@@ -63,19 +62,18 @@ def _text(configuration: Mapping[str, str], key: str) -> str | None:
 
 
 def interval_ms(text: str) -> int:
-    """Milliseconds of a Spark interval such as `interval 30 days` or `1 week 2 hours`.
+    """Return the milliseconds of a Spark interval such as `interval 30 days` or `1 week 2 hours`.
 
-    Raises:
-        ValueError: the text is no interval, or counts in months or years.
+    Raise ValueError if the string is not an interval, or has months or years.
     """
     words = text.strip().lower().removeprefix("interval").strip()
     total, consumed = 0.0, 0
-    # Each part is matched where the one before it ends: a search for it would take quadratic time.
+    # Match each part at the end of the one before it, since a search would take quadratic time.
     while (part := _INTERVAL_PART.match(words, consumed)) is not None and part[2] in _UNIT_MS:
         total += float(part[1]) * _UNIT_MS[part[2]]
         consumed = part.end()
     if not words or words[consumed:].strip() or not math.isfinite(total):
-        msg = f"{text!r} is no interval of weeks, days, hours, minutes or seconds"
+        msg = f"{text!r} is not an interval of weeks, days, hours, minutes or seconds"
         raise ValueError(msg)
     return int(total)
 
@@ -98,14 +96,10 @@ _SIZE = re.compile(r"\s*(\d+)\s*([kmgtp]?)(?:i?b)?\s*", re.IGNORECASE)
 
 
 def byte_size(text: str) -> int:
-    """The bytes that a text such as `104857600`, `100mb` or `1 GiB` says; units are powers of 1024.
-
-    Raises:
-        ValueError: the text says no size.
-    """
+    """Parse a number of bytes such as `104857600`, `100mb` or `1 GiB`; units are powers of 1024. Raise ValueError otherwise."""
     found = _SIZE.fullmatch(text)
     if found is None:
-        msg = f"{text!r} is no number of bytes"
+        msg = f"{text!r} is not a number of bytes"
         raise ValueError(msg)
     return int(found[1]) << 10 * " kmgtp".index(found[2].lower() or " ")
 
@@ -180,21 +174,17 @@ WRITE_PARTITION_COLUMNS = TableProperty("delta.writePartitionColumnsToParquet", 
 PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = {
     found.key: found for found in list(globals().values()) if isinstance(found, TableProperty)
 }
-"""Every property that bayou knows, by key."""
+"""All properties that bayou knows, by key."""
 
 CONSTRAINT_PREFIX: Final = "delta.constraints."
 """The prefix of CHECK constraints in a table's configuration."""
 
 FEATURE_PREFIX: Final = "delta.feature."
-"""The prefix of the properties that ask for a table feature; no table stores them."""
+"""The prefix of properties that enable a table feature. Tables do not store them."""
 
 
 def mapping_mode(configuration: Mapping[str, str]) -> str:
-    """A table's column mapping mode: none, name or id.
-
-    Raises:
-        InvalidOptionError: the configuration names another one.
-    """
+    """Return a table's column mapping mode: none, name or id. Raise InvalidOptionError for another one."""
     mode = COLUMN_MAPPING_MODE.read(configuration).lower()
     if mode not in _MAPPING_MODES:
         raise failed("DELTA_ILLEGAL_OPTION/mapping-mode", mode=mode, known=_MAPPING_MODES)

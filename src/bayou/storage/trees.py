@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from bayou.errors import DeltaError, StorageError, failed
 from bayou.protocol.actions.file_names import LOG_FOLDER
+from bayou.protocol.arguments import is_unicode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,7 +98,7 @@ class FolderBuilder:
         if not is_shown(name, self._shown):
             self._is_table |= is_folder and name == LOG_FOLDER and bool(self._prefix)
             return
-        if not _is_unicode(name):  # no log can name it
+        if not is_unicode(name):  # the log cannot have its path
             return
         if is_folder:
             self._folders.append((self._prefix + name, modification_time))
@@ -333,14 +334,6 @@ def _lister(store: LogStore) -> Callable[[Sequence[str], tuple[str, ...]], list[
     if root is not None:
         return LocalTree(root).list_folders
     raise failed("cannot-list-folders", store=type(store).__name__)
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _batch(rows: Sequence[tuple[str, int, int, bool]]) -> pa.RecordBatch:

@@ -13,7 +13,7 @@ from tests.support.cases import in_one_test
 
 import bayou
 from bayou.errors import DeltaError, InvalidSchemaError
-from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.request import WriteOptions
 from bayou.spark.types.user_types import given_schema
 from bayou.table import DeltaTableBuilder
 
@@ -176,9 +176,9 @@ def test_metadata_that_cannot_be_read_back_are_refused(metadata):
 @pytest.mark.parametrize("mode", [None, 5, True, ["append"], b"append", "apend", object()])
 def test_a_mode_is_one_of_the_known_ones(mode):
     with pytest.raises(ValueError, match="append"):
-        WriteRequest.from_options({"path": "/t"}, mode)
+        WriteOptions.parse({"path": "/t"}, mode)
 
 
 def test_a_note_that_is_not_unicode_is_refused_before_rows_are_written():
     with pytest.raises(ValueError, match="userMetadata"):
-        WriteRequest.from_options({"path": "/t", "userMetadata": LONE}, "append")
+        WriteOptions.parse({"path": "/t", "userMetadata": LONE}, "append")

@@ -12,7 +12,7 @@ from tests.support.observing import actions, feed, jobs, metrics, parquet_files,
 
 import bayou
 from bayou.errors import ConcurrentModificationError, ConstraintViolationError, InvalidCommitError, StorageError
-from bayou.spark.data_files import change_files
+from bayou.spark.data_files import new_files
 from bayou.spark.dml.core import rewrite
 
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -257,13 +257,15 @@ def test_a_condition_by_a_function_of_pythons_is_not_asked_once_more_for_the_fee
 @pytest.mark.parametrize("change", [CHANGES["an update"], CHANGES["a delete"]], ids=["update", "delete"])
 def test_change_rows_that_cannot_be_written_leave_no_file(spark, table_path, monkeypatch, change):
     table = make(spark, table_path, **FILES)
-    before = parquet_files(table_path)
+    before, footers_of = parquet_files(table_path), new_files.footers_of
 
     def failing(*given):
+        if len(parquet_files(table_path)) == len(before) + 1:  # the table's own rows
+            return footers_of(*given)
         assert len(parquet_files(table_path)) == len(before) + 2
         raise StorageError("no footers", table=table_path)
 
-    monkeypatch.setattr(change_files, "footers_of", failing)
+    monkeypatch.setattr(new_files, "footers_of", failing)
     with pytest.raises(StorageError, match="no footers"):
         change(table)
     assert parquet_files(table_path) == before
@@ -276,7 +278,7 @@ def test_a_feed_of_other_rows_than_those_that_changed_is_not_committed(spark, ta
     before = parquet_files(table_path)
 
     def of_one_row(application, frame, *given):
-        return change_files.write_change_files(application, frame.limit(1), *given)
+        return new_files.write_change_files(application, frame.limit(1), *given)
 
     monkeypatch.setattr(rewrite, "write_change_files", of_one_row)
     with pytest.raises(InvalidCommitError, match="change data feed"):

@@ -121,7 +121,15 @@ def test_no_scan_takes_a_constant_for_the_values_of_a_column(session, table_path
         assert replace(scan, fields=fields[:1]).planned().columns == ["id"]
 
 
-HIDDEN = ("__bayou_dv", "__bayou_is_change", "__bayou_image", "__bayou_fate", "__bayou_file", "__BAYOU_Metadata", "__bayou_row_id")
+HIDDEN = (
+    "__bayou_dv",
+    "__bayou_is_change",
+    "__bayou_image",
+    "__bayou_row_action",
+    "__bayou_file",
+    "__BAYOU_Metadata",
+    "__bayou_row_id",
+)
 VECTORS = {"delta.enableDeletionVectors": "true"}
 WRITES = {
     "create": ({}, "create table {t} (id bigint, `{c}` string) using delta"),

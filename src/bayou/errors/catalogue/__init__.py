@@ -32,6 +32,8 @@ from bayou.errors.catalogue.columns import COLUMNS
 from bayou.errors.catalogue.features import FEATURES
 from bayou.errors.catalogue.schemas import SCHEMAS
 from bayou.errors.catalogue.storage import STORAGE
+from bayou.errors.catalogue.tables import TABLES
+from bayou.errors.catalogue.writes import WRITES
 
 AREAS: Final[Mapping[str, str]] = {
     "Constraints, defaults, generated, identity and clustering columns": COLUMNS,
@@ -39,6 +41,8 @@ AREAS: Final[Mapping[str, str]] = {
     "Table features and properties": FEATURES,
     "Arguments, actions and deletion vectors": ACTIONS,
     "Log stores and locations": STORAGE,
+    "Writes": WRITES,
+    "Creating and altering tables": TABLES,
 }
 """The rows of each area, by its title in docs/errors.md."""
 

@@ -185,7 +185,7 @@ def first_actions(
     check_allowed(schema, change.features, "CREATE TABLE", table=table)
     rules = ClusteringRules.of(settings, table)
     if cluster_by is not None:
-        rules.refuse_beside(partition_by)
+        rules.check_unpartitioned(partition_by)
     stored = to_stored(schema)
     _check_columns(stored, partition_by, change.configuration, table=table, may_be_empty=may_be_empty)
     mapped = _mapped(stored, change.configuration, replaced, table)

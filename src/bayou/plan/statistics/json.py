@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
+from bayou.protocol.arguments import is_unicode
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -136,7 +138,7 @@ def _fitted(value: Any, target: pa.DataType) -> Any:
     if pa.types.is_boolean(target):
         return value if isinstance(value, bool) else None
     if pa.types.is_string(target):
-        return value if isinstance(value, str) and _is_unicode(value) else None
+        return value if isinstance(value, str) and is_unicode(value) else None
     if isinstance(value, bool):
         return None
     return _fitted_number(value, target)
@@ -176,11 +178,3 @@ def _integral(value: int | Decimal) -> int | None:
     # Some writers write whole numbers with a decimal point, after a conversion to double.
     is_exact = value.is_finite() and value.copy_abs() < _EXACT_BELOW[_DOUBLE] and value == value.to_integral_value(context=_WIDE)
     return int(value) if is_exact else None
-
-
-def _is_unicode(value: str) -> bool:
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The actions of the log as immutable values, their JSON, and the names and paths of the files that they mention.
-
-Nothing here depends on a feature or on more than one action.
-"""
+"""The actions of the log, their JSON, and the names and paths of files."""
 
 from __future__ import annotations
 
@@ -17,5 +14,5 @@ from bayou.protocol.actions.actions import (
     SetTransaction,
 )
 
-# What programs give to `bayou.open(path).transaction()`.
+# Programs pass these to `bayou.open(path).transaction()`.
 __all__ = ["AddCDCFile", "AddFile", "CommitInfo", "DomainMetadata", "Metadata", "Protocol", "RemoveFile", "SetTransaction"]

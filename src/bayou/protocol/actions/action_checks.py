@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the fields of an action are of the types that PROTOCOL.md gives them: no reader could read a commit with others."""
+"""Check that the fields of an action have the types of PROTOCOL.md, since no reader could read others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayou.protocol.arguments import INT64_LIMIT, shown_text
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 
 Check = Callable[[Any], bool]
-_MAPPINGS: Final = (dict, Mapping)  # a plain dictionary is found faster
+_MAPPINGS: Final = (dict, Mapping)  # checking for dict first is faster
 _NULLABLE_TEXT: Final = frozenset({str, NoneType})
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def _is_long(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a number at all: `log.commit.checks` knows the range of each one."""
+    """Whether the value is a number. `log.commit.checks` checks its range."""
     return isinstance(value, (int, float))
 
 
@@ -110,28 +110,21 @@ _CHECKS: Final[Mapping[type, Mapping[str, Check]]] = {
         "cardinality": _is_number,
     },
 }
-"""The check of each field; one that may be left out is None then."""
+"""The check of each field. An optional field may also be None."""
 
 
 def _plan(kind: Any, checks: Mapping[str, Check]) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Check, bool]]]:
-    """How to get the values of a kind of action, and for each one its name, its check, and whether it may be None."""
+    """Return a getter of all values of an action, and the name and check of each value, and whether it may be None."""
     optional = {each.name for each in fields(kind) if str(each.type).endswith("| None")}
     return attrgetter(*checks), [(name, check, name in optional) for name, check in checks.items()]
 
 
-# A commit may hold a million actions: what can be looked up once is.
+# Computed once, since a commit may contain a million actions.
 _PLANS: Final = {kind: _plan(kind, checks) for kind, checks in _CHECKS.items()}
 
 
 def check_action(action: T, table: str) -> T:
-    """Refuse an action that no reader of the log could read.
-
-    Returns:
-        The action.
-
-    Raises:
-        InvalidCommitError: it is not an action, or a field of it is not of its type.
-    """
+    """Return the action. Raise InvalidCommitError if it is not an action, or a field has the wrong type."""
     kind = type(action).__name__
     if type(action) not in _CHECKS or isinstance(action, DeletionVectorDescriptor):
         raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/not-an-action", table=table, given=shown_text(action), kind=kind)
@@ -144,7 +137,7 @@ def check_action(action: T, table: str) -> T:
 
 
 def _wrong_field(value: Any) -> str | None:
-    """The first field of a value that is not of its type."""
+    """Return the name of the first field with a wrong type, or None."""
     values, checks = _PLANS[type(value)]
     for found, (name, check, is_optional) in zip(values(value), checks, strict=True):
         if not (is_optional if found is None else check(found)):

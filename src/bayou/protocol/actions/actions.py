@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The actions of the log as immutable values, and their JSON.
 
-Unknown fields are ignored on reading, as the protocol asks. A field of a wrong type raises CorruptLogError; the caller
-adds the table and the file.
+Unknown fields are ignored, as the protocol requires. A field of the wrong type raises CorruptLogError, to which the caller adds
+the table and the file.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ T = TypeVar("T")
 _LONG_LIMIT: Final = 1 << 63
 
 EMPTY_SCHEMA: Final = '{"type":"struct","fields":[]}'
-"""The schema of a table whose metadata names none: some writers leave it out of a first commit. Source: delta-spark, Metadata."""
+"""The schema if the metadata has none, since some writers leave it out of the first commit. Source: delta-spark's `Metadata`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """What a client must understand to read and to write the table.
+    """What a client must support to read and to write the table.
 
-    The features keep the order of the log. None means that the protocol lists no features at all, which is so below
-    reader version 3 and writer version 7.
+    Features keep the order of the log. They are None below reader version 3 or writer version 7, which list no features.
     """
 
     min_reader_version: int
@@ -109,7 +108,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class AddFile:
-    """A data file that becomes part of the table. `path` is percent-encoded, as in the log."""
+    """A data file that a commit adds. `path` is percent-encoded, as in the log."""
 
     path: str
     partition_values: Mapping[str, str | None]
@@ -162,7 +161,7 @@ class AddFile:
 
 @dataclass(frozen=True, slots=True)
 class RemoveFile:
-    """A data file that leaves the table: its tombstone."""
+    """The tombstone of a data file that a commit removes."""
 
     path: str
     deletion_timestamp: int | None = None
@@ -215,7 +214,7 @@ class RemoveFile:
 
 @dataclass(frozen=True, slots=True)
 class AddCDCFile:
-    """A file of changed rows, for the change data feed: the `cdc` action. `path` is percent-encoded, as in the log.
+    """A change data file: the `cdc` action. `path` is percent-encoded, as in the log.
 
     Source: PROTOCOL.md, "Add CDC File".
     """
@@ -237,7 +236,7 @@ class AddCDCFile:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The value of a `cdc` action. Its rows are no rows of the table, so it never says that data change."""
+        """The value of a `cdc` action. `dataChange` is false, since its rows do not belong to the table."""
         return _without_nulls(
             {
                 "path": self.path,
@@ -251,7 +250,7 @@ class AddCDCFile:
 
 @dataclass(frozen=True, slots=True)
 class SetTransaction:
-    """How far an application has got: the `txn` action."""
+    """The last version that an application committed: the `txn` action."""
 
     app_id: str
     version: int
@@ -270,7 +269,7 @@ class SetTransaction:
 
 @dataclass(frozen=True, slots=True)
 class DomainMetadata:
-    """A named piece of metadata that belongs to a feature or a user."""
+    """The metadata of a domain, which belongs to a feature or a user."""
 
     domain: str
     configuration: str
@@ -290,7 +289,7 @@ class DomainMetadata:
 
 @dataclass(frozen=True, slots=True)
 class CommitInfo:
-    """The provenance of a commit. Writers add what they like; `raw` keeps all of it."""
+    """The provenance of a commit. Writers may add any fields; `raw` has all of them."""
 
     raw: Mapping[str, Any]
 
@@ -306,12 +305,12 @@ class CommitInfo:
 
     @property
     def timestamp(self) -> int | None:
-        """The writer's clock in ms, or None."""
+        """The time of the writer's clock in ms, or None."""
         return self._typed("timestamp", int)
 
     @property
     def in_commit_timestamp(self) -> int | None:
-        """The commit's own timestamp in ms, or None where the table does not use it."""
+        """The in-commit timestamp in ms, or None if the table does not enable it."""
         return self._typed("inCommitTimestamp", int)
 
     @property
@@ -326,12 +325,12 @@ class CommitInfo:
 
     @property
     def read_version(self) -> int | None:
-        """The version that the writer read, or None where it does not say."""
+        """The version that the writer read, or None if it is not given."""
         return self._typed("readVersion", int)
 
     @property
     def is_blind_append(self) -> bool | None:
-        """Whether the commit only added files and read none."""
+        """Whether the commit only added files and depends on nothing that it read."""
         return self._typed("isBlindAppend", bool)
 
     def _typed(self, name: str, kind: type[T]) -> T | None:
@@ -350,7 +349,7 @@ def _without_nulls(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Fields:
-    """Typed access to an action's fields; null and absent are the same."""
+    """Typed access to the fields of an action. A null field counts as absent."""
 
     def __init__(self, action: str, document: object) -> None:
         if not isinstance(document, Mapping):
@@ -362,7 +361,7 @@ class _Fields:
         value = self._document.get(name)
         if value is None:
             return None
-        # Python takes a boolean for a number, and the widest number of the log has 64 bits.
+        # To Python a boolean is a number, and JSON may have numbers that do not fit into a long.
         is_broken = kind is int and not (type(value) is int and -_LONG_LIMIT <= value < _LONG_LIMIT)
         if is_broken or not isinstance(value, kind):
             raise self._wrong(name, value)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON that goes out as it came in: numbers keep their digits, and what is written is valid JSON in ASCII.
+"""Read and write JSON without changing numbers, and write only valid JSON in ASCII.
 
-Python's own module reads a number with a point into a float, which rounds a decimal and turns 1e400 into infinity. It also
-writes NaN and infinity as words that no other JSON parser accepts.
+Python's own module reads a number with a point as a float, which rounds decimals and makes infinity of 1e400. It also writes NaN
+and infinity, which other JSON parsers refuse.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _COMPACT = (",", ":")
 
 
 class Number(float):
-    """A number that remembers its digits.
+    """A number that keeps its digits.
 
     Attributes:
-        digits: the text of the number.
+        digits: the number as it was written.
     """
 
     __slots__ = ("digits",)
     digits: str
 
     def __new__(cls, digits: str) -> Self:
-        """The number of a text."""
+        """Parse a number."""
         made = super().__new__(cls, digits)
         made.digits = digits
         return made
@@ -47,13 +47,10 @@ class _Text(str):
 
 
 def loads(text: str | bytes) -> Any:
-    """Read JSON. NaN and infinity, which are no JSON, are read as floats, as Python's own module does.
+    """Parse JSON, and also NaN and infinity, like Python's own module.
 
-    Numbers with a point or an exponent become `Number`, and so does an integer with more digits than Python converts.
-
-    Raises:
-        ValueError: the text is not JSON.
-        RecursionError: its values are nested too deeply.
+    Numbers with a point or an exponent become `Number`, and so does an integer with more digits than Python converts. Raise
+    ValueError if the string is not JSON, and RecursionError if it is nested too deeply.
     """
     return json.loads(text, parse_float=Number, parse_int=_integer)
 
@@ -61,17 +58,13 @@ def loads(text: str | bytes) -> Any:
 def dumps(document: Any, *, separators: tuple[str, str] = _COMPACT) -> str:
     r"""Write valid JSON in ASCII, on one line.
 
-    NaN and infinity become the strings that statistics use for them. Bytes become text, as UTF-8. Half of a surrogate pair has
-    no valid JSON: it becomes text that spells its code, such as `\udc80`.
+    NaN and infinity become the strings that statistics have for them. Bytes are decoded as UTF-8. Half of a surrogate pair is not
+    valid JSON: it becomes its escaped code, such as `\udc80`. Raise TypeError for a value that JSON cannot represent.
 
     Args:
-        document: what `loads` gives, or other plain values.
-        separators: what to write between two members, and between a name and its value.
-
-    Raises:
-        TypeError: a value has no JSON.
+        separators: the separators between two members, and between a name and its value.
     """
-    # A stack and no recursion: Python's parser accepts deeper nesting than Python's calls do.
+    # Use a stack instead of recursion, since Python's parser accepts deeper nesting than its calls.
     comma, colon = separators
     pieces: list[str] = []
     stack: list[Any] = [document]
@@ -115,7 +108,7 @@ def _scalar(value: object) -> str:
 def _string(text: object) -> str:
     if not isinstance(text, str):
         raise _without_json(text)
-    # Joins the pairs that stand in the text as two halves, and spells what is left.
+    # Join surrogate pairs that are separate characters, and escape single halves.
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if not text.isascii() else text
     return json.dumps(whole.encode("utf-8", "backslashreplace").decode("utf-8")).replace("\x7f", "\\u007f")
 

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of the files in `_delta_log`: what each one is, and how each is spelled.
-
-Folders of random names spread the files of a table over an object store.
-"""
+"""The names of the files in `_delta_log`, and of random folders, which spread data files over an object store."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ _NAME = re.compile(
 
 
 class LogFileKind(enum.Enum):
-    """What a file of the log is."""
+    """A kind of log file."""
 
     COMMIT = "commit"
     CHECKSUM = "checksum"
@@ -58,15 +55,15 @@ _WHOLE_FILES = {
 
 @dataclass(frozen=True, slots=True)
 class LogFileName:
-    """A log file's name, taken apart.
+    """The parsed name of a log file.
 
     Attributes:
-        name: the name itself, without a folder.
-        kind: what the file is.
-        version: the table version; the first one for a compacted file.
-        end_version: the last version of a compacted file, else None.
-        part: the one-based number of a checkpoint part, else None.
-        parts: of how many parts it is one, else None.
+        name: the name, without a folder.
+        kind: the kind of file.
+        version: the table version; the first one of a compacted file.
+        end_version: the last version of a compacted file, otherwise None.
+        part: the one-based number of a checkpoint part, otherwise None.
+        parts: the number of parts of its checkpoint, otherwise None.
     """
 
     name: str
@@ -78,7 +75,7 @@ class LogFileName:
 
 
 def parse_log_file_name(name: str) -> LogFileName | None:
-    """Say what a file directly under `_delta_log` is; None for names that the protocol does not give a meaning."""
+    """Parse the name of a file directly under `_delta_log`; None if it is not a log file of the protocol."""
     found = _NAME.fullmatch(name)
     if found is None:
         return None
@@ -93,7 +90,7 @@ def parse_log_file_name(name: str) -> LogFileName | None:
 
 
 def version_prefix(version: int) -> str:
-    """The path that every log file of `version` and later sorts at or after."""
+    """Return the path that sorts before all log files of `version` and later."""
     return f"{LOG_FOLDER}/{version:020d}"
 
 
@@ -126,7 +123,7 @@ _CHARACTERS: Final = string.ascii_letters + string.digits
 
 
 def vector_prefix(configuration: Mapping[str, str]) -> str:
-    """A folder for a file of deletion vectors, another one each time; empty where they lie in the table's root.
+    """Return a random folder for a file of deletion vectors; empty for the table's root.
 
     Source: PROTOCOL.md, "Deletion Vector Descriptor Schema".
     """
@@ -134,7 +131,7 @@ def vector_prefix(configuration: Mapping[str, str]) -> str:
 
 
 def data_prefix(configuration: Mapping[str, str]) -> str:
-    """A folder for data files, another one each time; empty where they lie in the table's root.
+    """Return a random folder for data files; empty for the table's root.
 
     Sources: delta-spark's `Utils.getRandomPrefixLength` and `delta.randomizeFilePrefixes`.
     """
@@ -143,4 +140,4 @@ def data_prefix(configuration: Mapping[str, str]) -> str:
 
 def _random_prefix(configuration: Mapping[str, str]) -> str:
     length = properties.RANDOM_PREFIX_LENGTH.read(configuration)
-    return "".join(random.choices(_CHARACTERS, k=length))  # noqa: S311  (a folder is no secret)
+    return "".join(random.choices(_CHARACTERS, k=length))  # noqa: S311  (the name of a folder is not a secret)

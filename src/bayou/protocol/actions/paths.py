@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of `add` and `remove` actions: percent-encoded in the log, one canonical form for comparing."""
+"""Encode, decode and compare the paths of `add` and `remove` actions."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import re
 import unicodedata
 from urllib.parse import quote, unquote_to_bytes
 
-# RFC 3986's unreserved characters and those that a path segment may hold; what delta-spark leaves unescaped as well.
+# The characters that RFC 3986 allows in a path segment and that delta-spark does not escape.
 _SAFE = "/=-._~!$&'()*+,;@"
-# What Java's `URI` looks at before it keeps it.
+# All other characters, some of which Java's `URI` keeps.
 _ODD = re.compile(rf"[^A-Za-z0-9:{re.escape(_SAFE)}]")
 _EMPTY_HOST = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]+:)///", re.ASCII)
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
 # Source: RFC 8089: the host `localhost` and no host are the same.
 _FILE = re.compile(r"file:(?://localhost(?=/|$))?(?=/|$)", re.ASCII | re.IGNORECASE)
-# Elsewhere the authority is a host, for which case makes no difference.
+# In other schemes the authority is a host, which is case-insensitive.
 _BUCKETS = frozenset({"s3", "s3a", "s3n"})
-# Several schemes name the same objects: Hadoop has its own, and each of its generations another one.
+# Several schemes are for the same objects, since Hadoop and its versions have their own.
 _SAME_STORE = {"s3": "s3a", "s3n": "s3a", "gcs": "gs", "abfs": "abfss", "wasb": "wasbs"}
 
 
 def decode(path: str) -> str:
-    """Undo the percent-encoding of a path in the log, once; text that is no valid encoding stays as it is."""
+    """Percent-decode a path in the log, once. Return it unchanged if the bytes are not UTF-8."""
     if "%" not in path:
         return path
     try:
@@ -33,20 +33,20 @@ def decode(path: str) -> str:
 
 
 def encode(path: str) -> str:
-    """Percent-encode a decoded relative path, as an action holds it."""
+    """Percent-encode a relative path for an action."""
     return quote(path, safe=_SAFE)
 
 
 def encode_uri(path: str) -> str:
-    """Percent-encode a decoded path or URI, as an action holds it; a scheme stays as it is."""
+    """Percent-encode a path or URI for an action, except for the scheme."""
     found = _SCHEME.match(path)
     return encode(path) if found is None else found[0] + encode(path[found.end() :])
 
 
 def hadoop_uri(uri: str) -> str:
-    """An absolute URI as Hadoop's `Path` writes it, percent-encoded: `file:/a`, and letters beyond ASCII as they are.
+    """Percent-encode an absolute URI as Hadoop's `Path` does: `file:/a`, without encoding letters beyond ASCII.
 
-    delta-spark 4.4 finds a file of another table by this text alone where it deletes rows by deletion vectors.
+    If delta-spark 4.4 deletes rows by deletion vectors, it finds a file of another table only by this string.
 
     Args:
         uri: the URI, not percent-encoded.
@@ -58,12 +58,12 @@ def hadoop_uri(uri: str) -> str:
 
 
 def hadoop_text(uri: str) -> str:
-    """A URI without an empty host, as Hadoop's `Path` shows it: `file:/a`, `s3a://bucket/a`. Nothing is percent-encoded."""
+    """Return a URI without an empty host, as Hadoop's `Path` shows it: `file:/a`, `s3a://bucket/a`. Encode nothing."""
     return _EMPTY_HOST.sub(r"\1/", uri)
 
 
 def _quoted(path: str) -> str:
-    """What Java's `URI` makes of a path: it escapes spaces and control characters, and of ASCII what no path may hold."""
+    """Escape a path like Java's `URI`: spaces, control characters, and ASCII characters that are not allowed."""
     return _ODD.sub(lambda found: found[0] if _is_letter(found[0]) else quote(found[0]), path)
 
 
@@ -72,23 +72,23 @@ def _is_letter(character: str) -> bool:
 
 
 def is_absolute(path: str) -> bool:
-    """Whether an encoded path names its own root: a URI with a scheme, or a leading slash."""
+    """Whether an encoded path is a URI with a scheme, or has a leading slash."""
     return path.startswith("/") or _SCHEME.match(path) is not None
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path of a `file:` URI that is not percent-encoded; None for any other text.
+    """Return the absolute path of a `file:` URI that is not percent-encoded; None for any other string.
 
-    The spellings of the scheme, `localhost` and any number of slashes are the same place.
+    The case of the scheme, the host `localhost` and the number of slashes do not matter.
     """
     found = _FILE.match(uri)
     return None if found is None else "/" + uri[found.end() :].lstrip("/")
 
 
 def canonical(path: str, table_uri: str) -> str:
-    """The form in which two actions' paths are equal exactly when they name one file.
+    """Return the form in which two paths are equal if and only if they name the same file.
 
-    A file under the table's root: its decoded path relative to the root. Any other: its decoded absolute path.
+    It is decoded, relative for a file under the table's root, and absolute for any other.
     """
     decoded = decode(path)
     if not is_absolute(path):
@@ -99,7 +99,7 @@ def canonical(path: str, table_uri: str) -> str:
 
 
 def to_uri(path: str, table_uri: str) -> str:
-    """Where an action's file is: an absolute URI, not percent-encoded."""
+    """Return the absolute URI of an action's file, not percent-encoded."""
     decoded = decode(path)
     if not is_absolute(path):
         return f"{table_uri.rstrip('/')}/{decoded}"
@@ -113,13 +113,13 @@ def to_uri(path: str, table_uri: str) -> str:
 
 
 def with_lower_scheme(uri: str) -> str:
-    """A URI with its scheme in lower case, as file systems are registered; text without a scheme as it is."""
+    """Return a URI with its scheme in lower case, as file systems are registered."""
     found = _SCHEME.match(uri)
     return uri if found is None else found[0].lower() + uri[found.end() :]
 
 
 def _absolute(path: str) -> str:
-    """An absolute path or URI without doubled slashes, dot segments or a trailing slash; `file:` becomes a path."""
+    """Return an absolute path or URI without double slashes, dot segments or a trailing slash; for `file:` a path."""
     inner = path if path.startswith("/") else local_path(path)
     found = None if inner is not None else _SCHEME.match(path)
     if found is None:

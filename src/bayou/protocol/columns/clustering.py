@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that OPTIMIZE clusters a table's rows by, and how the log keeps them.
+"""The clustering columns of a table, and their domain metadata in the log.
 
-The log keeps physical names, so that a rename changes nothing. Sources: PROTOCOL.md, "Clustered Table"; delta-spark's
+The log has physical names, so that a rename does not change them. Sources: PROTOCOL.md, "Clustered Table"; delta-spark's
 `ClusteringMetadataDomain`.
 """
 
@@ -19,36 +19,35 @@ from bayou.protocol.types.schema import DataType, StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 
 ClusteringColumns: TypeAlias = tuple[tuple[str, ...], ...]
-"""Columns in their order, each as the names that lead to it."""
+"""Clustering columns in order, each as a path."""
 
 CLUSTERING: Final = "clustering"
 """The table feature."""
 CLUSTERING_DOMAIN: Final = "delta.clustering"
-"""The domain that holds the columns' physical names."""
+"""The domain of the metadata."""
 
-# The names that Spark shows without backticks: others, and those of digits alone, have them.
+# The names that Spark shows without backticks, which excludes names of only digits.
 _PLAIN_NAME: Final = re.compile(r"(?![0-9]+$)[a-zA-Z0-9_]+")
 
 
 def parse_columns(texts: Sequence[str]) -> ClusteringColumns:
-    """Columns from one text for each: names with dots between them, in backticks where they need it.
+    """Parse the path of each column: names with dots between them, which may be in backticks.
 
-    Raises:
-        InvalidOptionError: a text is not the path of one column.
+    Raise InvalidOptionError if a string is not the path of one column.
     """
     return tuple(_one_column(text) for text in texts)
 
 
 def names_of(columns: ClusteringColumns) -> list[str]:
-    """The columns as Spark shows them: dots between names, backticks around those that are no identifiers."""
+    """Return the columns as Spark shows them, with dots between names, and backticks around names that need them."""
     return [".".join(part if _PLAIN_NAME.fullmatch(part) else quoted_name(part) for part in path) for path in columns]
 
 
 def clustering_domain(columns: ClusteringColumns, schema: StructType) -> DomainMetadata:
-    """The action that makes these the table's clustering columns, as delta-spark writes it.
+    """Return the action that sets a table's clustering columns, as delta-spark writes it.
 
     Args:
-        columns: the logical paths of columns that the table has; none where it is clustered by nothing.
+        columns: the logical paths of existing columns; empty for CLUSTER BY NONE.
     """
     physical = [[field.physical_name for field in fields_on(path, schema) or ()] for path in columns]
     document = {"clusteringColumns": physical, "domainName": CLUSTERING_DOMAIN}
@@ -56,7 +55,7 @@ def clustering_domain(columns: ClusteringColumns, schema: StructType) -> DomainM
 
 
 def physical_columns(domains: Mapping[str, DomainMetadata]) -> ClusteringColumns | None:
-    """The physical paths of a table's clustering columns; None where it has no such domain, or one that cannot be read."""
+    """Return the physical paths of a table's clustering columns; None if it has no such domain, or it cannot be parsed."""
     domain = domains.get(CLUSTERING_DOMAIN)
     if domain is None or domain.removed:
         return None
@@ -67,12 +66,12 @@ def physical_columns(domains: Mapping[str, DomainMetadata]) -> ClusteringColumns
 
 
 def logical_columns(physical: ClusteringColumns, schema: StructType) -> ClusteringColumns:
-    """The logical paths for physical ones; a path that the schema does not have stays as it is."""
+    """Return the logical paths of physical paths, which stay as they are if the schema lacks them."""
     return tuple(_logical(path, schema) or path for path in physical)
 
 
 def fields_on(path: tuple[str, ...], schema: StructType) -> list[StructField] | None:
-    """The fields that a logical path leads to, through structs, or None where it leads nowhere."""
+    """Return the fields on a logical path through structs, or None if it does not exist."""
     found: list[StructField] = []
     kind: DataType = schema
     for name in path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the clustering columns of a table must be, and what must not be done to a clustered table.
+"""Check clustering columns, and changes of clustered tables.
 
 Source: delta-spark's `ClusteredTableUtils` and `AlterTableClusterByDeltaCommand`, whose error classes these are.
 """
@@ -32,12 +32,12 @@ _DEFAULT_LIMIT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ClusteringRules:
-    """The rules for clustering columns, and the table that errors name.
+    """The checks of a table's clustering columns.
 
     Attributes:
-        table_uri: the table's URI.
-        version: its version.
-        limit: how many columns there may be.
+        table_uri: the table's URI, for errors.
+        version: its version, for errors.
+        limit: the maximum number of clustering columns.
     """
 
     table_uri: str | None = None
@@ -46,36 +46,28 @@ class ClusteringRules:
 
     @classmethod
     def of(cls, settings: Mapping[str, str], table: str | None, version: int | None = None) -> ClusteringRules:
-        """The rules with the limit that a session's settings set; 4 where they set none.
-
-        Raises:
-            InvalidOptionError: the setting is no number.
-        """
+        """Return the rules with the limit from a session's settings. Raise InvalidOptionError if it is not a number."""
         text = settings.get(_LIMIT, str(_DEFAULT_LIMIT)).strip()
         if not text.isdecimal():
             raise failed("DELTA_ILLEGAL_OPTION/clustering-limit", table=table, option=_LIMIT, value=text)
         return cls(table, version, int(text))
 
-    def refuse_beside(self, partition_columns: Sequence[str]) -> None:
-        """Refuses clustering of a table that is partitioned.
-
-        Raises:
-            InvalidSchemaError: there are partition columns.
-        """
+    def check_unpartitioned(self, partition_columns: Sequence[str]) -> None:
+        """Raise InvalidSchemaError if a table to be clustered has partition columns."""
         if partition_columns:
             raise failed("DELTA_CLUSTER_BY_WITH_PARTITIONED_BY", at=self)
 
     def checked(self, columns: ClusteringColumns, metadata: Metadata) -> ClusteringColumns:
-        """The columns in the schema's spelling.
+        """Return the columns in the case of the schema.
 
         Args:
             columns: the logical paths, in any case.
 
         Raises:
-            InvalidSchemaError: there are too many, one is named twice or is no column, files have no minimum and maximum of
-                it, or the table is partitioned.
+            InvalidSchemaError: there are too many columns, one is duplicate, does not exist or has no bounds in statistics, or the
+                table is partitioned.
         """
-        self.refuse_beside(metadata.partition_columns)
+        self.check_unpartitioned(metadata.partition_columns)
         if len(columns) > self.limit:
             names = names_of(columns)
             raise failed("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", at=self, limit=self.limit, count=len(names), columns=names)
@@ -93,11 +85,11 @@ class ClusteringRules:
     def altered(
         self, columns: ClusteringColumns, protocol: Protocol, metadata: Metadata, current: ClusteringColumns | None
     ) -> DomainMetadata | None:
-        """What ALTER TABLE ... CLUSTER BY commits beside the feature; None where nothing changes.
+        """Return the action that ALTER TABLE ... CLUSTER BY commits; None if nothing changes.
 
         Args:
-            columns: the logical paths, in any case; none for CLUSTER BY NONE.
-            current: the physical paths of its clustering columns; None where it has none in its log.
+            columns: the logical paths, in any case; empty for CLUSTER BY NONE.
+            current: the physical paths of the current clustering columns; None if the log has none.
 
         Raises:
             InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
@@ -110,15 +102,12 @@ class ClusteringRules:
         return None if physical_columns({domain.domain: domain}) == current else domain
 
     def check_same(self, given: ClusteringColumns, current: ClusteringColumns | None, *, described: bool = False) -> None:
-        """Refuse a write that names other clustering columns than the table has.
+        """Raise SchemaMismatchError if a write names other clustering columns than the table has.
 
         Args:
             given: the logical paths that the writer names, in any case.
-            current: the table's; None where it is not clustered.
-            described: whether a table is described that is there already, for its name, and nothing is written.
-
-        Raises:
-            SchemaMismatchError: they are others.
+            current: the logical paths of the table; None if it is not clustered.
+            described: whether a definition is compared with an existing table, and nothing is written.
         """
         if current is not None and _lower(given) == _lower(current):
             return
@@ -132,22 +121,15 @@ class ClusteringRules:
         )
 
     def check_not_partitioned(self, protocol: Protocol, metadata: Metadata) -> None:
-        """Refuse partition columns for a table with the feature, which no table loses.
-
-        Raises:
-            InvalidSchemaError: it has some.
-        """
+        """Raise InvalidSchemaError if a table with the clustering feature, which cannot be dropped, is partitioned."""
         if metadata.partition_columns and CLUSTERING in writer_features(protocol):
             raise failed("DELTA_CLUSTERING_REPLACE_TABLE_WITH_PARTITIONED_TABLE", at=self)
 
     def check_statistics_kept(self, physical: ClusteringColumns, before: Metadata, after: Metadata) -> None:
-        """Refuse a change after which new files have no statistics of a clustering column.
+        """Raise InvalidSchemaError if new files would no longer have statistics of a clustering column.
 
         Args:
-            physical: the physical paths of the clustering columns.
-
-        Raises:
-            InvalidSchemaError: the change takes them away. A column that had none before is not looked at.
+            physical: the physical paths of the clustering columns. Those without statistics before the change are not checked.
         """
         lacking = _without_statistics(physical, before, parse_schema(before.schema_string))
         kept = tuple(path for path in physical if path not in lacking)

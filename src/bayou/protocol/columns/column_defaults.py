@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column defaults: where they stand in a schema, and which tables may have them. What an expression may be is for the caller.
+"""Column defaults: find and change them in a schema, and check whether a table may have them. Callers check the expressions.
 
-A table takes a default only if it has the feature `allowColumnDefaults`, which comes by its name and never by itself. Sources:
-PROTOCOL.md, "Default Columns"; delta-spark's `OptimisticTransaction.checkNoColumnDefaults`; Spark's `ResolveDefaultColumns`.
+A table must have the feature `allowColumnDefaults`, which is never enabled automatically. Sources: PROTOCOL.md, "Default
+Columns"; delta-spark's `OptimisticTransaction.checkNoColumnDefaults`; Spark's `ResolveDefaultColumns`.
 """
 
 from __future__ import annotations
@@ -19,39 +19,31 @@ from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotte
 from bayou.protocol.types.schema import StructField, StructType
 
 CURRENT_DEFAULT: Final = "CURRENT_DEFAULT"
-"""The key of a column's metadata that holds its default, as SQL."""
+"""The key of a column's metadata for its default, which is SQL."""
 FEATURE: Final = "allowColumnDefaults"
 """The feature that a table with defaults must have."""
 
 DEFAULT_KEYS: Final = (CURRENT_DEFAULT, "EXISTS_DEFAULT")
-"""The keys of a column's metadata that have to do with defaults; the second is Spark's, and no Delta table's."""
+"""The keys of a column's metadata for defaults. The second is only used by Spark's own tables."""
 
 
 def defaults(schema: StructType) -> Iterator[tuple[StructField, str]]:
-    """The columns that have a default, each with its expression."""
+    """Yield the columns that have a default, with its expression."""
     for field in schema.fields:
         expression = field.metadata.get(CURRENT_DEFAULT)
         if isinstance(expression, str):
             yield field, expression
 
 
-def refuse_nested_defaults(schema: StructType, rules: TableRules) -> None:
-    """Refuses defaults of nested fields, which nobody would apply.
-
-    Raises:
-        InvalidSchemaError: a field of a struct has one; `column` names it.
-    """
+def check_no_nested_defaults(schema: StructType, rules: TableRules) -> None:
+    """Raise InvalidSchemaError if a nested field has a default, since it would not be applied."""
     for path, field in fields_by_path(schema):
         if len(path) > 1 and CURRENT_DEFAULT in field.metadata:
             raise _only_columns(path, rules)
 
 
-def refuse_added_default(field: StructField, rules: TableRules) -> None:
-    """Refuses a default of a column that an existing table gets, or of a field in it.
-
-    Raises:
-        InvalidSchemaError: there is one.
-    """
+def check_no_added_default(field: StructField, rules: TableRules) -> None:
+    """Raise InvalidSchemaError if a column to be added to an existing table, or a field in it, has a default."""
     if any(CURRENT_DEFAULT in each.metadata for _, each in fields_by_path(StructType((field,)))):
         raise failed("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED", at=rules, column=field.name)
 
@@ -59,11 +51,7 @@ def refuse_added_default(field: StructField, rules: TableRules) -> None:
 def check_allowed(
     schema: StructType, features: Collection[str], command: str, *, table: str | None, version: int | None = None
 ) -> None:
-    """Refuses defaults in a table without the feature for them.
-
-    Raises:
-        UnsupportedFeatureError: a column has a default, and the table lacks the feature.
-    """
+    """Raise UnsupportedFeatureError if a column has a default, and the table lacks the feature."""
     found = [shown_path(path) for path, field in fields_by_path(schema) if CURRENT_DEFAULT in field.metadata]
     if found and FEATURE not in features:
         raise failed(
@@ -77,14 +65,13 @@ def check_allowed(
 
 
 def with_default(schema: StructType, path: Path, expression: str | None, rules: TableRules) -> StructType:
-    """The schema after ALTER COLUMN SET DEFAULT or DROP DEFAULT.
+    """Return the schema after ALTER COLUMN SET DEFAULT or DROP DEFAULT.
 
     Args:
-        expression: its default; None for none.
+        expression: the default; None to drop it.
 
     Raises:
-        InvalidSchemaError: there is no such column, or it can have no default: it is a field of a struct, generated, or an
-            identity column.
+        InvalidSchemaError: the column does not exist, is a nested field, generated, or an identity column.
     """
     type_at(schema, path, rules)
     if len(path) > 1:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping: how a table's columns get ids and physical names.
+"""Assign ids and physical names to columns, for column mapping.
 
-Every field of every struct gets an id and a physical name, also inside arrays and maps, a parent before its children. Ids
-are never used again: `delta.columnMapping.maxColumnId` only grows. Sources: PROTOCOL.md, "Column Mapping"; delta-spark's
-`DeltaColumnMapping`.
+Each field of each struct gets an id and a physical name, parents before children. Ids are not reused, and
+`delta.columnMapping.maxColumnId` only grows. Sources: PROTOCOL.md, "Column Mapping"; delta-spark's `DeltaColumnMapping`.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, DataType, Struc
 from bayou.protocol.types.traverse import map_fields, parts, same_form, with_parts, with_type
 
 NESTED_IDS: Final = "delta.columnMapping.nested.ids"
-"""The metadata of a field with the ids of its array elements, map keys and map values, which Iceberg asks for."""
+"""The key of a field's metadata for the ids of array elements, map keys and map values, which Iceberg needs."""
 
 _OF_MAPPING: Final = (FIELD_ID, PHYSICAL_NAME, NESTED_IDS, "parquet.field.id")
 
 
 @dataclass(frozen=True, slots=True)
 class MappedColumns:
-    """A schema whose fields have ids and physical names, and the configuration that goes with it.
+    """A schema with ids and physical names, and the configuration for it.
 
     Attributes:
-        schema: the schema; unchanged where the table maps no columns.
-        configuration: the configuration, with the highest id that was ever given.
+        schema: the schema; unchanged without column mapping.
+        configuration: the configuration, with the highest id that was ever assigned.
     """
 
     schema: StructType
@@ -50,21 +49,19 @@ def mapped_columns(
     version: int | None = None,
     new_name: Callable[[], str] | None = None,
 ) -> MappedColumns:
-    """A schema with ids and physical names for all fields that lack them, where the configuration's mode asks for it.
+    """Return a schema with ids and physical names for all fields that lack them, if the configuration enables column mapping.
 
-    What a field has, it keeps. What it lacks depends on the table: a new column gets the next id and `col-<uuid>`; a column
-    of a table that goes from none to name gets its name; a column that the table has under the same path keeps what it has
-    there, in a REPLACE only where the types fit. Doing it twice changes nothing.
+    A new column gets the next id and `col-<uuid>`. If the mode changes from none to name, columns get their name. A column that
+    the table has at the same path keeps its id and physical name, in a REPLACE only if the types fit.
 
     Args:
-        schema: the schema after the change. Drop what a DataFrame's fields bring along first (`without_mapping`).
+        schema: the schema after the change. Remove ids and names of a DataFrame's fields first (`without_mapping`).
         current: the table's schema; None for a new table.
         replacing: whether the table is replaced, or its schema overwritten.
-        new_name: makes physical names; for tests.
+        new_name: returns a physical name; for tests.
 
     Raises:
-        InvalidSchemaError: columns are added in the change that turns column mapping on, or ids or physical names are not
-            unique.
+        InvalidSchemaError: columns are added together with column mapping, or ids or physical names are not unique.
     """
     if mapping_mode(configuration) == "none":
         return MappedColumns(schema, configuration)
@@ -72,7 +69,7 @@ def mapped_columns(
     names_are_physical = bool(known.fields) and not replacing and mapping_mode(current_configuration or {}) == "none"
     if names_are_physical:
         _check_same_columns(schema, known, table, version)
-        # What a table without a mode has of ids and names is left over, and its files know nothing of it.
+        # Ids and names of a table without column mapping are left over, and are not in its files.
         if any(key in field.metadata for _, field in fields_by_path(known) for key in _OF_MAPPING):
             schema = without_mapping(schema)
     floors = [properties.MAX_COLUMN_ID.read(each) for each in (configuration, current_configuration or {})]
@@ -93,7 +90,7 @@ def mapped_columns(
 
 
 def without_mapping(schema: StructType) -> StructType:
-    """The schema without ids and physical names: of a table that gives up column mapping, or of rows of another table."""
+    """Return the schema without ids and physical names."""
 
     def bare(field: StructField) -> StructField:
         return replace(field, metadata={key: value for key, value in field.metadata.items() if key not in _OF_MAPPING})
@@ -102,10 +99,10 @@ def without_mapping(schema: StructType) -> StructType:
 
 
 class _Assigner:
-    """Gives fields what they lack, parents before children.
+    """Assigns ids and physical names.
 
     Attributes:
-        highest: the highest id that was ever given.
+        highest: the highest id that was ever assigned.
     """
 
     def __init__(
@@ -144,7 +141,7 @@ class _Assigner:
         return with_parts(kind, (with_type(each, self._inner(each.type, (*path, each.name))) for each in parts(kind)))
 
     def _reusable(self, field: StructField, path: Path) -> StructField | None:
-        """The table's column at the path, where this field is that one: a renamed column may hold its id elsewhere."""
+        """Return the table's column at the path, or None if a renamed column has its id, or its type does not fit."""
         known = self._known.get(path)
         if known is None or known.field_id is None or known.field_id in self._taken or field.field_id is not None:
             return None
@@ -163,7 +160,7 @@ def _physical_name() -> str:
 
 
 def _fits(known: DataType, given: DataType) -> bool:
-    """Return whether values of a known type are values of a given one, which may allow NULL where the known one does not."""
+    """Whether two types are equal, except that the given type may be nullable where the known one is not."""
     if not same_form(known, given):
         return known == given
     left, right = parts(known), parts(given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of rows that break a table's rules, with delta-spark's error classes and the words that users search for.
+"""The errors of rows that violate constraints, with delta-spark's error classes and messages.
 
 Source: delta-spark's `DeltaInvariantViolationException` and its error classes.
 """
@@ -15,7 +15,7 @@ from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.protocol.types.sql_text import column_sql
 
 MAX_ROWS: Final = 5
-"""How many of the rows an error shows: a load in which every row is bad must not fill the driver."""
+"""The number of rows that an error shows at most."""
 
 _MAX_VALUE_CHARACTERS: Final = 200
 
@@ -28,11 +28,11 @@ def violation(
     table: str | None = None,
     version: int | None = None,
 ) -> ConstraintViolationError:
-    """The error of a write whose rows break a constraint.
+    """Return the error of a write whose rows violate a constraint.
 
     Args:
-        rows: some of the rows, each with the values of the columns that the constraint looks at; a few are taken.
-        num_violations: how many rows break it, where that is known.
+        rows: some of the rows, each with the values of the columns that the constraint uses.
+        num_violations: the number of rows that violate it, if known.
     """
     shown = [dict(row) for row in islice(rows, MAX_ROWS)]
     message, error_class = _described(constraint, shown)
@@ -53,11 +53,7 @@ def violation(
 def new_constraint_violation(
     constraint: Constraint, *, num_violations: int, table: str, version: int | None = None, rows: Iterable[Mapping[str, Any]] = ()
 ) -> DeltaError:
-    """The error of a constraint that cannot be added, because rows of the table break it.
-
-    Args:
-        rows: some of the rows; a few are taken.
-    """
+    """Return the error of a constraint that cannot be added, because rows of the table violate it."""
     is_check = constraint.kind is not ConstraintKind.NOT_NULL
     return failed(
         "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION" if is_check else "DELTA_NEW_NOT_NULL_VIOLATION",
@@ -86,7 +82,7 @@ def _described(constraint: Constraint, rows: list[dict[str, Any]]) -> tuple[str,
 
 
 def _name(constraint: Constraint) -> str:
-    """The column as delta-spark's text has it: backticks only where a name needs them."""
+    """Return the column as delta-spark shows it, with backticks only around names that need them."""
     return ".".join(name if name.isidentifier() else column_sql([name]) for name in constraint.column)
 
 

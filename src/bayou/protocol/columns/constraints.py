@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules that every row of a table must obey, as SQL conditions, and the table's CHECK constraints as properties.
+"""The constraints of a table as SQL conditions, and its CHECK constraints as properties.
 
-A row obeys a condition that is true for it; false and NULL violate it.
+A row satisfies a condition that is true. False and NULL violate it.
 Sources: PROTOCOL.md, "Column Invariants" and "CHECK Constraints"; delta-spark's `Constraints`, `Invariants`, and the commands of
 ALTER TABLE ADD and DROP CONSTRAINT.
 """
@@ -24,13 +24,13 @@ from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.protocol.types.traverse import parts
 
 INVARIANTS: Final = "delta.invariants"
-"""The key of the field metadata that holds a column's invariant."""
+"""The key of a field's metadata for a column invariant."""
 
 LENGTH_CHECK_NAME: Final = "__CHAR_VARCHAR_STRING_LENGTH_CHECK__"
-"""The name of all length checks in delta-spark, which no CHECK constraint may have."""
+"""The name of all length checks in delta-spark, which a CHECK constraint must not have."""
 
 GENERATED_COLUMN_NAME: Final = "Generated Column"
-"""The name of the check of a generated column in delta-spark's errors."""
+"""The name of the constraint of a generated column in delta-spark's errors."""
 
 
 class ConstraintKind(Enum):
@@ -45,12 +45,12 @@ class ConstraintKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A rule that a row obeys where the expression is true; NULL violates it as false does.
+    """A constraint. It is satisfied if the expression is true; NULL violates it just as false does.
 
     Attributes:
-        name: as errors show it; of a CHECK constraint the name that its author gave.
+        name: its name in errors; for a CHECK constraint the name that the user gave it.
         kind: what declares it.
-        column: the logical names that lead to the column which declares it; empty for a CHECK constraint.
+        column: the logical path of the column that declares it; empty for a CHECK constraint.
         expression: a SQL condition over the table's logical columns.
     """
 
@@ -61,18 +61,18 @@ class Constraint:
 
 
 def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable[str] = ()) -> tuple[Constraint, ...]:
-    """Every constraint of a table, in the order in which delta-spark checks them.
+    """Return the constraints of a table, in the order in which delta-spark checks them.
 
-    A field of a struct that is NOT NULL makes a NULL struct a violation too: nothing can be taken out of NULL. What is
-    NOT NULL inside an array or a map is not enforced, as in delta-spark (`check_nested_not_null` keeps it out of new tables).
+    A NOT NULL field of a struct is also violated if the struct is NULL. NOT NULL in an array or a map is not enforced, as in
+    delta-spark (`check_nested_not_null` refuses it in new tables).
 
     Args:
         metadata: the table's metadata, for its CHECK constraints.
-        provided: the columns that the writer brings; generated ones among them are compared with their expression.
+        provided: the columns that the rows have. If a generated column is one of them, its values are checked.
 
     Raises:
-        UnsupportedFeatureError: an invariant is not understood, and therefore cannot be enforced.
-        InvalidSchemaError: the declared type of a CHAR or VARCHAR column is not readable.
+        UnsupportedFeatureError: an invariant cannot be parsed, and so cannot be enforced.
+        InvalidSchemaError: the declared type of a CHAR or VARCHAR column cannot be parsed.
     """
     return (
         *_check_constraints(metadata.configuration),
@@ -84,29 +84,24 @@ def constraints_of(metadata: Metadata, schema: StructType, *, provided: Iterable
 
 
 def constraint_key(name: str) -> str:
-    """The key of the table's configuration that holds a CHECK constraint."""
+    """Return the property of a CHECK constraint."""
     return CONSTRAINT_PREFIX + name.lower()
 
 
 def add_constraint(configuration: Mapping[str, str], name: str, expression: str, *, table: str) -> dict[str, str]:
-    """A table's configuration with one more CHECK constraint; the rows that are there are not looked at.
+    """Return a table's configuration with a new CHECK constraint, without checking existing rows.
 
-    Raises:
-        InvalidSchemaError: there is a constraint of that name, in any case, or no constraint may have the name.
+    Raise InvalidSchemaError if the name, in any case, exists already or is reserved.
     """
-    refuse_reserved_name(name, table=table)
+    check_constraint_name(name, table=table)
     key = _key_of(configuration, name)
     if key is not None:
         raise failed("DELTA_CONSTRAINT_ALREADY_EXISTS", table=table, constraint=name, expression=configuration[key])
     return {**configuration, constraint_key(name): expression}
 
 
-def refuse_reserved_name(name: str, *, table: str) -> None:
-    """Refuses a name that no CHECK constraint may have.
-
-    Raises:
-        InvalidSchemaError: it is such a name.
-    """
+def check_constraint_name(name: str, *, table: str) -> None:
+    """Raise InvalidSchemaError if a CHECK constraint must not have a name."""
     if name.lower() == LENGTH_CHECK_NAME.lower() or not name.strip():
         raise failed("DELTA_INVALID_CONSTRAINT_NAME", table=table, constraint=name)
 
@@ -114,10 +109,9 @@ def refuse_reserved_name(name: str, *, table: str) -> None:
 def drop_constraint(
     configuration: Mapping[str, str], name: str, *, table: str, if_exists: bool = False
 ) -> tuple[dict[str, str], bool]:
-    """A table's configuration without a CHECK constraint, and whether it was there.
+    """Return a table's configuration without a CHECK constraint, and whether it existed.
 
-    Raises:
-        InvalidSchemaError: there is no such constraint, and `if_exists` is not given.
+    Raise InvalidSchemaError if it does not exist, unless `if_exists` is true.
     """
     key = _key_of(configuration, name)
     if key is None and not if_exists:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of an expression before it goes into a table's metadata: what it calls, what it uses, what it gives.
+"""Check the functions, columns and type of an expression before it is stored in a table's metadata.
 
 Sources: delta-spark's `GeneratedColumn.validateGeneratedColumns` and checks of CHECK constraints; Spark's `ResolveDefaultColumns`.
 """
@@ -25,14 +25,10 @@ _SUFFIXES: Final = {ExpressionKind.GENERATED_COLUMN: "GENERATED_COLUMN", Express
 
 
 def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, table: str) -> None:
-    """Refuses an expression that calls what an expression of its kind may not call.
+    """Raise InvalidSchemaError if an expression calls a function that its kind does not allow.
 
     Args:
-        kind: where it stands.
         owner: the column or the constraint that it belongs to.
-
-    Raises:
-        InvalidSchemaError: a function is not allowed; `owner` and `function` name the two.
     """
     for name in unknown_functions(names, kind):
         error_class, why = _class(name.lower(), kind), refusal(name, kind)
@@ -42,13 +38,10 @@ def check_functions(names: Iterable[str], kind: ExpressionKind, *, owner: str, t
 
 
 def check_constraint_references(schema: StructType, references: Iterable[Sequence[str]], *, name: str, table: str) -> None:
-    """Refuses a CHECK constraint over what is no column.
+    """Raise InvalidSchemaError if a CHECK constraint uses a column that does not exist; `reference` names it.
 
     Args:
-        references: the names that lead to each column that the constraint uses.
-
-    Raises:
-        InvalidSchemaError: there is no such column; `reference` names it.
+        references: the paths of the columns that the constraint uses.
     """
     for path in references:
         if not has_column(schema, path):
@@ -57,17 +50,13 @@ def check_constraint_references(schema: StructType, references: Iterable[Sequenc
 
 
 def check_is_boolean(name: str, expression: str, expression_type: DataType, *, table: str) -> None:
-    """Refuses a CHECK constraint whose expression is no condition.
-
-    Raises:
-        InvalidSchemaError: its type is another one than boolean.
-    """
+    """Raise InvalidSchemaError if the expression of a CHECK constraint is not a boolean."""
     if expression_type != "boolean":
         raise failed("DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", table=table, owner=name, expression=expression)
 
 
 def has_column(schema: StructType, path: Sequence[str]) -> bool:
-    """Whether names lead through structs to a column, whatever their case."""
+    """Whether a path through structs leads to a column, case-insensitively."""
     kind: DataType = schema
     for name in path:
         field = kind.field(name) if isinstance(kind, StructType) else None

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SQL functions that a table's own expressions may call, by kind of expression.
+"""The SQL functions that expressions stored in a table may call, by kind of expression.
 
-A generation expression, a CHECK constraint or a default comes out of the table's metadata, which anybody who can write the
-table has written, and runs in the session of whoever writes to it next. Therefore the names are a list of what is allowed.
-Operators come through the parser and need no name; of those that have one the name is here too.
+Only listed functions are allowed, because a generation expression, a CHECK constraint or a default may be written by anybody who
+can write the table, and runs in the session of its next writer. Operators have no name; those that also have one are listed.
 
-Sources: delta-spark's `AllowedUserProvidedExpressions` (4.4.0), which lists expression classes, and the names under which Spark's
-`FunctionRegistry` (4.3.0) registers those classes, aliases included. Of that list `json_tuple` and `window` are left out, which
-make several rows of one. Defaults follow Spark's `ResolveDefaultColumns`: after the analysis the expression must be a constant.
+Sources: delta-spark's `AllowedUserProvidedExpressions` (4.4.0), which lists classes of expressions, and the names and aliases of
+these classes in Spark's `FunctionRegistry` (4.3.0), except for `json_tuple` and `window`, which return several rows. For defaults,
+Spark's `ResolveDefaultColumns`: after the analysis the expression must be a constant.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Final
 
 
 class ExpressionKind(Enum):
-    """Where in a table's metadata an expression stands."""
+    """The kind of a stored expression."""
 
     GENERATED_COLUMN = "generated column"
     CHECK_CONSTRAINT = "CHECK constraint"
@@ -53,9 +52,9 @@ GENERATED_COLUMN_FUNCTIONS: Final = _words(
     xpath_long xpath_number xpath_short xpath_string xxhash64 year zip_with
     """
 )
-"""What a generation expression may call: the same row always gives the same value. `now` is in delta-spark's list.
+"""The functions for generation expressions, which are deterministic, except for `now`, which delta-spark allows.
 
-`between` is the operator, of which Spark's parser makes a function from 4.0 on.
+`between` is the operator, which Spark's parser converts to a function since 4.0.
 """
 
 CHECK_CONSTRAINT_FUNCTIONS: Final = GENERATED_COLUMN_FUNCTIONS | _words(
@@ -65,7 +64,7 @@ CHECK_CONSTRAINT_FUNCTIONS: Final = GENERATED_COLUMN_FUNCTIONS | _words(
     try_subtract try_to_binary try_to_number try_variant_get variant_get
     """
 )
-"""What a CHECK constraint may call: it is evaluated once, when a row is written, so it may ask for the date."""
+"""The functions for CHECK constraints, which may use the date, since they are evaluated once, when a row is written."""
 
 COLUMN_DEFAULT_FUNCTIONS: Final = CHECK_CONSTRAINT_FUNCTIONS | _words(
     """
@@ -79,7 +78,7 @@ COLUMN_DEFAULT_FUNCTIONS: Final = CHECK_CONSTRAINT_FUNCTIONS | _words(
     url_encode user variant_get width_bucket zeroifnull
     """
 )
-"""What a default may call: Spark puts the time, the user and the current schema in as constants before it evaluates."""
+"""The functions for defaults, which include those for the time, the user and the schema, since Spark makes constants of them."""
 
 _FUNCTIONS: Final[Mapping[ExpressionKind, frozenset[str]]] = MappingProxyType(
     {
@@ -117,22 +116,21 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 REFUSED: Final[Mapping[str, str]] = MappingProxyType({name: why for why, names in _REASONS.items() for name in names.split()})
-"""Functions that are refused wherever they are not in a kind's list, with the reason; others are unknown."""
+"""Known functions with the reason why they are refused if the list of a kind does not have them."""
 
 
 def unknown_functions(names: Iterable[str], kind: ExpressionKind) -> tuple[str, ...]:
-    """The functions that an expression of the kind may not call, each once, in the order given.
+    """Return the functions that an expression of the kind must not call, each once.
 
     Args:
-        names: the functions that the expression calls, in any case; a qualified name is never a built-in function.
-        kind: where the expression stands.
+        names: the functions that the expression calls, in any case. A qualified name is not a built-in function.
     """
     allowed = _FUNCTIONS[kind]
     return tuple(dict.fromkeys(name for name in names if name.lower() not in allowed))
 
 
 def refusal(name: str, kind: ExpressionKind) -> str | None:
-    """Why an expression of the kind may not call a function, as half a sentence; None where it may."""
+    """Return why an expression of the kind must not call a function, as part of a sentence; None if it may."""
     lowered = name.lower()
     if lowered in _FUNCTIONS[kind]:
         return None

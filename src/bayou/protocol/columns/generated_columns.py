@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated columns: columns that an expression over other columns gives their values.
+"""Generated columns, whose values are computed by an expression over other columns.
 
-A writer that leaves one out has its values computed; values that a writer brings must be what the expression gives.
+If rows lack a generated column, its values are computed. Otherwise the values must equal the expression.
 Sources: PROTOCOL.md, "Generated Columns"; delta-spark's `GeneratedColumn`.
 """
 
@@ -20,12 +20,12 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.protocol.types.traverse import map_fields
 
 GENERATION_EXPRESSION: Final = "delta.generationExpression"
-"""The key of the field metadata that holds the expression."""
+"""The key of a field's metadata for the expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedColumn:
-    """A top-level column and the SQL expression that gives its values."""
+    """A top-level column and the SQL expression of its values."""
 
     name: str
     type: DataType
@@ -33,16 +33,16 @@ class GeneratedColumn:
 
 
 def generated_columns(schema: StructType) -> tuple[GeneratedColumn, ...]:
-    """The columns with a generation expression, in the schema's order.
+    """Return the columns with a generation expression, in schema order.
 
-    They are plain columns in a table whose protocol does not have the feature: ask `has_generated_columns` first.
+    If the protocol lacks the feature, they are not generated; check `has_generated_columns` first.
     """
     found = ((field, generation_expression(field)) for field in schema.fields)
     return tuple(GeneratedColumn(field.name, field.type, text) for field, text in found if text is not None)
 
 
 def generation_expression(field: StructField) -> str | None:
-    """The expression of a column, or None where it has none."""
+    """Return the expression of a column, or None."""
     text = field.metadata.get(GENERATION_EXPRESSION)
     return text if isinstance(text, str) else None
 
@@ -50,25 +50,22 @@ def generation_expression(field: StructField) -> str | None:
 def has_generated_columns(protocol: Protocol, schema: StructType) -> bool:
     """Whether a writer must compute or check generated columns.
 
-    Writers that do not know the feature copy the metadata of fields along, so that an expression alone means nothing.
+    An expression without the feature does not count, since writers that do not support it may have copied it.
     """
     return "generatedColumns" in writer_features(protocol) and bool(generated_columns(schema))
 
 
 def columns_to_compute(schema: StructType, provided: Iterable[str]) -> tuple[GeneratedColumn, ...]:
-    """The generated columns that a write which brings some columns must compute; names compare without regard to case."""
+    """Return the generated columns that rows lack, case-insensitively."""
     given = {name.lower() for name in provided}
     return tuple(column for column in generated_columns(schema) if column.name.lower() not in given)
 
 
 def check_references(schema: StructType, references: Mapping[str, Iterable[Sequence[str]]], *, table: str) -> None:
-    """Refuses generation expressions that use themselves, each other, or what is no column.
+    """Raise InvalidSchemaError if an expression uses a generated column, or one that does not exist.
 
     Args:
-        references: for each generated column the names that lead to the columns which its expression uses.
-
-    Raises:
-        InvalidSchemaError: a reference is not to a plain column; `column` and `reference` name the two.
+        references: the paths of the columns that each generated column uses.
     """
     generated = {column.name.lower() for column in generated_columns(schema)}
     for name, used in references.items():
@@ -81,13 +78,7 @@ def check_references(schema: StructType, references: Mapping[str, Iterable[Seque
 
 
 def check_type(column: GeneratedColumn, expression_type: DataType, *, table: str) -> None:
-    """Refuses a generated column whose expression has another type, or whose values cannot be compared.
-
-    Nullability, inside the type too, makes no difference.
-
-    Raises:
-        InvalidSchemaError: the types differ, or the column is a variant.
-    """
+    """Raise InvalidSchemaError if the types of a column and its expression differ, except in nullability, or are variant."""
     if column.type == "variant":
         raise failed("DELTA_UNSUPPORTED_DATA_TYPE_IN_GENERATED_COLUMN", table=table, column=column.name)
     if _without_nullability(column.type) != _without_nullability(expression_type):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may not be done with identity columns, and what two writers that generate numbers at once mean for each other.
+"""Check identity columns, and resolve conflicts between two writers that generate numbers concurrently.
 
 Source: delta-spark's `IdentityColumn`, `ConflictChecker` and error classes.
 """
@@ -26,26 +26,26 @@ from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.protocol.types.traverse import all_fields
 
 EXPLICIT_INSERT: Final = "DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED"
-"""The error class of values that are brought for a column that is always generated."""
+"""The error class of explicit values for a column that is GENERATED ALWAYS."""
 
 
 class IdentityConflict(Enum):
-    """What a commit must do that another one changed the metadata under."""
+    """What a commit must do after a winning commit changed the metadata."""
 
-    NONE = "the metadata is as it was"
-    TAKE_MARKS = "only marks moved: go on top, with the marks of the other commit in any metadata of this one"
-    GENERATE_AGAIN = "numbers that this commit wrote may be in the other one too: generate them again, or fail"
+    NONE = "the metadata did not change"
+    TAKE_MARKS = "only marks moved: rebase, with the marks of the winning commit in the metadata of this one"
+    GENERATE_AGAIN = "the winning commit may have the same numbers: generate them again, or fail"
     METADATA_CHANGED = "more than marks changed"
 
 
 def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]) -> IdentityConflict:
-    """What another commit's metadata means for a commit that is based on an older one.
+    """Return what a commit must do about the metadata of a winning commit.
 
-    A number is in the data files already when the commit is tried. To move the mark and commit would commit it twice.
+    The numbers are already in data files, so it is not enough to move the mark.
 
     Args:
-        read: the metadata that the numbers were generated from.
-        generated: the logical names of the identity columns that this commit generated numbers for.
+        read: the metadata from which the numbers were generated.
+        generated: the logical names of the identity columns for which this commit generated numbers.
     """
     if read == winner:
         return IdentityConflict.NONE
@@ -60,11 +60,7 @@ def identity_conflict(read: Metadata, winner: Metadata, generated: Iterable[str]
 
 
 def check_definition(schema: StructType, partition_columns: Iterable[str], *, table: str | None) -> None:
-    """Refuses identity columns that cannot be: of another type than BIGINT, nested, generated otherwise, or to partition by.
-
-    Raises:
-        InvalidSchemaError: a column is one of these; `column` names it.
-    """
+    """Raise InvalidSchemaError if an identity column is not a BIGINT, or is nested, a generated or a partition column."""
     for field in filter(is_identity, schema.fields):
         column = identity_column(field)
         if field.type != "long":
@@ -78,12 +74,8 @@ def check_definition(schema: StructType, partition_columns: Iterable[str], *, ta
             raise failed("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE/nested", table=table, column=field.name)
 
 
-def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
-    """Refuses a write that brings numbers for a column that is GENERATED ALWAYS.
-
-    Raises:
-        SchemaMismatchError: there is such a column; `column` names it.
-    """
+def check_no_explicit_values(schema: StructType, provided: Iterable[str], *, table: str, version: int | None = None) -> None:
+    """Raise SchemaMismatchError if rows have values for an identity column that is GENERATED ALWAYS; `column` names it."""
     given = {name.lower() for name in provided}
     for column in identity_columns(schema):
         if not column.allow_explicit_insert and column.name.lower() in given:
@@ -91,11 +83,7 @@ def refuse_explicit_values(schema: StructType, provided: Iterable[str], *, table
 
 
 def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColumn:
-    """The identity column that SYNC IDENTITY is asked for.
-
-    Raises:
-        InvalidSchemaError: there is no such column, or it is no identity column.
-    """
+    """Return the identity column for SYNC IDENTITY. Raise InvalidSchemaError if the column is not an identity column."""
     field = schema.field(name)
     if field is None or not is_identity(field):
         raise failed("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", table=table, column=name)
@@ -103,5 +91,5 @@ def column_to_sync(schema: StructType, name: str, *, table: str) -> IdentityColu
 
 
 def without_marks(schema: StructType) -> StructType:
-    """A schema without how far its identity columns have counted: each append moves that."""
+    """Return a schema without high-water marks, which each append moves."""
     return StructType(tuple(with_high_water_mark(field, None) for field in schema.fields))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping: its modes, the changes between them that a table can make, and what its ids and names have to be.
+"""Check column mapping: changes of the mode, and ids and physical names.
 
 Sources: PROTOCOL.md, "Column Mapping"; delta-spark's `DeltaColumnMapping`.
 """
@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 
 
 class ModeChange(enum.Enum):
-    """What a change of properties does to a table's column mapping."""
+    """The effect of a change of properties on column mapping."""
 
     NONE = "the mode stays"
     UPGRADE = "columns get ids, and their names become their physical names"
@@ -36,16 +36,15 @@ def mode_change(
     version: int | None = None,
     allow_removal: bool = True,
 ) -> ModeChange:
-    """What a change of properties does to the column mapping of a table that is there.
+    """Return the effect of a change of properties on the column mapping of an existing table.
 
-    A table that is created or replaced may have any mode; do not ask for those.
+    Do not call it for tables that are created or replaced, which may have any mode.
 
     Args:
-        allow_removal: whether a mapped table may go back to mode none
-            (`spark.databricks.delta.columnMapping.allowRemoval`).
+        allow_removal: whether column mapping may be removed (`spark.databricks.delta.columnMapping.allowRemoval`).
 
     Raises:
-        InvalidOptionError: no table can change its mode this way.
+        InvalidOptionError: the mode cannot be changed this way.
     """
     old, new = mapping_mode(before), mapping_mode(after)
     if old == new:
@@ -63,11 +62,7 @@ def mode_change(
 
 
 def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table: str | None, version: int | None = None) -> None:
-    """Refuse ids and physical names that would mix up columns; a table that maps no columns has nothing to check.
-
-    Raises:
-        InvalidSchemaError: a field lacks one of them, one is there twice, or the highest id is not known.
-    """
+    """Raise InvalidSchemaError if ids or physical names are missing or duplicate, or the highest id is not set."""
     if mapping_mode(configuration) == "none":
         return
     ids: dict[int, Path] = {}
@@ -87,11 +82,7 @@ def check_mapping(schema: StructType, configuration: Mapping[str, str], *, table
 
 
 def check_plain_names(schema: StructType, *, table: str | None, version: int | None = None) -> None:
-    """Refuse to give up column mapping where a logical name cannot be a name in data files.
-
-    Raises:
-        InvalidSchemaError: names have characters that need column mapping; `columns` names them.
-    """
+    """Raise InvalidSchemaError if names have characters that need column mapping; `columns` names them."""
     names = [field.name for _, field in fields_by_path(schema)]
     odd = tuple(name for name in names if any(character in name for character in FORBIDDEN_CHARACTERS))
     if odd:
@@ -99,18 +90,18 @@ def check_plain_names(schema: StructType, *, table: str | None, version: int | N
 
 
 def highest_id(schema: StructType) -> int:
-    """The highest id of any field; 0 where none has one."""
+    """Return the highest id of the fields, or 0."""
     return max((field.field_id or 0 for _, field in fields_by_path(schema)), default=0)
 
 
 def fields_by_path(schema: StructType) -> Iterator[tuple[Path, StructField]]:
-    """Every field with its logical path in lower case, parents first; `element`, `key` and `value` are steps of it."""
+    """Yield each field with its logical path in lower case, parents first. Paths include `element`, `key` and `value`."""
     for logical, _, field in all_fields(schema):
         yield tuple(part.lower() for part in logical), field
 
 
 def shown_path(path: Path) -> str:
-    """A path as text, parts with dots in backticks."""
+    """Return a path for messages, with backticks around parts that have dots."""
     return ".".join(f"`{part}`" if "." in part else part for part in path)
 
 

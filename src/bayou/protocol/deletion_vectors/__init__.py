@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion vectors as bytes: the descriptor in the log, Z85, and 64-bit roaring bitmaps of row positions.
-
-Nothing here opens a file; the caller passes bytes.
-"""
+"""Deletion vectors: the descriptor in the log, Z85, and 64-bit roaring bitmaps. The caller reads and writes the files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deletion vectors: the descriptor in the log, and the bytes that it points at.
+"""Deletion vectors: the descriptor in the log, and the serialised bytes.
 
 Sources: PROTOCOL.md, "Deletion Vectors", "Deletion Vector Descriptor Schema", "Deletion Vector Format" and "Deletion
 Vector File Storage Format".
@@ -43,27 +43,27 @@ _TYPES: Final[Mapping[str, type]] = {
     "cardinality": int,
 }
 REQUIRED: Final = tuple(name for name in _TYPES if name != "offset")
-"""The fields, by their names in the log, that every descriptor has. Source: PROTOCOL.md, "Deletion Vector Descriptor Schema"."""
+"""The required fields, by their names in the log. Source: PROTOCOL.md, "Deletion Vector Descriptor Schema"."""
 _UUID_CHARACTERS = 20
 _FILE_VERSION = 1
-# A vector without an offset in its descriptor is the first of its file, after the version byte.
+# Without an offset in the descriptor, the vector is the first in its file, after the version byte.
 _FIRST_OFFSET = 1
 _SIZE_BYTES = 4
 _CRC_BYTES = 4
 FRAME_BYTES = _SIZE_BYTES + _CRC_BYTES
-"""What stands around each vector in a file: its size and its checksum."""
+"""The number of bytes of the size and the checksum around each vector in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionVectorDescriptor:
-    """Where the deletion vector of a logical file is, as the log says it.
+    """The descriptor of the deletion vector of a logical file.
 
     Attributes:
         storage_type: "u" for a file of the table named by a UUID, "i" for inline, "p" for an absolute path.
         path_or_inline_dv: for "u" an optional folder and the UUID in Z85; for "i" the vector in Z85; for "p" a URI.
-        offset: where the vector starts in its file, in bytes; None for an inline one.
+        offset: the position of the vector in its file, in bytes; None if it is inline.
         size_in_bytes: the size of the serialised vector, without the size and the checksum around it in a file.
-        cardinality: how many rows the vector deletes.
+        cardinality: the number of rows that the vector deletes.
     """
 
     storage_type: str
@@ -74,11 +74,7 @@ class DeletionVectorDescriptor:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> DeletionVectorDescriptor:
-        """The descriptor from its object in the log.
-
-        Raises:
-            DeletionVectorError: a field is missing or has a wrong type.
-        """
+        """Read the value in the log. Raise DeletionVectorError if a field is missing or has a wrong type."""
         if not isinstance(value, Mapping):
             raise _not_valid("it is not an object")
         missing = [name for name in REQUIRED if value.get(name) is None]
@@ -91,7 +87,7 @@ class DeletionVectorDescriptor:
         return cls(*fields)
 
     def to_json(self) -> dict[str, Any]:
-        """The descriptor as an object of the log."""
+        """Return the value for the log."""
         value = {
             "storageType": self.storage_type,
             "pathOrInlineDv": self.path_or_inline_dv,
@@ -103,21 +99,21 @@ class DeletionVectorDescriptor:
 
     @property
     def unique_id(self) -> str:
-        """What tells this vector from every other one; with the file's path the key of a logical file."""
+        """The unique id of the vector. Together with the file's path it is the key of a logical file."""
         suffix = "" if self.offset is None else f"@{self.offset}"
         return f"{self.storage_type}{self.path_or_inline_dv}{suffix}"
 
     @property
     def is_inline(self) -> bool:
-        """Whether the descriptor itself holds the vector."""
+        """Whether the descriptor contains the vector."""
         return self.storage_type == "i"
 
     @property
     def relative_path(self) -> str | None:
-        """The path of a "u" vector's file relative to the table; None for the other kinds.
+        """The file's path relative to the table for storage type "u"; None for others.
 
         Raises:
-            DeletionVectorError: the text holds no UUID, or a folder that leads out of the table.
+            DeletionVectorError: it has no UUID, or a folder outside the table.
         """
         if self.storage_type != "u":
             return None
@@ -134,10 +130,7 @@ class DeletionVectorDescriptor:
         return f"{prefix}/{name}" if prefix else name
 
     def absolute_uri(self, table_uri: str) -> str:
-        """The URI of the file that holds the vector.
-
-        Args:
-            table_uri: the root of the table that the log belongs to.
+        """Return the URI of the vector's file.
 
         Raises:
             DeletionVectorError: the vector is inline, or its storage type or path is not valid.
@@ -158,7 +151,7 @@ class DeletionVectorDescriptor:
 
 
 def incomplete_descriptor(missing: Iterable[str]) -> DeltaError:
-    """The error for a descriptor that lacks required fields."""
+    """Return the error for a descriptor that lacks required fields."""
     return _not_valid(f"it lacks {', '.join(sorted(missing))}")
 
 
@@ -167,14 +160,11 @@ def _not_valid(why: str) -> DeltaError:
 
 
 def decode(data: bytes, *, table: str | None = None, file: str | None = None) -> Bitmap:
-    """The row positions from a serialised vector, magic number included.
+    """Parse a serialised vector, including its magic number. Raise DeletionVectorError if it is not valid.
 
     Args:
-        data: the vector alone, without the size and the checksum around it in a file.
-        file: the file that the bytes come from, for the error.
-
-    Raises:
-        DeletionVectorError: the bytes are no vector.
+        data: the vector, without the size and the checksum around it in a file.
+        file: the file of the vector, for errors.
     """
     try:
         return roaring.decode(data)
@@ -184,16 +174,12 @@ def decode(data: bytes, *, table: str | None = None, file: str | None = None) ->
 
 
 def encode(positions: Bitmap | Iterable[int]) -> bytes:
-    """The serialised vector of some row positions, magic number included."""
+    """Serialise row positions, including the magic number."""
     return roaring.encode(positions)
 
 
 def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = None) -> Bitmap:
-    """The row positions of an inline vector.
-
-    Raises:
-        DeletionVectorError: the text cannot be read, or holds another number of rows than the descriptor says.
-    """
+    """Parse an inline vector. Raise DeletionVectorError if it is not valid, or has another number of rows than the descriptor."""
     place: Any = {"table": table, "descriptor": descriptor}
     if not descriptor.is_inline:
         storage_type = descriptor.storage_type
@@ -206,7 +192,7 @@ def decode_inline(descriptor: DeletionVectorDescriptor, *, table: str | None = N
 
 
 def encode_inline(positions: Bitmap | Iterable[int]) -> DeletionVectorDescriptor:
-    """An inline descriptor that deletes some row positions."""
+    """Return an inline descriptor for row positions."""
     bitmap = positions if isinstance(positions, Bitmap) else Bitmap.from_positions(positions)
     data = encode(bitmap)
     return DeletionVectorDescriptor("i", z85.encode(data), None, len(data), bitmap.cardinality)
@@ -215,11 +201,7 @@ def encode_inline(positions: Bitmap | Iterable[int]) -> DeletionVectorDescriptor
 def read_from_file(
     data: bytes, descriptor: DeletionVectorDescriptor, *, table: str | None = None, file: str | None = None
 ) -> Bitmap:
-    """The row positions of a vector in a file, with size, checksum and cardinality checked.
-
-    Raises:
-        DeletionVectorError: the file or the vector is not what it should be; the facts are attributes.
-    """
+    """Parse a vector in the bytes of a file. Raise DeletionVectorError if its size, checksum or cardinality is wrong."""
     place: Any = {"table": table, "file": file, "descriptor": descriptor}
     if not data or data[0] != _FILE_VERSION:
         found = data[0] if data else None
@@ -242,11 +224,11 @@ def read_from_file(
 def encode_file(
     vectors: Sequence[Bitmap | Iterable[int]], uuid: UUID, *, prefix: str = ""
 ) -> tuple[bytes, list[DeletionVectorDescriptor]]:
-    """A deletion vector file with several vectors, and their descriptors in the same order.
+    """Return the bytes of a file with several vectors, and their descriptors in the same order.
 
     Args:
         vectors: the row positions of each vector.
-        prefix: a folder of the table for the file, a plain name; empty for the table's root.
+        prefix: the name of a folder for the file; empty for the table's root.
     """
     bitmaps = [each if isinstance(each, Bitmap) else Bitmap.from_positions(each) for each in vectors]
     return frame_file([(encode(bitmap), bitmap.cardinality) for bitmap in bitmaps], uuid, prefix=prefix)
@@ -255,11 +237,11 @@ def encode_file(
 def frame_file(
     serialised: Iterable[tuple[bytes, int]], uuid: UUID, *, prefix: str = ""
 ) -> tuple[bytes, list[DeletionVectorDescriptor]]:
-    """Like `encode_file`, from vectors that are serialised already.
+    """Like `encode_file`, but for serialised vectors.
 
     Args:
-        serialised: the bytes of each vector (see `encode`), and how many rows it deletes.
-        prefix: a folder of the table for the file, a plain name; empty for the table's root.
+        serialised: the bytes of each vector (see `encode`), and the number of rows that it deletes.
+        prefix: the name of a folder for the file; empty for the table's root.
     """
     name = prefix + z85.encode(uuid.bytes)
     parts, descriptors, offset = [bytes([_FILE_VERSION])], [], _FIRST_OFFSET

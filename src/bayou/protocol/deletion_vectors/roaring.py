@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of row positions in the serialised forms of 64-bit roaring bitmaps that deletion vectors use.
+"""Sets of row positions as 64-bit roaring bitmaps, and their serialised forms in deletion vectors.
 
-Sources: PROTOCOL.md, "Deletion Vector Format"; https://github.com/RoaringBitmap/RoaringFormatSpec, with its extension
-for 64-bit implementations. Damage is reported as ValueError; `bayou.protocol.deletion_vectors.descriptor` names the table and file.
+Sources: PROTOCOL.md, "Deletion Vector Format"; https://github.com/RoaringBitmap/RoaringFormatSpec, with its extension for 64-bit
+implementations. Parsing raises ValueError; `bayou.protocol.deletion_vectors.descriptor` adds the table and file.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 __all__ = ["NATIVE_MAGIC", "PORTABLE_MAGIC", "Bitmap", "Container", "decode", "encode"]
 
 PORTABLE_MAGIC = 1681511377
-# The form that Delta's JVM code keeps in memory (`NativeRoaringBitmapArraySerializationFormat`): the position of a
-# 32-bit bitmap is its key, and its length stands before it.
+# The form of delta-spark's `NativeRoaringBitmapArraySerializationFormat`: the index of a 32-bit bitmap is its key, and its length
+# precedes it.
 NATIVE_MAGIC = 1681511376
 
 _COOKIE_WITHOUT_RUNS = 12346
 _COOKIE_WITH_RUNS = 12347
-# With runs, the offsets are left out below this number of containers.
+# With runs and fewer containers the offsets are left out.
 _OFFSETS_FROM = 4
-# The protocol forbids the highest bit of a 32-bit key, so positions end below 2^63.
+# The protocol forbids the highest bit of a 32-bit key, so positions are less than 2^63.
 _KEY_LIMIT = 1 << 31
 _POSITION_LIMIT = 1 << 63
 _BLOCK_BYTES = BITMAP_BYTES // 2
@@ -41,23 +41,18 @@ _BLOCK_BYTES = BITMAP_BYTES // 2
 class Bitmap:
     """An immutable set of 63-bit positions.
 
-    Guarantees: the keys of the containers ascend strictly. Two bitmaps with the same positions may differ in the kinds
-    of their containers, so compare `to_list()`.
+    The keys of the containers ascend strictly. Two bitmaps with the same positions may have different kinds of containers, so
+    compare `to_list()`.
 
     Attributes:
-        containers: the positions in blocks of 65,536, raw, so that a caller with numpy or Arrow can expand them without
-            a Python object for each position.
+        containers: the positions in raw blocks of 65,536, which NumPy or Arrow can expand without Python objects.
     """
 
     containers: tuple[Container, ...] = ()
 
     @classmethod
     def from_positions(cls, positions: Iterable[int]) -> Bitmap:
-        """The set of some positions, in any order.
-
-        Raises:
-            ValueError: a position is negative or has more than 63 bits.
-        """
+        """Return the set of positions in any order. Raise ValueError if one is negative or has more than 63 bits."""
         ordered = sorted(set(positions))
         if ordered and not 0 <= ordered[0] <= ordered[-1] < _POSITION_LIMIT:
             raise ValueError(f"positions lie between 0 and 2^63 - 1, not {ordered[0]} to {ordered[-1]}")
@@ -72,14 +67,14 @@ class Bitmap:
 
     @classmethod
     def from_blocks(cls, blocks: Iterable[tuple[int, bytes]]) -> Bitmap:
-        """The set from blocks of bits: what Spark's `bitmap_construct_agg` gives for each bucket of 32,768 positions.
+        """Return the set from blocks of bits, as Spark's `bitmap_construct_agg` returns for each bucket of 32,768 positions.
 
         Args:
-            blocks: the number of each bucket, from 0 on and none twice, in any order, and its 4,096 bytes: bit i, lowest
-                first, of bucket b is the position `b * 32768 + i`.
+            blocks: the number of each bucket and its 4,096 bytes, in any order. Bit i, lowest first, of bucket b is the position
+                `b * 32768 + i`.
 
         Raises:
-            ValueError: a block has another length, its number is negative or too high, or is there twice.
+            ValueError: a block has the wrong length, or its number is negative, too high, or duplicate.
         """
         known: dict[int, bytes] = {}
         for number, block in blocks:
@@ -94,23 +89,23 @@ class Bitmap:
 
     @property
     def cardinality(self) -> int:
-        """How many positions there are."""
+        """The number of positions."""
         return sum(container.cardinality for container in self.containers)
 
     @property
     def maximum(self) -> int | None:
-        """The greatest position, or None in an empty set."""
+        """The greatest position, or None."""
         if not self.containers:
             return None
         last = self.containers[-1]
         return (last.key << 16) | last.maximum
 
     def to_list(self) -> list[int]:
-        """All positions, ascending. One Python object for each: for small sets and tests."""
+        """Return all positions, ascending. This is slow for large sets."""
         return [container.key << 16 | low for container in self.containers for low in container.lows()]
 
     def union(self, other: Bitmap) -> Bitmap:
-        """The positions that are in either set."""
+        """Return the positions in either set."""
         merged = {container.key: container for container in self.containers}
         for container in other.containers:
             mine = merged.get(container.key)
@@ -118,25 +113,25 @@ class Bitmap:
         return Bitmap(tuple(merged[key] for key in sorted(merged)))
 
     def difference(self, other: Bitmap) -> Bitmap:
-        """The positions that are in this set and not in the other one."""
+        """Return the positions in this set that are not in the other one."""
         theirs = {container.key: container for container in other.containers}
         left = (each.difference(theirs[each.key]) if each.key in theirs else each for each in self.containers)
         return Bitmap(tuple(each for each in left if each is not None))
 
     def intersection(self, other: Bitmap) -> Bitmap:
-        """The positions that are in both sets."""
+        """Return the positions in both sets."""
         theirs = {container.key: container for container in other.containers}
         shared = (each.intersection(theirs[each.key]) for each in self.containers if each.key in theirs)
         return Bitmap(tuple(each for each in shared if each is not None))
 
     def below(self, limit: int) -> Bitmap:
-        """The positions below a limit."""
+        """Return the positions below a limit."""
         key, low = divmod(limit, CONTAINER_VALUES)
         parts = (each if each.key < key else each.below(low) for each in self.containers if each.key <= key)
         return Bitmap(tuple(each for each in parts if each is not None))
 
     def first(self, count: int) -> list[int]:
-        """The lowest positions, ascending, at most so many."""
+        """Return up to `count` of the lowest positions, ascending."""
         found: list[int] = []
         for container in self.containers:
             if len(found) >= count:
@@ -146,7 +141,7 @@ class Bitmap:
 
 
 def encode(positions: Bitmap | Iterable[int]) -> bytes:
-    """The portable serialised form, magic number included."""
+    """Serialise to the portable form, including the magic number."""
     bitmap = positions if isinstance(positions, Bitmap) else Bitmap.from_positions(positions)
     groups = [(key, list(group)) for key, group in groupby(bitmap.containers, lambda container: container.key >> 16)]
     parts = [struct.pack("<IQ", PORTABLE_MAGIC, len(groups))]
@@ -156,11 +151,7 @@ def encode(positions: Bitmap | Iterable[int]) -> bytes:
 
 
 def decode(data: bytes) -> Bitmap:
-    """The set from its serialised form, portable or native.
-
-    Raises:
-        ValueError: the bytes are no such form; the text says what is wrong and where.
-    """
+    """Parse the portable or native serialised form. Raise ValueError if it is not valid."""
     reader = _Reader(data)
     magic = reader.unpack("<I")
     if magic == PORTABLE_MAGIC:
@@ -175,7 +166,7 @@ def decode(data: bytes) -> Bitmap:
 
 
 class _Reader:
-    """A position in some bytes that never runs past their end."""
+    """Reads bytes, and raises ValueError at their end."""
 
     __slots__ = ("data", "position")
 
@@ -228,7 +219,7 @@ def _decode_32(reader: _Reader, high: int) -> Iterator[Container]:
         raise ValueError(f"a 32-bit bitmap has up to {CONTAINER_VALUES} containers, not {count}")
     header = words(reader.take(4 * count))
     if not runs or count >= _OFFSETS_FROM:
-        # The containers follow one another, so the offsets say nothing new.
+        # Skip the offsets, since the containers are contiguous.
         reader.take(4 * count)
     previous = -1
     for i in range(count):
@@ -288,6 +279,6 @@ def _encode_32(containers: list[Container]) -> bytes:
 
 
 def _low_parts(positions: list[int]) -> array[int]:
-    """The low 16 bits of each position: every fourth of the words that the positions are made of."""
+    """Return the low 16 bits of each position: every fourth of its 16-bit words."""
     parts = array("H", array("Q", positions).tobytes())
     return parts[3::4] if sys.byteorder == "big" else parts[0::4]

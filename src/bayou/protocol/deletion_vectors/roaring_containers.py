@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The containers of roaring bitmaps: up to 65,536 positions in the smallest of three forms.
 
-What can be done with whole numbers of 65,536 bits is done so. Only the array form, which holds few positions, is ever gone
-through one by one.
+Operations use integers of 65,536 bits, except for the array form, whose few positions are processed one by one.
 
 Source: https://github.com/RoaringBitmap/RoaringFormatSpec.
 """
@@ -17,32 +16,29 @@ from operator import sub
 from typing import Final, Literal
 
 ARRAY_LIMIT: Final = 4096
-"""The most positions that a container holds as an array."""
+"""The maximum number of positions in an array container."""
 BITMAP_BYTES: Final = 8192
-"""The size of a container that holds one bit for each position."""
+"""The size of a bitmap container, which has a bit for each position."""
 CONTAINER_VALUES: Final = 1 << 16
-"""How many positions a container can hold."""
+"""The number of positions that a container can have."""
 
 Kind = Literal["array", "bitmap", "run"]
 
-# Below this number of positions, looking at words of 64 bits is faster than looking at bytes.
+# With fewer positions, scanning words of 64 bits is faster than scanning bytes.
 _SPARSE: Final = 1000
 _BITS_OF_BYTE: Final = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """Up to 65,536 positions that share their high 48 bits.
-
-    Guarantees: `data` is little-endian whatever the machine is, has the length that its kind asks for, and holds at
-    least one position; `cardinality` is the number of positions in it.
+    """Up to 65,536 positions with the same high 48 bits, at least one.
 
     Attributes:
-        key: the high 48 bits of every position, so a position is `(key << 16) | low`.
-        kind: what `data` holds: "array" ascending 16-bit low parts; "bitmap" 8,192 bytes with one bit for each low
-            part, lowest bit first; "run" pairs of 16 bits: first low part, and how many more follow it.
-        data: the raw buffer, ready for numpy or Arrow.
-        cardinality: how many positions there are.
+        key: the high 48 bits: a position is `(key << 16) | low`.
+        kind: the form of `data`: "array" for ascending 16-bit low parts; "bitmap" for 8,192 bytes with a bit for each low part,
+            lowest bit first; "run" for pairs of 16 bits: the first low part, and the number of those that follow it.
+        data: the raw little-endian buffer.
+        cardinality: the number of positions.
     """
 
     key: int
@@ -52,7 +48,7 @@ class Container:
 
     @classmethod
     def from_lows(cls, key: int, lows: array[int]) -> Container:
-        """The smallest container for ascending low parts, at least one, none twice."""
+        """Return the smallest container for at least one low part, strictly ascending."""
         size = len(lows)
         if _runs_are_smallest(size - list(map(sub, lows[1:], lows)).count(1), size) or size > ARRAY_LIMIT:
             return cls._smallest(key, int.from_bytes(_bits_of(lows), "little"), size)
@@ -60,14 +56,14 @@ class Container:
 
     @classmethod
     def from_bits(cls, key: int, bits: bytes) -> Container | None:
-        """The smallest container for 8,192 bytes of bits, lowest bit first; None where no bit is set."""
+        """Return the smallest container for 8,192 bytes of bits, lowest bit first; None if no bit is set."""
         if len(bits) != BITMAP_BYTES:
             raise ValueError(f"a bitmap container has {BITMAP_BYTES} bytes, not {len(bits)}")
         return cls.from_number(key, int.from_bytes(bits, "little"))
 
     @classmethod
     def from_number(cls, key: int, number: int) -> Container | None:
-        """The smallest container for a number of 65,536 bits, one for each position; None for zero."""
+        """Return the smallest container for an integer with a bit for each position; None for zero."""
         return cls._smallest(key, number, number.bit_count()) if number else None
 
     @classmethod
@@ -91,7 +87,7 @@ class Container:
         return values[-1] if self.kind == "array" else values[-2] + values[-1]
 
     def lows(self) -> array[int]:
-        """The low 16 bits of every position, ascending."""
+        """Return the low 16 bits of each position, ascending."""
         if self.kind == "bitmap":
             return _positions_of_bytes(self.data)
         values = words(self.data)
@@ -103,33 +99,33 @@ class Container:
         return found
 
     def bits(self) -> bytes:
-        """The positions as 8,192 bytes of bits, lowest bit first."""
+        """Return the positions as 8,192 bytes of bits, lowest bit first."""
         if self.kind == "bitmap":
             return self.data
         values = words(self.data)
         return _bits_of(values) if self.kind == "array" else _bits_of_runs(values)
 
     def union(self, other: Container) -> Container:
-        """The positions that are in either container; both have the same key."""
+        """Return the positions in either container of the same key."""
         if self.kind == other.kind == "array" and self.cardinality + other.cardinality <= ARRAY_LIMIT:
             return Container.from_lows(self.key, array("H", sorted({*words(self.data), *words(other.data)})))
         number = self._number() | other._number()
         return Container._smallest(self.key, number, number.bit_count())
 
     def difference(self, other: Container) -> Container | None:
-        """The positions that are in this container and not in the other, of the same key; None where there are none."""
+        """Return the positions in this container that are not in the other one of the same key, or None."""
         if self.kind == other.kind == "array":
             return self._with({*words(self.data)}.difference(words(other.data)))
         return Container.from_number(self.key, self._number() & ~other._number())
 
     def intersection(self, other: Container) -> Container | None:
-        """The positions that are in both containers, of the same key; None where there are none."""
+        """Return the positions in both containers of the same key, or None."""
         if self.kind == other.kind == "array":
             return self._with({*words(self.data)}.intersection(words(other.data)))
         return Container.from_number(self.key, self._number() & other._number())
 
     def below(self, limit: int) -> Container | None:
-        """The positions whose low part is below a limit; None where there are none."""
+        """Return the positions whose low part is below a limit, or None."""
         return Container.from_number(self.key, self._number() & (1 << limit) - 1)
 
     def _with(self, lows: set[int]) -> Container | None:
@@ -140,7 +136,7 @@ class Container:
 
 
 def words(data: bytes) -> array[int]:
-    """Little-endian 16-bit words as numbers."""
+    """Convert little-endian 16-bit words to numbers."""
     found = array("H", data)
     if sys.byteorder == "big":
         found.byteswap()
@@ -148,7 +144,7 @@ def words(data: bytes) -> array[int]:
 
 
 def little_endian(values: array[int]) -> bytes:
-    """Numbers of 16 bits as little-endian words."""
+    """Convert 16-bit numbers to little-endian words."""
     if sys.byteorder == "big":
         values = array("H", values)
         values.byteswap()
@@ -160,7 +156,7 @@ def _runs_are_smallest(runs: int, cardinality: int) -> bool:
 
 
 def _positions(number: int) -> array[int]:
-    """The places of the bits that are set, ascending."""
+    """Return the positions of the bits that are set, ascending."""
     if number.bit_count() >= _SPARSE:
         return _positions_of_bytes(number.to_bytes(BITMAP_BYTES, "little"))
     found = []

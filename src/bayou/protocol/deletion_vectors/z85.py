@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Z85, the text form of binary data in deletion vector descriptors.
+"""Z85, the encoding of binary data in deletion vector descriptors.
 
 Source: https://rfc.zeromq.org/spec/32/ (ZeroMQ's Base85), named by PROTOCOL.md, "Deletion Vector Descriptor Schema".
 """
@@ -12,7 +12,7 @@ _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?
 _B85 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 """The same digits in Python's `base64`."""
 _TO_Z85 = str.maketrans(_B85, _Z85)
-# What only Python's alphabet has becomes a character that neither has.
+# Digits that only Python's alphabet has are mapped to a character that neither has.
 _FROM_Z85 = {ord(character): '"' for character in _B85} | str.maketrans(_Z85, _B85)
 _BLOCK = 4
 _TEXT_BLOCK = 5
@@ -20,21 +20,18 @@ _TAIL_MARK = "#"
 
 
 def encode(data: bytes) -> str:
-    """Return the text of some bytes, padded with zero bytes to a multiple of four.
-
-    The length of the data is not part of the text: the reader must know it to cut off the padding.
-    """
+    """Encode bytes, padded with zero bytes to a multiple of four. A reader must know the length to remove the padding."""
     return b85encode(data, pad=True).decode().translate(_TO_Z85)
 
 
 def decode(text: str, size_bytes: int | None = None) -> bytes:
-    """Return the bytes of a text, without the padding if the size is given.
+    """Decode a string.
 
     Args:
-        size_bytes: how many bytes were encoded; None keeps all, padding included.
+        size_bytes: the number of encoded bytes; None to keep the padding.
 
     Raises:
-        ValueError: the text is not Z85, or holds fewer bytes than the size says or a further block.
+        ValueError: the string is not Z85, or has the wrong length for the size.
     """
     if len(text) % _TEXT_BLOCK:
         raise ValueError(f"the length of a Z85 text is a multiple of 5, not {len(text)}")
@@ -48,10 +45,10 @@ def decode(text: str, size_bytes: int | None = None) -> bytes:
 
 
 def _decode_tail(block: str) -> bytes:
-    """Return the bytes of a last block as Rust writers of Delta tables (delta-rs, delta-kernel-rs) pad it.
+    """Decode a last block that is padded like in Rust (delta-rs, delta-kernel-rs).
 
-    Instead of zero bytes behind the data there is a `#` before the digits for each byte that is missing to four. No other
-    block starts so: its word would have more than 32 bits.
+    Instead of zero bytes at the end it has a `#` at the beginning for each missing byte. A usual block cannot begin with `#`, since
+    its word would exceed 32 bits.
     """
     if not block:
         return b""

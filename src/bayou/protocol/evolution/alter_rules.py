@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every change of a table's schema obeys: which type becomes which, and what has to stay.
+"""Rules for all changes of a schema by ALTER TABLE: changes of types, new names, dropped columns.
 
 Sources: delta-spark's `SchemaUtils.canChangeDataType` and `alterDeltaTableCommands`; Spark's `CheckAnalysis` for char and
 varchar.
@@ -20,7 +20,7 @@ from bayou.protocol.types.traverse import all_fields
 
 
 def is_same_type(old: DataType, new: DataType) -> bool:
-    """Whether two types differ in nullability, metadata, case and the spaces of a decimal at most."""
+    """Whether two types are equal except for nullability, metadata, case, and spaces in a decimal."""
     if isinstance(old, str) and isinstance(new, str) and decimal_type(old):
         return decimal_type(old) == decimal_type(new)
     if isinstance(old, UserDefinedType) or isinstance(new, UserDefinedType):
@@ -29,7 +29,7 @@ def is_same_type(old: DataType, new: DataType) -> bool:
 
 
 def may_become(old: str, new: DataType, rules: TableRules) -> bool:
-    """Whether a primitive type may become another: void anything, a char or varchar longer, others as type widening has it."""
+    """Whether a type may change: void to any type, char and varchar to a longer one, others by type widening."""
     if old in VOID_TYPES:
         return True
     if not isinstance(new, str):
@@ -41,24 +41,20 @@ def may_become(old: str, new: DataType, rules: TableRules) -> bool:
 
 
 def has_not_null(field: StructField) -> bool:
-    """Whether a column, or a field at any depth in it, is NOT NULL."""
+    """Whether a column, or a field in it, is NOT NULL."""
     return not field.nullable or any(not each.nullable for _, _, each in all_fields(field.type))
 
 
 def is_under(path: Path, parent: Path) -> bool:
-    """Whether a path is another one or leads on from it, whatever the case."""
+    """Whether a path begins with another one, case-insensitively."""
     return [name.lower() for name in path[: len(parent)]] == [name.lower() for name in parent]
 
 
 def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str, known: StructType) -> None:
-    """`validity.check_names` with what is known of the table.
+    """Check the names in a changed schema by `validity.check_names`.
 
     Args:
-        schema: the schema with the new names.
-        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where duplicates come from.
-
-    Raises:
-        InvalidSchemaError: a name is taken, reserved, or not possible.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND for duplicates.
     """
     check_names(
         schema,
@@ -72,18 +68,15 @@ def check_new_names(schema: StructType, rules: TableRules, duplicates_class: str
 
 
 def recorded(schema: StructType, previous: StructType, rules: TableRules) -> StructType:
-    """The schema with its wider types noted, where the table enables type widening."""
+    """Return the schema with widened types recorded, if the table enables type widening."""
     return record_type_changes(schema, previous) if rules.type_widening else schema
 
 
-def refuse_dropped_layout(paths: Sequence[Path], rest: StructType, rules: TableRules) -> None:
-    """Keeps the table's partition and clustering columns, and beside the partition columns another one.
+def check_keeps_layout(paths: Sequence[Path], rest: StructType, rules: TableRules) -> None:
+    """Raise InvalidSchemaError if partition or clustering columns are dropped, or only partition columns remain.
 
     Args:
-        rest: the schema without them.
-
-    Raises:
-        InvalidSchemaError: one of them is dropped, or nothing else is left.
+        rest: the schema without the dropped columns.
     """
     partitions = [name for name in rules.partition_columns if any(is_under((name,), path) for path in paths)]
     if partitions:

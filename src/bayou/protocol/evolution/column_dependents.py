@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the way of changing a column: the constraints and generated columns whose expressions use it.
+"""Find the constraints and generated columns that use a column, which prevents changes of it.
 
 Source: delta-spark's checks of RENAME COLUMN, DROP COLUMN and a change of type.
 """
@@ -13,7 +13,7 @@ from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql
 
 Path: TypeAlias = Sequence[str]
-"""The logical names that lead to a column or a nested field."""
+"""The logical path of a column or a nested field."""
 
 _CLASSES = {
     ("constraint", False): "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
@@ -25,17 +25,15 @@ _NAMES = {"constraint": "check constraint(s)", "generated": "generated column(s)
 
 
 def dependents(column: Path, references: Mapping[str, Iterable[Path]]) -> tuple[str, ...]:
-    """The names among `references` that a change of the column concerns, in their order.
-
-    An expression that uses a field depends on the structs around it, and one that uses a struct on every field in it.
+    """Return the names in `references` that depend on a column, on a field in it, or on a struct around it.
 
     Args:
-        references: the columns that each expression uses, by the name of the constraint or generated column.
+        references: the paths of the columns that each expression uses, by the name of the constraint or generated column.
     """
     return tuple(name for name, used in references.items() if any(_overlap(column, each) for each in used))
 
 
-def refuse_dependents(
+def check_no_dependents(
     column: Path,
     *,
     constraints: Mapping[str, Iterable[Path]],
@@ -43,15 +41,12 @@ def refuse_dependents(
     table: str,
     changes_type: bool = False,
 ) -> None:
-    """Refuses to rename, drop or retype a column that an expression uses.
+    """Raise InvalidSchemaError if an expression uses a column to be renamed, dropped or changed; `dependents` has its owners.
 
     Args:
-        constraints: the columns that each CHECK constraint uses, by its name.
-        generated: the columns that each generated column's expression uses, by its name.
-        changes_type: whether it is the type that changes.
-
-    Raises:
-        InvalidSchemaError: an expression uses the column; `dependents` names its owners.
+        constraints: the paths of the columns that each CHECK constraint uses, by its name.
+        generated: the paths of the columns that each generated column uses, by its name.
+        changes_type: whether the type changes.
     """
     for what, references in (("constraint", constraints), ("generated", generated)):
         found = dependents(column, references)

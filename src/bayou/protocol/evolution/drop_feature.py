@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DROP FEATURE as decisions: whether a table can lose a feature, what has to be undone first, and what stays behind.
+"""Plan DROP FEATURE: check whether a feature can be dropped, and which steps are necessary.
 
-Nothing is done here. Source: delta-spark's `AlterTableDropFeatureDeltaCommand` and `PreDowngradeTableFeatureCommand`, with
-its "fast drop": readers of old versions are protected by checkpoints that nobody may clean up, not by waiting.
+Source: delta-spark's `AlterTableDropFeatureDeltaCommand` and `PreDowngradeTableFeatureCommand`, with its "fast drop", which
+protects readers of old versions by checkpoints that must not be cleaned up, instead of waiting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PROTECTION: Final = "checkpointProtection"
 
 
 class PreDowngrade(enum.Enum):
-    """What has to be done to a table before its protocol can lose a feature."""
+    """A step that is necessary before a feature can be removed from the protocol."""
 
     PURGE_DELETION_VECTORS = "rewrite the files that have deletion vectors"
     REMOVE_COLUMN_MAPPING = (
@@ -40,22 +40,22 @@ class PreDowngrade(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class DropFeaturePlan:
-    """How a table loses a feature. The steps come in the order of the attributes.
+    """The steps of DROP FEATURE, in order.
 
     Attributes:
-        feature: its name in the protocol's lists.
+        feature: the feature's name in the protocol's lists.
         protocol: the table's protocol after the last commit.
-        unset_first: properties to take away first, so that no other writer brings the feature's traces back.
+        unset_first: properties to unset first, so that concurrent writers do not use the feature again.
         set_properties: properties to set in the same commit.
-        actions: what to undo then.
-        barriers: how many empty commits, each with a checkpoint, separate the traces from the end.
-        truncates_history: whether the history that knows the feature goes: without a trace the protocol may be lowered at
-            once; where traces were removed now, `wait_for_retention` says so; where old ones remain, `history_remains`.
-        writes_tombstones: whether a commit names the deletion vectors' files of removed files, so that a VACUUM which knows no
-            vectors keeps them.
-        protects_checkpoints: whether the last commit sets `delta.requireCheckpointProtectionBeforeVersion` to its own
-            version. A checkpoint follows it.
-        unset_properties: properties that the last commit takes away; a table may spell them in another case.
+        actions: the steps that follow.
+        barriers: the number of empty commits, each with a checkpoint, between these steps and the last commit.
+        truncates_history: whether the versions that use the feature are removed. If the steps above changed something, raise
+            `wait_for_retention`; if old versions use the feature, raise `history_remains`.
+        writes_tombstones: whether a commit names the files of deletion vectors of removed files, so that VACUUM by clients
+            without deletion vectors keeps them.
+        protects_checkpoints: whether the last commit sets `delta.requireCheckpointProtectionBeforeVersion` to its own version. A
+            checkpoint follows it.
+        unset_properties: properties that the last commit unsets, in any case.
     """
 
     feature: str
@@ -83,7 +83,7 @@ _PREVIEW: Final = "-preview"
 
 
 def _timestamps(suffix: str = "") -> _Undoing:
-    """The properties of in-commit timestamps go, under the names of the feature or of its preview."""
+    """Unset the properties of in-commit timestamps, by the names of the feature or of its preview."""
     enabled = properties.ENABLE_IN_COMMIT_TIMESTAMPS.key + suffix
     since = (properties.ICT_ENABLEMENT_TIMESTAMP.key + suffix, properties.ICT_ENABLEMENT_VERSION.key + suffix)
     return _Undoing({enabled: "false"}, unsets_first=(*since, enabled))
@@ -119,7 +119,7 @@ _UNDOING: Final[Mapping[str, _Undoing]] = {
     "vacuumProtocolCheck": _Undoing(),
 }
 DROPPABLE: Final = frozenset(_UNDOING)
-"""The features that bayou can take from a table."""
+"""The features that bayou can drop."""
 
 
 def drop_feature_plan(
@@ -131,16 +131,16 @@ def drop_feature_plan(
     table: str | None,
     version: int | None = None,
 ) -> DropFeaturePlan:
-    """How a table loses a feature.
+    """Return the steps of DROP FEATURE.
 
     Args:
-        truncate_history: whether the history that knows the feature may go (TRUNCATE HISTORY).
+        truncate_history: whether versions that use the feature may be removed (TRUNCATE HISTORY).
 
     Raises:
-        UnsupportedFeatureError: the feature cannot be dropped, by anyone or by bayou, or something needs it.
-        InvalidOptionError: no feature is named but a property, the table does not have it, or its history may not, or
-            must, be truncated.
-        InvalidSchemaError: column mapping cannot go, because logical names need it.
+        UnsupportedFeatureError: the feature cannot be dropped, or another feature requires it.
+        InvalidOptionError: the name is that of a property, the table lacks the feature, or its history must or must not be
+            truncated.
+        InvalidSchemaError: names of columns need column mapping.
     """
     refuse = _Refusal(table, version)
     feature = _droppable(protocol, name, refuse)
@@ -169,7 +169,7 @@ def drop_feature_plan(
 
 
 def _is_set(key: str, configuration: Mapping[str, str]) -> bool:
-    """Whether a property says something else than its default."""
+    """Whether a property differs from its default."""
     known = _property(key)
     return bool(known.read(configuration) != known.read({}))
 
@@ -180,12 +180,12 @@ def _differs(key: str, value: str, configuration: Mapping[str, str]) -> bool:
 
 
 def _property(key: str) -> properties.TableProperty[Any]:
-    """What is known of a property, which a preview may have under its own name."""
+    """Return a property, which a preview may have under another name."""
     return replace(properties.PROPERTIES[key.removesuffix(_PREVIEW)], key=key)
 
 
 def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
-    """The error of a drop with TRUNCATE HISTORY that has removed the feature's traces: the history has to grow old first."""
+    """Return the error of TRUNCATE HISTORY if the retention period must pass first, since the feature was in use until now."""
     return failed(
         "DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD",
         at=_Refusal(table, version),
@@ -196,7 +196,7 @@ def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str 
 
 
 def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | None, version: int | None = None) -> DeltaError:
-    """The error of a drop with TRUNCATE HISTORY that found versions which use the feature and are too young to go."""
+    """Return the error of TRUNCATE HISTORY if versions that use the feature are within the retention period."""
     return failed(
         "DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD"
         if plan.feature == _PROTECTION
@@ -215,7 +215,7 @@ class _Refusal:
 
 
 def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
-    """The feature's canonical name."""
+    """Return the feature's canonical name."""
     lower = name.lower()
     if lower in {key.lower() for key in properties.PROPERTIES}:
         raise failed("DELTA_FEATURE_DROP_FEATURE_IS_DELTA_PROPERTY", at=refuse, feature=name)
@@ -245,13 +245,13 @@ def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
 
 
 def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:
-    """The protocol without a feature, in its weakest form."""
+    """Return the lowest protocol without a feature."""
     supported = supported_features(protocol)
     order = dict.fromkeys((*(protocol.writer_features or ()), *FEATURES, *sorted(supported)))
     kept = [name for name in order if name in supported and name != feature]
     if protect and _PROTECTION not in kept:
         kept.append(_PROTECTION)
-    # As lists of the highest versions, whatever they are, and from there to the weakest form.
+    # Convert lists of the highest versions to the lowest protocol.
     named = protocol.reader_features or ()
     readers = [name for name in kept if name in named or (name in FEATURES and FEATURES[name].reader_writer)]
     return normalised(Protocol(3, 7, tuple(readers), tuple(kept)))

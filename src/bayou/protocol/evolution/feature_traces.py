@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of a feature in single actions: what keeps old versions from being read by a reader that does not know the feature.
+"""Find actions that use a feature, so that readers without the feature cannot read their versions.
 
-What the protocol action itself lists is no trace: it names the feature until the feature is dropped. Source: delta-spark's
+The protocol action does not count, since it lists the feature until it is dropped. Source: delta-spark's
 `RemovableFeature.actionUsesFeature`.
 """
 
@@ -20,11 +20,11 @@ _FILES: Final = ("add", "remove", "cdc")
 
 
 def action_uses(feature: str, action: Mapping[str, Any]) -> bool:
-    """Whether an action of a commit shows that its version uses a feature of readers.
+    """Whether an action uses a reader-writer feature.
 
     Args:
-        feature: one that can be dropped; features of writers alone leave no traces that matter.
-        action: the action, as in the log: its kind, and its fields under that.
+        feature: a feature that can be dropped. Writer features do not matter to readers.
+        action: the JSON of the action.
     """
     metadata = action.get("metaData")
     found = _METADATA.get(feature)
@@ -36,17 +36,13 @@ def action_uses(feature: str, action: Mapping[str, Any]) -> bool:
 
 
 def metadata_uses(feature: str, configuration: Mapping[str, str], schema_string: str) -> bool:
-    """Whether a table's metadata use a feature.
-
-    Args:
-        schema_string: its schema, as in the log.
-    """
+    """Whether a table's metadata use a feature."""
     found = _METADATA.get(feature)
     return found is not None and found(configuration, schema_string)
 
 
 def has_type_changes(schema: StructType) -> bool:
-    """Whether a schema says that a type was widened."""
+    """Whether a schema records that a type was widened."""
     return any(TYPE_CHANGES in field.metadata for _, field in fields_by_path(schema))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Column mapping taken from a table, and whether its files have the logical names anyway, so that none has to be rewritten.
+"""Remove column mapping from a table's metadata, and check whether its files need to be rewritten.
 
-So it is with a table which was given the mode `name` when it was there, and of which no column was renamed or dropped since.
-Source: delta-spark's `RemoveColumnMappingCommand`, which always rewrites all files.
+They do not if the table existed before it got the mode `name`, and no column was renamed or dropped since. Source: delta-spark's
+`RemoveColumnMappingCommand`, which always rewrites all files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEYS: Final = (_MODE.lower(), properties.MAX_COLUMN_ID.key.lower())
 
 
 def is_mapped(metadata: Metadata) -> bool:
-    """Whether a table maps columns, or has ids and physical names left over."""
+    """Whether a table uses column mapping, or has left-over ids and physical names."""
     if properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() != "none":
         return True
     fields = [field for _, field in fields_by_path(parse_schema(metadata.schema_string))]
@@ -29,28 +29,28 @@ def is_mapped(metadata: Metadata) -> bool:
 
 
 def why_files_need_rewriting(metadata: Metadata) -> str:
-    """Why a table cannot give up column mapping with its files as they are; empty where it can."""
+    """Return why files must be rewritten to remove column mapping; empty if they need not."""
     if properties.COLUMN_MAPPING_MODE.read(metadata.configuration).lower() == "none":
-        return ""  # the files know nothing of the ids and names that are left over
+        return ""  # the left-over ids and names are not in the files
     fields = list(fields_by_path(parse_schema(metadata.schema_string)))
     other = [field.name for _, field in fields if field.physical_name != field.name]
     if other:
-        more = f" and {len(other) - 3} more" if len(other) > 3 else ""  # noqa: PLR2004  (some names say enough)
+        more = f" and {len(other) - 3} more" if len(other) > 3 else ""  # noqa: PLR2004  (a few names are enough)
         return f"its files have other names for {', '.join(map(repr, other[:3]))}{more}"
     ids = {field.field_id or 0 for _, field in fields}
     greatest = properties.MAX_COLUMN_ID.read(metadata.configuration)
-    # Ids count from one, so as many as the greatest id says are all of them.
+    # Ids start with one, so if none is missing their number equals the greatest id.
     if len(ids) != greatest or (ids and (min(ids), max(ids)) != (1, greatest)):
-        # A column that is added later under the name of a dropped one would show the old values.
+        # A new column with the name of a dropped one would show the old values.
         return "columns were dropped, and its files may still hold them"
     return ""
 
 
 def without_column_mapping(metadata: Metadata, *, keep_mode: bool) -> Metadata:
-    """A table's metadata without ids, physical names and the properties of column mapping.
+    """Return a table's metadata without ids, physical names and the properties of column mapping.
 
     Args:
-        keep_mode: whether the mode stays among the properties, as `none`.
+        keep_mode: whether to keep the property of the mode, as `none`.
     """
     kept = {key: value for key, value in metadata.configuration.items() if key.lower() not in _KEYS}
     schema: StructType = without_mapping(parse_schema(metadata.schema_string))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user may set as table properties: which keys, which values, and which of them together.
+"""Check the table properties that users set: their keys, their values, and combinations.
 
-Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`. Where it stores
-a key as the user spelled it, bayou stores the canonical one, and takes `delta.isolationLevel` = WriteSerializable.
+Sources: delta-spark's `DeltaConfig.scala`, `TableFeatureProtocolUtils` and `alterDeltaTableCommands.scala`; for combinations
+`RowTracking`, `GenerateSymlinkManifest` and `DeletionVectorUtils`. Unlike delta-spark,
+bayou always stores the canonical key, and accepts `delta.isolationLevel` = WriteSerializable.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from typing import Any, Final, NoReturn
 
 from bayou.errors import failed
 from bayou.protocol import arguments, properties
-from bayou.protocol.columns.constraints import refuse_reserved_name
-from bayou.protocol.evolution.property_combinations import check_combinations, keep_the_log_long_enough
+from bayou.protocol.columns.constraints import check_constraint_name
 from bayou.protocol.evolution.property_values import CHECKS, ENUM_SPELLINGS, InvalidValueError, read_boolean
 from bayou.protocol.features.features import FEATURES
 
 DEFAULTS_PREFIX: Final = "spark.databricks.delta.properties.defaults."
-"""The prefix of the session settings that hold defaults for the properties of new tables."""
+"""The prefix of session settings for the default properties of new tables."""
 
 _ALLOW_ARBITRARY: Final = "spark.databricks.delta.allowArbitraryProperties.enabled"
 _DELTA: Final = "delta."
@@ -31,22 +31,23 @@ _PROTOCOL_KEYS: Final = frozenset(
 _CANONICAL_KEYS: Final = {key.lower(): key for key in properties.PROPERTIES}
 _CANONICAL_FEATURES: Final = {name.lower(): name for name in FEATURES}
 _STATUSES: Final = ("supported", "enabled")
-_BY_WRITERS_ONLY: Final = frozenset(
+BY_WRITERS_ONLY: Final = frozenset(
     each.key for each in (properties.MAX_COLUMN_ID, properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)
 )
+"""The properties that users cannot set or unset."""
 _COMMENT: Final = "comment"
 
 
 @dataclass(frozen=True, slots=True)
 class PropertyChange:
-    """What a set of properties asks for.
+    """The meaning of the properties that a user sets.
 
     Attributes:
-        configuration: what the table's configuration gets, keys in their canonical spelling.
-        features: the table features that are named, in their canonical spelling, in the order given.
-        min_reader_version: the reader version asked for, or None.
-        min_writer_version: the writer version asked for, or None.
-        description: the table's description (`comment`), or None where it is not set.
+        configuration: the properties for the table's configuration, by canonical key.
+        features: the canonical names of the table features that are enabled.
+        min_reader_version: the requested reader version, or None.
+        min_writer_version: the requested writer version, or None.
+        description: the table's description (`comment`), or None.
     """
 
     configuration: Mapping[str, str] = field(default_factory=dict)
@@ -65,17 +66,17 @@ def validated(
     creating: bool = False,
     allow_arbitrary: bool = False,
 ) -> PropertyChange:
-    """The properties that a user gave, checked and sorted by what becomes of them.
+    """Check the properties that a user sets, and return their meaning.
 
     Args:
-        given: the properties; keys of `delta.` in any case.
-        current: the configuration that they are added to; empty for a new table.
-        creating: whether the table is made with them.
-        allow_arbitrary: whether unknown keys of `delta.` are kept, as `allows_arbitrary` says.
+        given: the properties. Keys with `delta.` are case-insensitive.
+        current: the configuration to which they are added; empty for a new table.
+        creating: whether they are the properties of a new table.
+        allow_arbitrary: whether unknown keys with `delta.` are allowed (see `allows_arbitrary`).
 
     Raises:
-        InvalidOptionError: a key is unknown or no user's to set, a value is not of its key, or values exclude each other.
-        UnsupportedFeatureError: a feature is named that is not known.
+        InvalidOptionError: a key is unknown or reserved, a value is not valid, or properties exclude each other.
+        UnsupportedFeatureError: a feature is not known.
     """
     subject = _Subject(table, version)
     configuration: dict[str, str] = {}
@@ -97,7 +98,7 @@ def validated(
         else:
             configuration[key] = subject.stored(key, value, allow_arbitrary=allow_arbitrary, creating=creating)
     touched = dict(configuration)
-    if keep_the_log_long_enough(configuration):  # delta-spark looks at one statement, and not at what the table has beside it
+    if keep_the_log_long_enough(configuration):  # delta-spark only compares the two within one statement
         for each in (properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS):
             touched.pop(each.key, None)
     check_combinations({**(current or {}), **configuration}, table=table, version=version, touched=touched)
@@ -108,35 +109,35 @@ def validated(
 
 
 def allows_arbitrary(confs: Mapping[str, str]) -> bool:
-    """Whether a session lets tables have properties of `delta.` that nobody knows."""
+    """Whether a session allows unknown properties with `delta.`."""
     return confs.get(_ALLOW_ARBITRARY, "false").lower() == "true"
 
 
 def canonical_key(key: str) -> str:
-    """A key as it is stored: known keys of `delta.` in their own spelling, constraints in lower case, others as they are."""
+    """Return the stored form of a key: canonical for known keys, lower case for constraints, otherwise unchanged."""
     lower = key.lower()
     return lower if lower.startswith(properties.CONSTRAINT_PREFIX) else _CANONICAL_KEYS.get(lower, key)
 
 
 def compared_key(key: str) -> str:
-    """A key as it is compared: case counts for a user's own keys; for those of `delta.`, and for the comment, it does not."""
+    """Return a key in lower case if it is case-insensitive: keys with `delta.`, and the comment."""
     lower = key.lower()
     return lower if lower == _COMMENT or lower.startswith(_DELTA) else key
 
 
 def shown_key(key: str) -> str:
-    """A key as the history shows it: as it was given, features in lower case."""
+    """Return a key for the history: unchanged, except for features in lower case."""
     return key.lower() if key.lower().startswith(properties.FEATURE_PREFIX) else key
 
 
 def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The properties that a session's settings give to a new table; checked by `validated`, together with the given ones.
+    """Return the default properties of new and replaced tables from a session's settings, without unknown properties.
 
-    Apply them where a table is created or replaced, and nowhere else. Settings of unknown properties are passed over.
+    Pass them to `validated`, together with the given ones.
 
     Args:
-        given: the properties that the table is made with; where one is given, its default is left out. With
-            `delta.ignoreProtocolDefaults`, here or among the settings, other features and protocol versions are left out.
+        given: the given properties, whose defaults are left out. With `delta.ignoreProtocolDefaults`, here or in the settings,
+            defaults of features and protocol versions are left out.
     """
     named = {canonical_key(key).lower(): value for key, value in (given or {}).items()}
     found: dict[str, str] = {}
@@ -148,23 +149,20 @@ def session_defaults(confs: Mapping[str, str], given: Mapping[str, str] | None =
             found[key] = value
     ignore = properties.IGNORE_PROTOCOL_DEFAULTS.key
     if read_boolean(named.get(ignore.lower(), found.get(ignore, "false"))):
-        found = {key: value for key, value in found.items() if key == ignore or not _is_about_protocol(key)}
+        of_protocol = {key for key in found if key in _PROTOCOL_KEYS or key.lower().startswith(properties.FEATURE_PREFIX)}
+        found = {key: value for key, value in found.items() if key == ignore or key not in of_protocol}
     return {key: value for key, value in found.items() if key.lower() not in named}
-
-
-def _is_about_protocol(key: str) -> bool:
-    return key in _PROTOCOL_KEYS or key.lower().startswith(properties.FEATURE_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """The table that errors are about."""
+    """The checks of single properties, with the table for errors."""
 
     table_uri: str | None
     version: int | None
 
     def once_each(self, given: Mapping[Any, Any]) -> dict[str, str]:
-        """The properties by canonical key."""
+        """Return the properties by canonical key."""
         found: dict[str, str] = {}
         for key, value in given.items():
             known = canonical_key(key)
@@ -173,14 +171,14 @@ class _Subject:
         return found
 
     def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
-        """The value as the configuration gets it."""
+        """Return the value to store."""
         lower = key.lower()
         if lower.startswith(properties.CONSTRAINT_PREFIX):
             if creating:
-                refuse_reserved_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
+                check_constraint_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
             raise failed("DELTA_ADD_CONSTRAINTS", at=self, property=key)
-        if key in _BY_WRITERS_ONLY:
+        if key in BY_WRITERS_ONLY:
             raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=self, property=key)
         if key in properties.PROPERTIES:
             self.check_value(key, value)
@@ -204,7 +202,7 @@ class _Subject:
             ) from None
 
     def feature(self, name: str, status: str, *, creating: bool) -> str:
-        """A feature's canonical name."""
+        """Return a feature's canonical name."""
         if status.lower() not in _STATUSES:
             key = properties.FEATURE_PREFIX + name
             raise failed("DELTA_UNSUPPORTED_FEATURE_STATUS", at=self, feature=name, status=status, property=key)
@@ -236,3 +234,58 @@ class _Subject:
 def _suggestion(name: str, known: Mapping[str, str]) -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.8)
     return f"Use {known[close[0]]}" if close else ""
+
+
+def check_combinations(
+    configuration: Mapping[str, str],
+    *,
+    table: str | None,
+    version: int | None = None,
+    touched: Mapping[str, str] | None = None,
+) -> None:
+    """Raise InvalidOptionError if two properties exclude each other.
+
+    Args:
+        touched: the properties that are set, so that other properties of a table are not checked. None to check all.
+    """
+    for pair, check in _COMBINATIONS:
+        if touched is None or any(each.key in touched for each in pair):
+            check(configuration, table, version)
+
+
+def keep_the_log_long_enough(given: Mapping[str, str]) -> bool:
+    """Whether the log is retained at least as long as removed data files, by given or default properties."""
+    return properties.LOG_RETENTION_MS.read(given) >= properties.DELETED_FILE_RETENTION_MS.read(given)
+
+
+def _check_retention(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if not keep_the_log_long_enough(configuration):
+        raise failed("DELTA_ILLEGAL_OPTION/retention", table=table, version=version)
+
+
+def _check_row_tracking(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if properties.ENABLE_ROW_TRACKING.read(configuration) and properties.ROW_TRACKING_SUSPENDED.read(configuration):
+        raise failed("DELTA_ROW_TRACKING_ILLEGAL_PROPERTY_COMBINATION", table=table, version=version)
+
+
+def _check_manifest_and_vectors(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    if properties.SYMLINK_MANIFEST.read(configuration) and properties.ENABLE_DELETION_VECTORS.read(configuration):
+        raise failed(
+            "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.PERSISTENT_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
+            table=table,
+            version=version,
+        )
+
+
+def _check_manifest_and_mapping(configuration: Mapping[str, str], table: str | None, version: int | None) -> None:
+    mapped = properties.COLUMN_MAPPING_MODE.read(configuration).lower() != "none"
+    if mapped and properties.SYMLINK_MANIFEST.read(configuration):
+        raise failed("DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING", table=table, version=version)
+
+
+_COMBINATIONS: Final = (
+    ((properties.LOG_RETENTION_MS, properties.DELETED_FILE_RETENTION_MS), _check_retention),
+    ((properties.ENABLE_ROW_TRACKING, properties.ROW_TRACKING_SUSPENDED), _check_row_tracking),
+    ((properties.SYMLINK_MANIFEST, properties.ENABLE_DELETION_VECTORS), _check_manifest_and_vectors),
+    ((properties.SYMLINK_MANIFEST, properties.COLUMN_MAPPING_MODE), _check_manifest_and_mapping),
+)

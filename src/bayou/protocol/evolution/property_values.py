@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which values each table property takes from a user.
+"""Check the values of table properties that users set.
 
-A reader is lenient (`bayou.protocol.properties`: a value that is none of its key's counts as unset); whoever sets a property
-is told. What passes here is readable for delta-spark, too, which neither trims texts nor takes underscores in numbers.
+Reading is lenient: in `bayou.protocol.properties` a wrong value counts as unset. All values that pass here are also valid for
+delta-spark, which neither trims strings nor accepts underscores in numbers.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _INTERVAL_NEEDS: Final = (
 
 
 class InvalidValueError(ValueError):
-    """A value is none of its property's.
+    """A property cannot have a value.
 
     Attributes:
-        needs: what the property needs, as a sentence's end.
-        error_class: the error class, where delta-spark has one.
+        needs: what the property needs, as the end of a sentence.
+        error_class: the error class, or None for the usual one.
         next_step: what the user can do.
     """
 
@@ -48,7 +48,7 @@ class InvalidValueError(ValueError):
 
 
 def read_boolean(text: str) -> bool:
-    """Whether a text is `true`, in any case."""
+    """Whether a value is `true`, in any case."""
     return text.lower() == "true"
 
 
@@ -225,4 +225,4 @@ ENUM_SPELLINGS: Final[Mapping[str, Mapping[str, str]]] = {
     properties.COLUMN_MAPPING_MODE.key: {"none": "none", "name": "name", "id": "id"},
     properties.ISOLATION_LEVEL.key: {"serializable": "Serializable", "writeserializable": "WriteSerializable"},
 }
-"""How values are stored that are taken in any case, by key and lower-case value."""
+"""The stored form of case-insensitive values, by key and lower-case value."""

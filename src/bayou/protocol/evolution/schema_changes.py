@@ -1,52 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ALTER TABLE makes of a schema: columns added, renamed, dropped and changed, at every depth.
+"""Compute the schema after ALTER TABLE adds, renames, drops or changes columns or nested fields.
 
-All functions are pure: they take a table's schema as the log keeps it, and return the new one. CHECK constraints and
-generated columns that use a column, and the ids and physical names of new columns, are for the caller; so are the
-table's partition columns and properties, with `rename_partition_columns` and `rewrite_stats_columns`.
+All functions take a table's schema as in the log, and return the new one. The caller checks CHECK constraints and generated
+columns that use a column, assigns ids and physical names, and changes partition columns and properties
+(`rename_partition_columns`, `rewrite_stats_columns`).
 
 Sources: delta-spark's `alterDeltaTableCommands` and `SchemaUtils`; Spark's `CheckAnalysis` for char and varchar.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from bayou.errors import failed
-from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.columns.column_defaults import check_no_added_default
 from bayou.protocol.evolution.alter_rules import (
+    check_keeps_layout,
     check_new_names,
     has_not_null,
     is_same_type,
     is_under,
     may_become,
     recorded,
-    refuse_dropped_layout,
 )
 from bayou.protocol.schema.validity import check_nested_void, check_types
 from bayou.protocol.stats.file_stats import parse_column_list
 from bayou.protocol.types.char_varchar import from_stored, to_stored, type_text
 from bayou.protocol.types.paths import Path, TableRules, column_not_found, dotted, edit_at, type_at
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType
+from bayou.protocol.types.sql_text import short_name
 from bayou.protocol.types.traverse import parts
 
 COMMENT: Final = "comment"
-"""The key of a field's metadata that holds its comment."""
+"""The key of a field's metadata for its comment."""
 NO_COMMENT: Final = "\0"
-"""Instead of a comment: the field's comment is removed."""
+"""The comment that removes a field's comment."""
 
 IDENTITY: Final = "delta.identity."
-"""How the metadata keys of an identity column begin."""
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""The prefix of the metadata keys of identity columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where in its struct a column goes: behind another one, or first where `after` is None."""
+    """The position of a column in its struct: after another one, or first if `after` is None."""
 
     after: str | None = None
 
@@ -57,8 +56,8 @@ class AddedColumn:
 
     Attributes:
         field: the column; char and varchar types are allowed.
-        parent: the path of the struct that it goes into; empty for the table.
-        position: where in the struct; None for its end.
+        parent: the path of its struct; empty for the table.
+        position: the position in the struct; None for its end.
     """
 
     field: StructField
@@ -67,29 +66,29 @@ class AddedColumn:
 
 
 def add_columns(schema: StructType, columns: Sequence[AddedColumn], rules: TableRules) -> StructType:
-    """The schema after ADD COLUMNS, one column after the other.
+    """Return the schema after ADD COLUMNS, which adds the columns one after the other.
 
     Raises:
-        InvalidSchemaError: a column is NOT NULL, has a default, a name that is taken or not possible, or a type that no
-            table has; or its struct, or the column that it goes behind, is not there.
+        InvalidSchemaError: a column is NOT NULL, has a default, or a name or type that is not valid; or its struct, or the column
+            before it, does not exist.
     """
     added = StructType(tuple(column.field for column in columns))
     check_types(added, rules.table_uri, version=rules.version)
     check_nested_void(added, rules.table_uri, version=rules.version)
     declared = from_stored(schema)
     for column in columns:
-        _refuse_added(column.field, rules)
+        _check_added(column.field, rules)
         declared = edit_at(declared, column.parent, partial(_with_field, column=column, rules=rules), rules)
     check_new_names(declared, rules, "ADDING_COLUMNS", schema)
     return to_stored(declared)
 
 
 def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRules) -> StructType:
-    """The schema after RENAME COLUMN; the metadata stays, and with it the physical name.
+    """Return the schema after RENAME COLUMN, which keeps the metadata and so the physical name.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, or the new name is taken or not possible.
+        InvalidSchemaError: the column does not exist, or the new name is not valid.
     """
     if not rules.column_mapping:
         raise failed("DELTA_UNSUPPORTED_RENAME_COLUMN", at=rules, features=("columnMapping",))
@@ -102,12 +101,11 @@ def rename_column(schema: StructType, path: Path, new_name: str, rules: TableRul
 
 
 def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -> StructType:
-    """The schema after DROP COLUMNS, one column after the other.
+    """Return the schema after DROP COLUMNS, which drops the columns one after the other.
 
     Raises:
         UnsupportedFeatureError: the table has no column mapping.
-        InvalidSchemaError: there is no such column, it is the last one of its struct, or the table is partitioned or
-            clustered by it.
+        InvalidSchemaError: a column does not exist, is the last one of its struct, or is a partition or clustering column.
     """
     if not rules.column_mapping:
         raise failed("DELTA_UNSUPPORTED_DROP_COLUMN", at=rules, features=("columnMapping",))
@@ -117,7 +115,7 @@ def drop_columns(schema: StructType, paths: Sequence[Path], rules: TableRules) -
         if len(struct.fields) == 1:
             raise failed("DELTA_DROP_COLUMN_ON_SINGLE_FIELD_SCHEMA", at=rules, column=dotted(path))
         declared = _with_struct(declared, path, [each for each in struct.fields if each is not field], rules)
-    refuse_dropped_layout(paths, declared, rules)
+    check_keeps_layout(paths, declared, rules)
     return to_stored(declared)
 
 
@@ -131,16 +129,16 @@ def change_column(
     nullable: bool | None = None,
     position: Position | None = None,
 ) -> StructType:
-    """The schema after ALTER COLUMN: what is None stays.
+    """Return the schema after ALTER COLUMN. Arguments that are None change nothing.
 
-    A type may become longer (char, varchar), lose its length, become wider where the table enables type widening, and
-    void becomes anything. A widened type is recorded in `delta.typeChanges`.
+    char and varchar may become longer or lose their length, void may become any type, and type widening allows other changes,
+    which `delta.typeChanges` records.
 
     Args:
         nullable: True for DROP NOT NULL, False for SET NOT NULL.
 
     Raises:
-        InvalidSchemaError: there is no such column, or the change is not possible.
+        InvalidSchemaError: the column does not exist, or the change is not allowed.
     """
     declared = from_stored(schema)
     changed_type = type_at(declared, path, rules)
@@ -150,7 +148,7 @@ def change_column(
     parent = type_at(declared, path[:-1], rules)
     if isinstance(parent, StructType):
         field = _field(parent, path, rules)
-        _refuse_change(field, changed_type, path, rules, nullable=nullable)
+        _check_change(field, changed_type, path, rules, nullable=nullable)
         metadata = field.metadata if comment is None else {**field.metadata, COMMENT: comment}
         if comment == NO_COMMENT:
             metadata = {key: value for key, value in field.metadata.items() if key != COMMENT}
@@ -159,37 +157,29 @@ def change_column(
         fields = fields if position is None else _moved(fields, changed, position, path, rules)
         result = _with_struct(declared, path, fields, rules)
     else:
-        _refuse_nameless_change(parent, path, rules, comment=comment, nullable=nullable, position=position)
+        _check_part_change(parent, path, rules, comment=comment, nullable=nullable, position=position)
         result = edit_at(declared, path, lambda _: changed_type, rules)
     return recorded(to_stored(result), schema, rules)
 
 
 def rename_partition_columns(partition_columns: Sequence[str], path: Path, new_name: str) -> tuple[str, ...]:
-    """A table's partition columns after a column was renamed."""
+    """Return a table's partition columns after a column was renamed."""
     if len(path) > 1:
         return tuple(partition_columns)
     return tuple(new_name if name.lower() == path[0].lower() else name for name in partition_columns)
 
 
 def rewrite_stats_columns(text: str, *, rename: tuple[Path, str] | None = None, drop: Sequence[Path] = ()) -> str:
-    """The property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
+    """Return the property `delta.dataSkippingStatsColumns` after a column was renamed or columns were dropped.
 
-    Args:
-        drop: the paths of the dropped columns; what was inside them goes too.
-
-    Raises:
-        InvalidOptionError: the text is no list of columns.
+    Raise InvalidOptionError if it is not a list of columns.
     """
     listed = parse_column_list(text)
     kept = [path for path in listed if not any(is_under(path, dropped) for dropped in drop)]
     if rename is not None:
         old, new_name = rename
         kept = [(*path[: len(old) - 1], new_name, *path[len(old) :]) if is_under(path, old) else path for path in kept]
-    return text if kept == listed else ",".join(".".join(map(_quoted, path)) for path in kept)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+    return text if kept == listed else ",".join(".".join(map(short_name, path)) for path in kept)
 
 
 def _struct_and_field(
@@ -207,7 +197,6 @@ def _struct_and_field(
 
 
 def _with_struct(schema: StructType, path: Path, fields: Sequence[StructField], rules: TableRules) -> StructType:
-    """The schema with other fields in the struct that a column is in."""
     return edit_at(schema, path[:-1], lambda _: StructType(tuple(fields)), rules)
 
 
@@ -218,10 +207,10 @@ def _field(struct: StructType, path: Path, rules: TableRules) -> StructField:
     return field
 
 
-def _refuse_added(field: StructField, rules: TableRules) -> None:
+def _check_added(field: StructField, rules: TableRules) -> None:
     if has_not_null(field):
         raise failed("DELTA_OPERATION_NOT_ALLOWED/add-not-null", at=rules, column=field.name)
-    refuse_added_default(field, rules)
+    check_no_added_default(field, rules)
 
 
 def _with_field(parent: DataType, column: AddedColumn, rules: TableRules) -> DataType:
@@ -249,7 +238,7 @@ def _inserted(
 def _moved(
     fields: tuple[StructField, ...], field: StructField, position: Position, path: Path, rules: TableRules
 ) -> tuple[StructField, ...]:
-    """A column that goes behind itself stays where it is."""
+    """Return the fields with one at another position, unless it is to be after itself."""
     if position.after is not None and position.after.lower() == field.name.lower():
         return fields
     return _inserted(tuple(each for each in fields if each is not field), field, position, path, rules)
@@ -280,7 +269,7 @@ def _changed_type(old: DataType, new: DataType, path: Path, rules: TableRules) -
             )
 
 
-def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
+def _check_change(field: StructField, new_type: DataType, path: Path, rules: TableRules, *, nullable: bool | None) -> None:
     if nullable is False and field.nullable:
         raise failed("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/not-null", at=rules, column=dotted(path))
     is_identity = any(key.startswith(IDENTITY) for key in field.metadata)
@@ -288,10 +277,10 @@ def _refuse_change(field: StructField, new_type: DataType, path: Path, rules: Ta
         raise failed("DELTA_IDENTITY_COLUMNS_ALTER_COLUMN_NOT_SUPPORTED/change", at=rules, column=dotted(path))
 
 
-def _refuse_nameless_change(
+def _check_part_change(
     parent: DataType, path: Path, rules: TableRules, *, comment: str | None, nullable: bool | None, position: Position | None
 ) -> None:
-    """What an array or a map holds has a type, and nothing else that can change."""
+    """Raise an error for changes other than of the type of elements, keys and values."""
     if comment is not None:
         raise failed("DELTA_UNSUPPORTED_COMMENT_MAP_ARRAY", at=rules, column=dotted(path))
     holds_null = next(each.nullable for each in parts(parent) if each.name == path[-1].lower())

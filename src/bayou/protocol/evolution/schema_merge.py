@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of some rows against a table's: whether they fit as they are, and what the table's becomes with them.
+"""Compare the schema of rows with a table's schema, and merge the two.
 
-Types are as the log keeps them: char and varchar are strings with metadata.
+Types are as in the log: char and varchar are strings with metadata.
 
 Sources: delta-spark's `SchemaMergingUtils.mergeSchemas`, `ImplicitMetadataOperation` and `MetadataMismatchErrorBuilder`.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Keeps: TypeAlias = Callable[[DataType, DataType], bool]
-"""Whether a column keeps its type, the first one, for values of the other."""
+"""Whether a column keeps its type, the first one, for values of the second type."""
 
 _INT32_TYPES: Final = ("byte", "short", "integer")
-"""Parquet stores them all as INT32: a file of a narrower one reads as a wider one. In order of their width."""
+"""The types that Parquet stores as INT32, by width. A file with a narrower one can be read as a wider one."""
 _SHORT_SCHEMA: Final = 12
 _WRITER_METADATA: Final = ("delta.", *DEFAULT_KEYS)
 _MERGE_HINT: Final = (
@@ -47,21 +47,19 @@ def merge_schemas(
     table_uri: str | None = None,
     version: int | None = None,
 ) -> StructType:
-    """The table's schema after a write of rows that may change it.
+    """Return the table's schema after a write with schema evolution.
 
-    Columns match by name, whatever the case. The table's names, order, nullability and metadata stay; new columns come
-    last in their struct, nullable, without what their metadata says to writers. Void becomes the other type; byte,
-    short and integer the widest of them. A type that is widened is recorded in its field's `delta.typeChanges`. Whether
-    a table can have the new columns is for `protocol.schema.validity` to say.
+    Columns are matched by name, case-insensitively. The table's names, order, nullability and metadata stay. New columns are
+    appended to their struct; they are nullable, and lack metadata for writers. Void becomes the other type, and byte, short and
+    integer become the widest of them. `delta.typeChanges` records widened types. `protocol.schema.validity` checks the new columns.
 
     Args:
-        keeps: whether the table's type, the first one, stays where the rows have the other and neither is widened. None where it
-            only does for values that are values of it.
+        keeps: whether the table's type also stays for values of another type; None if it never does.
 
     Raises:
-        InvalidSchemaError: the rows have two columns of one name.
-        SchemaMismatchError: types have nothing in common; `columns` has the paths, `problems` a text for each, and the
-            cause has the error class of the first.
+        InvalidSchemaError: the rows have two columns of the same name.
+        SchemaMismatchError: types cannot be merged; `columns` has the paths, `problems` describes each, and the cause has the
+            error class of the first.
     """
     check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
     merge = _Merge(widening, keeps)
@@ -93,18 +91,18 @@ def check_write(
     table_uri: str | None = None,
     version: int | None = None,
 ) -> None:
-    """Refuses rows that cannot be written to a table without a change of its schema; says all that is in the way.
+    """Check that rows can be written to a table without changing its schema.
 
     Args:
-        partition_by: those that the writer named; None where it named none.
-        overwrite: whether the rows replace the table's.
-        widening: what a merge of schemas could widen, for the advice.
+        partition_by: the partition columns that the writer named; None if it named none.
+        overwrite: whether the rows replace the table's rows.
+        widening: which types schema evolution could widen, for the next step.
 
     Raises:
-        InvalidSchemaError: the rows have two columns of one name.
-        SchemaMismatchError: the rows do not fit; `problems` has a text for each difference. The error class is
-            DELTA_FAILED_TO_MERGE_FIELDS where a merge could not help either, else DELTA_METADATA_MISMATCH, or one of its
-            own where only partition columns, or everything but them, are missing.
+        InvalidSchemaError: the rows have two columns of the same name.
+        SchemaMismatchError: the rows do not fit; `problems` describes each difference. The error class is
+            DELTA_FAILED_TO_MERGE_FIELDS if schema evolution could not help either, another one if only partition columns or all
+            other columns are missing, and otherwise DELTA_METADATA_MISMATCH.
     """
     check_names(given, table_uri, version=version, column_mapping=True, duplicates_class="DATA")
     merge = _Merge(widening)
@@ -138,7 +136,7 @@ def check_write(
 
 @dataclass(slots=True)
 class _Mismatch:
-    """What is in the way of a write. The error class is that of the first finding."""
+    """The differences that prevent a write. The error class is that of the first one."""
 
     classes: list[str] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
@@ -165,7 +163,7 @@ class _Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class _Conflict:
-    """Two types that cannot become one: where, the error class of the reason, and a text for each of the two errors."""
+    """Two types that cannot be merged: their path, the messages of the error and of its cause, and the cause's error class."""
 
     path: tuple[str, ...]
     text: str
@@ -179,7 +177,7 @@ class _Conflict:
 
 @dataclass(slots=True)
 class _Merge:
-    """One merge: its rules, and the conflicts that it met."""
+    """A merge with its options and conflicts."""
 
     widening: Widening
     keeps: Keeps | None = None
@@ -216,11 +214,9 @@ def _fits(table: DataType, given: DataType) -> bool:
         return True
     if table in _INT32_TYPES and given in _INT32_TYPES:
         return _INT32_TYPES.index(given) <= _INT32_TYPES.index(table)
-    return table == given or (isinstance(table, str) and isinstance(given, str) and _equal_decimals(table, given))
-
-
-def _equal_decimals(table: str, given: str) -> bool:
-    return decimal_type(table) == decimal_type(given) is not None
+    if not isinstance(table, str) or not isinstance(given, str):
+        return table == given
+    return table == given or decimal_type(table) == decimal_type(given) is not None  # spaces in a decimal do not matter
 
 
 def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Conflict:
@@ -233,7 +229,7 @@ def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Confl
 
 
 def _differences(table: DataType, given: DataType, path: tuple[str, ...]) -> Iterator[str]:
-    """Yield a text for each difference of some rows' columns from the table's that is in the way of a write."""
+    """Yield a description of each difference between the columns of rows and of a table that prevents a write."""
     if not same_form(table, given):
         if not _fits(table, given):
             yield _type_difference(table, given, path)
@@ -261,7 +257,7 @@ def _has_data(given: StructType, partition_columns: Sequence[str]) -> bool:
 
 
 def _schemas(table: StructType, given: StructType) -> str:
-    """Both schemas, where they are short enough to help."""
+    """Return both schemas for the message, if they are short."""
     if max(len(table.fields), len(given.fields)) > _SHORT_SCHEMA:
         return ""
     return "".join(
@@ -275,6 +271,6 @@ def _lower(names: Sequence[str]) -> list[str]:
 
 
 def _as_new_column(each: StructField) -> StructField:
-    """Return a column of rows as a table gets it: nullable, and without what its metadata say to another table's writers."""
+    """Return a column of rows for a table: nullable, and without metadata for writers."""
     metadata = {key: value for key, value in each.metadata.items() if not key.startswith(_WRITER_METADATA)}
     return replace(each, nullable=True, metadata=metadata)

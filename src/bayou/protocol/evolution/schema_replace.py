@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ALTER TABLE ... REPLACE COLUMNS makes of a schema.
+"""Compute the schema after ALTER TABLE ... REPLACE COLUMNS.
 
 Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canChangeDataType` and `changeDataType`.
 """
@@ -7,14 +7,14 @@ Sources: delta-spark's `AlterTableReplaceColumnsDeltaCommand`, `SchemaUtils.canC
 from __future__ import annotations
 
 from bayou.errors import DeltaError, failed
-from bayou.protocol.columns.column_defaults import refuse_added_default
+from bayou.protocol.columns.column_defaults import check_no_added_default
 from bayou.protocol.evolution.alter_rules import (
+    check_keeps_layout,
     check_new_names,
     has_not_null,
     is_same_type,
     may_become,
     recorded,
-    refuse_dropped_layout,
 )
 from bayou.protocol.evolution.schema_changes import COMMENT, IDENTITY
 from bayou.protocol.schema.validity import check_types
@@ -25,13 +25,10 @@ from bayou.protocol.types.traverse import parts, same_form, with_parts, with_typ
 
 
 def replace_columns(schema: StructType, columns: StructType, rules: TableRules) -> StructType:
-    """The schema after REPLACE COLUMNS: the new columns, in their order, with the metadata of those that were there.
+    """Return the schema after REPLACE COLUMNS: the new columns with the metadata of existing ones.
 
-    Columns may be added, moved, and become nullable; they take new comments and types as `change_column` allows; with
-    column mapping they may be left out, but not while others are added, which could be a rename.
-
-    Raises:
-        InvalidSchemaError: the change is not possible.
+    Columns may be added, moved, and become nullable. Comments and types may change as in `change_column`. With column mapping
+    columns may be dropped, but not if others are added, since that could be a rename. Raise InvalidSchemaError otherwise.
     """
     if any(key.startswith(IDENTITY) for field in schema.fields for key in field.metadata):
         raise failed("DELTA_IDENTITY_COLUMNS_REPLACE_COLUMN_NOT_SUPPORTED", at=rules)
@@ -40,7 +37,7 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
     check_types(given, rules.table_uri, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
     gone = [(name,) for name in schema.names if replaced.field(name) is None]
-    refuse_dropped_layout(gone, replaced, rules)
+    check_keeps_layout(gone, replaced, rules)
     return recorded(to_stored(replaced), schema, rules)
 
 
@@ -59,7 +56,7 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
     if required is not None:
         raise _bad_replacement("adding a NOT NULL column", (*path, required.name), rules)
     for each in added:
-        refuse_added_default(each, rules)
+        check_no_added_default(each, rules)
     return StructType(tuple(_replaced_field(old.field(each.name), each, path, rules) for each in new.fields))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table features: one table of facts, and the two questions asked of it: may we read, may we write.
+"""The table features that bayou knows, and whether it can read and write a table.
 
-To support a feature, change its row here and do its work elsewhere. `read` is true where bayou does what the feature
-asks of a reader, or where a reader may ignore it. `write_blocked` says when a plain append would need more than that.
+To support a feature, implement it elsewhere and change its row here. `read` is true if bayou implements what the feature requires
+of readers, or if readers may ignore it. `write_blocked` says whether bayou cannot append to a table with the feature.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def _has_type(kind: str) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Enablement:
-    """What makes a table need a feature.
+    """What enables a feature.
 
     Attributes:
-        text: the property or the part of the schema, in words for the documentation; empty where nothing does.
-        asked: whether a table's metadata and schema ask for the feature. A new table gets it then.
-        auto: whether a table that is there gets it by itself, too; where not, a user has to name it.
+        text: the property or the part of the schema, for the documentation; empty if the feature can only be named.
+        asked: whether a table's metadata and schema need the feature, so that new tables get it.
+        auto: whether existing tables get it automatically. Otherwise a user must name it.
     """
 
     text: str = ""
@@ -88,15 +88,15 @@ class Feature:
     """The facts about one table feature.
 
     Attributes:
-        name: the name in the protocol's lists.
-        reader_writer: whether a reader must understand it too.
-        read: whether bayou reads tables that have it.
-        write_blocked: whether a table that has it cannot be appended to yet, given its metadata and schema.
-        legacy_reader: the reader version that implies it, for features older than the lists.
+        name: its name in the protocol's lists.
+        reader_writer: whether readers must support it too.
+        read: whether bayou can read tables with it.
+        write_blocked: whether bayou cannot append to a table with it, given the table's metadata and schema.
+        legacy_reader: the reader version that implies it, for features older than the lists of features.
         legacy_writer: the writer version that implies it.
-        enabled_by: what makes a table need it, beside its being named.
-        requires: the features that it cannot be without.
-        removable: whether a table can lose it again.
+        enabled_by: what enables it, in addition to naming it.
+        requires: the features that it requires.
+        removable: whether it can be dropped.
     """
 
     name: str
@@ -146,7 +146,7 @@ def _has_v2_checkpoints(metadata: Metadata, _schema: StructType) -> bool:
 
 
 MATERIALIZE_PARTITIONS: Final = "materializePartitionColumns"
-"""The feature that has writers write the partition columns into data files, as other columns."""
+"""The feature that requires writers to write partition columns into data files."""
 _TIMESTAMPS: Final = _on(properties.ENABLE_IN_COMMIT_TIMESTAMPS)
 _OF_CATALOG: Final = ("inCommitTimestamp", "vacuumProtocolCheck")
 
@@ -225,13 +225,13 @@ FEATURES: Final[Mapping[str, Feature]] = {
         ),
     )
 }
-"""Every feature that is known by name."""
+"""All known features, by name."""
 
 _CATALOG_MANAGED: Final = frozenset({"catalogManaged", "catalogOwned", "catalogOwned-preview"})
 
 
 def reader_features(protocol: Protocol) -> frozenset[str]:
-    """The features that a reader of this protocol must understand, legacy versions spelled out."""
+    """Return the features that readers must support, including those that the version implies."""
     if protocol.min_reader_version >= MAX_READER_VERSION:
         return frozenset(protocol.reader_features or ())
     return frozenset(
@@ -242,7 +242,7 @@ def reader_features(protocol: Protocol) -> frozenset[str]:
 
 
 def writer_features(protocol: Protocol) -> frozenset[str]:
-    """The features that a writer of this protocol must understand, legacy versions spelled out."""
+    """Return the features that writers must support, including those that the version implies."""
     if protocol.min_writer_version >= MAX_WRITER_VERSION:
         return frozenset(protocol.writer_features or ())
     return frozenset(
@@ -253,11 +253,11 @@ def writer_features(protocol: Protocol) -> frozenset[str]:
 
 
 def check_readable(protocol: Protocol, table: str, version: int | None = None) -> None:
-    """Refuse a table that bayou cannot read right.
+    """Check that bayou can read a table.
 
     Raises:
-        UnsupportedProtocolError: the reader version is above every known one, or a version is below the first.
-        UnsupportedFeatureError: reader features are unknown or not read; `features` names them.
+        UnsupportedProtocolError: the reader version is not known, or a version is less than 1.
+        UnsupportedFeatureError: reader features are not supported; `features` names them.
     """
     if min(protocol.min_reader_version, protocol.min_writer_version) < 1:
         raise failed(
@@ -293,13 +293,10 @@ def check_readable(protocol: Protocol, table: str, version: int | None = None) -
 
 
 def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, table: str) -> None:
-    """Refuse to maintain a table whose catalog holds its latest commits.
+    """Raise another UnsupportedFeatureError if the features of an error mean that a catalog manages the table's commits.
 
     Args:
-        operation: what was to be done, for example `VACUUM`.
-
-    Raises:
-        UnsupportedFeatureError: the table is such a one.
+        operation: the refused operation, for example `VACUUM`.
     """
     features = error.facts.get("features", ())
     if _CATALOG_MANAGED.intersection(features):
@@ -313,12 +310,12 @@ def check_not_catalog_managed(error: UnsupportedFeatureError, operation: str, ta
 
 
 def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: int | None = None) -> None:
-    """Refuse a table whose protocol, schema or properties ask a writer for something that bayou does not do yet.
+    """Check that bayou can write a table.
 
     Raises:
-        UnsupportedProtocolError: the writer version is above every known one.
-        UnsupportedFeatureError: rules are asked for that are not enforced; `features` names them all.
-        InvalidSchemaError: columns differ in case only: readers for which case makes no difference refuse such a table.
+        UnsupportedProtocolError: the writer version is not known.
+        UnsupportedFeatureError: the protocol, schema or properties need something that is not supported; `features` names it.
+        InvalidSchemaError: names of columns differ only in case, so that case-insensitive readers could not read the table.
     """
     check_readable(protocol, table, version)
     if protocol.min_writer_version > MAX_WRITER_VERSION:
@@ -337,13 +334,10 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
 
 
 def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str, version: int | None = None) -> None:
-    """Refuse to add files that others wrote to a table that asks more of rows than their columns.
+    """Raise UnsupportedFeatureError if files of other writers must not be added, since the table has rules for rows.
 
     Args:
-        protocol: the table's protocol; None where it is not said yet.
-
-    Raises:
-        UnsupportedFeatureError: there are such rules; `features` names them.
+        protocol: the table's protocol; None if it is not known yet.
     """
     schema = parse_schema(metadata.schema_string)
     refused = [name for name, asked in _RULES_OF_ROWS.items() if asked(metadata, schema)]
@@ -356,14 +350,14 @@ def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str,
 
 
 def write_obstacles(protocol: Protocol, metadata: Metadata) -> Iterator[str]:
-    """Name everything about a table that stands against a plain append, sorted features first."""
+    """Yield the features, sorted, and then the properties that block an append."""
     schema = parse_schema(metadata.schema_string)
     named = writer_features(protocol) if protocol.min_writer_version >= MAX_WRITER_VERSION else frozenset()
     for name in sorted(named):
         if name not in FEATURES or FEATURES[name].write_blocked(metadata, schema):
             yield name
     if not named.intersection(_COLLATIONS) and any(collated_fields(schema)):
-        yield _COLLATIONS[0]  # whatever the protocol lists: not every Spark compares as the table asks
+        yield _COLLATIONS[0]  # even if the protocol does not list it, since not every Spark supports collations
     for key in _OBSTACLE_PROPERTIES:
         if key.read(metadata.configuration):
             yield key.key
@@ -378,7 +372,7 @@ _OBSTACLE_PROPERTIES: Final = (
     properties.ENABLE_ICEBERG_COMPAT_V3,
 )
 
-# What a table asks of each row, whatever its protocol lists: of files that others wrote it is not known.
+# The features with rules for rows, which files of other writers may violate.
 _RULES_OF_ROWS: Final[Mapping[str, Rule]] = {
     "invariants": _has_invariants,
     "checkConstraints": _has_constraints,

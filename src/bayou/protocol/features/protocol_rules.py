@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which protocol a table gets: for a new one, for one whose metadata change, and for one whose user asks for more.
+"""Compute the protocol of a table: for a new table, and after changes of its metadata or by a user.
 
-A protocol is taken for the set of features that it supports, legacy versions spelled out; from a set its weakest form is
-made. Sources: PROTOCOL.md, "Table Features"; delta-spark's `TableFeatureSupport` and `OptimisticTransaction`.
+A protocol is converted to its set of features, including implied ones, and a set of features to the lowest protocol that supports
+it. Sources: PROTOCOL.md, "Table Features"; delta-spark's `TableFeatureSupport` and `OptimisticTransaction`.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_W
 from bayou.protocol.types.schema import StructType
 
 DEFAULT_PROTOCOL: Final = Protocol(1, 2)
-"""What a table has that asks for nothing."""
+"""The protocol of a table that needs nothing else."""
 
 _VARIANT_SUFFIXES: Final = ("-preview", "-dev")
 
 
 def supported_features(protocol: Protocol) -> frozenset[str]:
-    """Every feature that a protocol supports, named or implied by a legacy version.
+    """Return all features that a protocol lists or implies.
 
-    A feature of readers and writers is implied where both versions reach it. One that is only listed for readers counts.
+    A reader-writer feature is implied if both versions are high enough. A feature that is only listed for readers counts too.
     """
     named = (*_listed_readers(protocol), *_listed_writers(protocol))
     return frozenset(named).union(_implied(protocol.min_reader_version, protocol.min_writer_version))
 
 
 def normalised(protocol: Protocol) -> Protocol:
-    """The weakest protocol with the same features: legacy versions where they imply exactly these, lists otherwise.
+    """Return the lowest protocol with the same features: versions that imply exactly these, or otherwise lists.
 
-    Example: (1, 7, [appendOnly, invariants, checkConstraints]) is (1, 3), and (3, 7, [], [rowTracking]) is (1, 7,
+    Example: (1, 7, [appendOnly, invariants, checkConstraints]) becomes (1, 3), and (3, 7, [], [rowTracking]) becomes (1, 7,
     [rowTracking]). Listed features keep their order.
     """
     names = supported_features(protocol)
@@ -44,7 +44,7 @@ def normalised(protocol: Protocol) -> Protocol:
 
 
 def with_requirements(names: Iterable[str]) -> tuple[str, ...]:
-    """Features with all that they require, transitively; each once, what is required after what requires it."""
+    """Return features and, after them, all features that they require, transitively."""
     found: dict[str, None] = {}
     open_names = list(names)
     while open_names:
@@ -58,10 +58,10 @@ def with_requirements(names: Iterable[str]) -> tuple[str, ...]:
 def required_features(
     schema: StructType, configuration: Mapping[str, str], *, partition_columns: Iterable[str] = (), clustered: bool = False
 ) -> tuple[str, ...]:
-    """The features that a table's metadata ask for, without what those require, in alphabetical order.
+    """Return the features that a table's metadata need, sorted, without those that they require.
 
     Args:
-        clustered: whether it has clustering columns.
+        clustered: whether the table has clustering columns.
     """
     metadata = Metadata("", "", tuple(partition_columns), configuration)
     asked = {name for name, each in FEATURES.items() if each.enabled_by.asked(metadata, schema)}
@@ -78,12 +78,12 @@ def protocol_for_table(
     partition_columns: Iterable[str] = (),
     clustered: bool = False,
 ) -> Protocol:
-    """The protocol of a new table: the default's features or those of the versions asked for, and what it needs.
+    """Return the protocol of a new table: the features of the default or requested versions, and the features that it needs.
 
     Args:
-        features: features that were named (`PropertyChange.features`).
-        min_writer: the writer version asked for. A version that has lists implies no feature, as in delta-spark.
-        clustered: whether it has clustering columns.
+        features: features that the user named (`PropertyChange.features`).
+        min_writer: the requested writer version. Version 7 implies no features, as in delta-spark.
+        clustered: whether the table has clustering columns.
     """
     needed = required_features(schema, configuration, partition_columns=partition_columns, clustered=clustered)
     versions = Protocol(min_reader or DEFAULT_PROTOCOL.min_reader_version, min_writer or DEFAULT_PROTOCOL.min_writer_version)
@@ -103,18 +103,17 @@ def upgraded(
     partition_columns: Iterable[str] = (),
     clustered: bool = False,
 ) -> Protocol:
-    """The protocol that a table has after a change: the current one, and what the new metadata and the user ask for.
+    """Return the protocol of a table after a change: the current features, and those that the metadata need or the user names.
 
-    Nothing is taken away: a lower version asks for nothing. Where nothing is added, the result is `current` itself, and
-    the commit needs no protocol action.
+    A lower version removes no features. If no feature is added, the result is `current`, and the commit needs no protocol action.
 
     Args:
-        features: features that were named (`PropertyChange.features`).
+        features: features that the user named (`PropertyChange.features`).
         partition_columns: the logical names of the partition columns.
-        clustered: whether it has clustering columns after the change.
+        clustered: whether the table has clustering columns after the change.
 
     Raises:
-        UnsupportedFeatureError: the metadata need features that no table gets by itself; `features` names them.
+        UnsupportedFeatureError: the metadata need features that are never enabled automatically; `features` names them.
     """
     named = with_requirements(features)
     supported = supported_features(current)
@@ -128,19 +127,15 @@ def upgraded(
 
 
 def merged(*protocols: Protocol) -> Protocol:
-    """The weakest protocol that supports what any of some does, for RESTORE and CLONE.
+    """Return the lowest protocol with the features of all given protocols, for RESTORE and CLONE.
 
-    Source: delta-spark, which never takes a feature away there unless it is told to.
+    Source: delta-spark, which keeps all features there unless a setting allows a downgrade.
     """
     return reduce(lambda left, right: _with_features(left, supported_features(right), _listed_readers(right)), protocols)
 
 
 def check_no_downgrade(before: Protocol, after: Protocol, *, table: str | None, version: int | None = None) -> None:
-    """Refuse a commit that takes a feature away without being a DROP FEATURE.
-
-    Raises:
-        InvalidCommitError: a feature is missing afterwards; `features` names those.
-    """
+    """Raise InvalidCommitError if a commit other than DROP FEATURE removes features; `features` names them."""
     lost = tuple(sorted(supported_features(before) - supported_features(after)))
     if lost:
         raise failed("DELTA_INVALID_PROTOCOL_DOWNGRADE", table=table, version=version, features=lost)
@@ -154,11 +149,7 @@ def check_features_match_metadata(
     table: str | None,
     version: int | None = None,
 ) -> None:
-    """Refuse a table whose metadata use a feature that its protocol does not list: other clients would not keep its rules.
-
-    Raises:
-        CorruptLogError: features are missing from the protocol; `features` names them.
-    """
+    """Raise CorruptLogError if the metadata need features that the protocol lacks, so that other clients would ignore them."""
     lacking = _lacking(required_features(schema, configuration), supported_features(protocol))
     if lacking:
         raise failed("DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH", table=table, version=version, features=lacking)
@@ -203,7 +194,7 @@ def _with_features(protocol: Protocol, names: Iterable[str], readers: Iterable[s
 
 
 def _weakest(names: list[str], readers: frozenset[str]) -> Protocol:
-    """The weakest protocol with these features; unknown ones count as their list did."""
+    """Return the lowest protocol with these features. An unknown feature is for readers if it was listed for them."""
     reader = max((_reader_version(name, readers) for name in names), default=1)
     writer = max((_writer_version(name) for name in names), default=1)
     if writer < MAX_WRITER_VERSION and frozenset(_implied(reader, writer)) == frozenset(names):
@@ -225,7 +216,7 @@ def _writer_version(name: str) -> int:
 
 
 def _lacking(needed: Iterable[str], supported: frozenset[str]) -> tuple[str, ...]:
-    """The needed features that are not supported; a preview of a feature does for it, and it for its preview."""
+    """Return the needed features that are not supported. A feature and its preview replace each other."""
     families = {_family(name) for name in supported}
     return tuple(name for name in needed if _family(name) not in families)
 
@@ -237,15 +228,12 @@ def _family(name: str) -> str:
 
 
 def check_not_append_only(metadata: Metadata, what: str, table: str, version: int | None = None, *, instead: str = "") -> None:
-    """Refuse to remove rows from a table that only takes appends. Source: PROTOCOL.md, "Append-only Tables".
+    """Raise AppendOnlyError if a table is append-only. Source: PROTOCOL.md, "Append-only Tables".
 
     Args:
-        what: what is done to its rows, for example `TRUNCATE removes its rows`.
-        version: the version, where there is one.
-        instead: what else can be done than to change the property, as half a sentence.
-
-    Raises:
-        AppendOnlyError: it only takes appends.
+        what: what the operation does to rows, for example `TRUNCATE removes its rows`.
+        version: the version, if known.
+        instead: an alternative to changing the property, as the end of a sentence.
     """
     if properties.APPEND_ONLY.read(metadata.configuration):
         raise failed(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type widening: which type a column may change to while its files stay, and how the schema records it.
+"""Type widening: which types a column may change to without rewriting files, and how the schema records it.
 
 Sources: PROTOCOL.md, "Type Widening"; delta-spark's `TypeWidening`, `TypeWideningMode` and `TypeWideningMetadata`.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType, StructField
 
 TYPE_CHANGES: Final = "delta.typeChanges"
-"""The key of a field's metadata that lists the changes of its type."""
+"""The key of a field's metadata for the changes of its type."""
 
 _ONE_DIGIT_NUMBER: Final = re.compile(r"decimal\((\d{1,3})\)", re.ASCII)
 _VERSION: Final = "tableVersion"
@@ -35,17 +35,17 @@ _FEATURE: Final = "typeWidening"
 _PREVIEW: Final = "typeWidening-preview"
 _INT32_TYPES: Final = ("byte", "short", "integer")
 _EXACT_DECIMALS: Final = {"byte": (10, 0), "short": (10, 0), "integer": (10, 0), "long": (20, 0)}
-"""The least decimal that Parquet readers make of an integer."""
+"""The smallest decimal for each integer type that Parquet readers support."""
 
 
 class Widening(Enum):
-    """Which changes of a column's type a merge may make by itself. The values are delta-spark's, but for ICEBERG.
+    """Which changes of types schema evolution makes automatically. The values are delta-spark's, except for ICEBERG.
 
     Attributes:
-        NEVER: none; so it is where the table does not enable type widening.
-        ICEBERG: those that Iceberg has too: integers, float to double, decimals of one scale.
+        NEVER: none, as in tables that do not enable type widening.
+        ICEBERG: those that Iceberg supports: integers, float to double, decimals of the same scale.
         SAME_FAMILY: integers, float to double, decimals, date to timestamp_ntz.
-        ALWAYS: also integers to decimals, and byte, short and integer to double; ALTER TABLE allows as much.
+        ALWAYS: also integers to decimals, and byte, short and integer to double, as in ALTER TABLE.
     """
 
     NEVER = "never"
@@ -55,7 +55,7 @@ class Widening(Enum):
 
 
 def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWAYS) -> bool:
-    """Whether a primitive type may become another one; False where they are the same.
+    """Whether a primitive type may be widened to another one; False if they are the same.
 
     Source: `TypeWidening.isTypeChangeSupported`; PROTOCOL.md, "Type Widening".
     """
@@ -76,7 +76,7 @@ def is_widening(from_type: str, to_type: str, widening: Widening = Widening.ALWA
 
 
 def record_type_changes(schema: StructType, previous: StructType) -> StructType:
-    """The schema with every type that is wider than before noted in the metadata of the nearest field.
+    """Return the schema with each widened type recorded in the metadata of the nearest field.
 
     Source: PROTOCOL.md, "Type Change Metadata".
     """
@@ -84,16 +84,16 @@ def record_type_changes(schema: StructType, previous: StructType) -> StructType:
 
 
 def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
-    """The changes of types that a schema notes and that are none of type widening's: dotted path, old and new type of each.
+    """Yield the recorded changes of types that type widening does not support: dotted path, old type and new type.
 
-    Values of older files cannot be read as the column's type then. Source: delta-spark's `TypeWidening.assertTableReadable`.
+    Older files cannot be read then. Source: delta-spark's `TypeWidening.assertTableReadable`.
     """
     if {_FEATURE, _PREVIEW} & writer_features(protocol):
         yield from _unsupported(schema)
 
 
 def _plain(text: str) -> str:
-    """A type in the words of the log, whatever its lengths are: a note may be in those of SQL."""
+    """Return the name of a type in the log, without lengths of strings. The recorded type may be SQL's."""
     with contextlib.suppress(InvalidSchemaError):
         kind = parse_type_text(text.lower())
         text = kind if isinstance(kind, str) else text
@@ -104,7 +104,7 @@ def _plain(text: str) -> str:
 
 
 def _holds_all(integer: str, decimal: str) -> bool:
-    """Whether a decimal of fewer digits than type widening asks for has all numbers of an integer type: such tables can be read."""
+    """Whether a decimal, smaller than type widening requires, still has all values of an integer type, so that reads work."""
     bits, digits = INTEGER_BITS.get(integer), decimal_type(decimal)
     return bits is not None and digits is not None and 10 ** (digits[0] - digits[1]) > 1 << (bits - 1)
 
@@ -122,9 +122,7 @@ def _unsupported(schema: StructType) -> Iterator[tuple[str, str, str]]:
 
 
 def notes_versions(protocol: Protocol) -> bool:
-    """Whether a table's changes of types are noted with the version that made them.
-
-    It is so where a table has the preview of the feature: older clients rely on it.
+    """Whether changes of types are recorded with the version, as clients of the feature's preview need it.
 
     Source: the RFC of type widening; delta-spark's `TypeWideningMetadata.addTypeWideningMetadata`.
     """
@@ -132,7 +130,7 @@ def notes_versions(protocol: Protocol) -> bool:
 
 
 def with_noted_version(schema: StructType, version: int) -> StructType:
-    """The schema with a version in each change of a type that is noted without one."""
+    """Return the schema with the version in each recorded change of a type that has none."""
     return map_fields(schema, lambda field: _noted(field, version))
 
 
@@ -145,7 +143,7 @@ def _noted(field: StructField, version: int) -> StructField:
 
 
 def without_type_changes(schema: StructType) -> StructType:
-    """The schema without its notes of wider types, for a table that has no file of a narrower one.
+    """Return the schema without recorded changes of types, for a table that has no files with older types.
 
     Source: PROTOCOL.md, "Writer Requirements for Type Widening".
     """
@@ -160,7 +158,7 @@ def _unrecorded(field: StructField) -> StructField:
 def _widens_to_decimal(
     digits: tuple[int, int] | None, to_decimal: tuple[int, int], widening: Widening, *, is_decimal: bool
 ) -> bool:
-    """Whether neither the digits before the point nor those after it become fewer, and the mode allows the change."""
+    """Whether the digits before and after the point do not become fewer, and the mode allows the change."""
     if digits is None or not (is_decimal or widening is Widening.ALWAYS):
         return False
     (precision, scale), (to_precision, to_scale) = digits, to_decimal
@@ -182,7 +180,7 @@ def _recorded(field: StructField, previous: StructField | None) -> StructField:
 
 
 def _changes(kind: DataType, previous: DataType, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the changes inside a field's arrays and maps; a struct's fields have notes of their own."""
+    """Yield the changes in a field's arrays and maps, but not in fields of structs, which record their own."""
     if isinstance(kind, str) and isinstance(previous, str) and is_widening(previous, kind):
         yield {"fromType": previous, "toType": kind} | ({"fieldPath": ".".join(path)} if path else {})
     elif not isinstance(kind, StructType):

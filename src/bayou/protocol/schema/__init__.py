@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a schema is valid on its own: names, types, void and NOT NULL columns, reserved names, reads under an older schema.
+"""Check whether a schema is valid: names, types, void and NOT NULL columns, reserved names, and reads with an older schema.
 
-What one schema may become is in `protocol.evolution`.
+`protocol.evolution` checks changes of schemas.
 """

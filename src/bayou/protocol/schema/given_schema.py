@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas as callers give them: every part of one has its type, and its metadata are what Spark can read back."""
+"""Check user-supplied schemas: all parts have the right types, and Spark can read the metadata."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _WANTED: Final = "a StructType of bayou.protocol.types.schema, or the schema's J
 
 
 def given_schema(schema: object, *, table: str | None = None) -> StructType:
-    """A schema that the log can hold.
+    """Return a schema that can be stored in the log.
 
     Args:
-        schema: a `StructType`, or the schema's JSON as Spark and the log spell it.
+        schema: a `StructType`, or a schema as JSON in Spark's form.
 
     Raises:
-        InvalidOptionError: it is neither.
-        InvalidSchemaError: a part of it is not of its type, or has metadata that no reader of the log could read.
+        InvalidOptionError: it is something else.
+        InvalidSchemaError: a part of it has the wrong type, or metadata that readers of the log could not read.
     """
     if isinstance(schema, str):
         found = parse_schema(arguments.text(schema, "schema", table=table))
@@ -35,11 +35,7 @@ def given_schema(schema: object, *, table: str | None = None) -> StructType:
 
 
 def check_parts(data_type: object, *, table: str | None = None, column: str = "") -> None:
-    """Refuse a type if a part of it, at any depth, is not of its own type.
-
-    Raises:
-        InvalidSchemaError: such a part is found; the message names the column.
-    """
+    """Raise InvalidSchemaError if a part of a type, at any depth, has the wrong Python type."""
     match data_type:
         case StructType(fields):
             if not isinstance(fields, (tuple, list)):
@@ -81,9 +77,9 @@ def _check_flag(value: object, name: str, column: str, table: str | None) -> Non
 
 
 def _unreadable(value: Any) -> str:
-    """Why a value of metadata cannot be read back; empty if it can be.
+    """Return why Spark cannot read a value of metadata; empty if it can.
 
-    Source: Spark, `Metadata.fromJson`: strings, booleans, longs, doubles, objects, and arrays of one of these.
+    Source: Spark's `Metadata.fromJson`, for strings, booleans, longs, doubles, objects, and arrays of one of these.
     """
     if isinstance(value, Mapping):
         parts: list[Any] = list(value.values())
@@ -117,10 +113,7 @@ def _kind(value: object) -> str:
 
 
 def _is_text(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(value.encode("utf-8") or True)
-    except UnicodeEncodeError:
-        return False
+    return isinstance(value, str) and arguments.is_unicode(value)
 
 
 def _named(column: str) -> str:

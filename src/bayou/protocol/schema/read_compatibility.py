@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether rows that were written under one schema of a table can be read under another one, as change feeds and streams ask.
+"""Check whether rows written with one schema of a table can be read with another one, for change data feeds and streams.
 
 Sources: delta-spark's `SchemaUtils.isReadCompatible` and `DeltaColumnMapping.hasNoColumnMappingSchemaChanges`.
 """
@@ -29,14 +29,14 @@ def is_read_compatible(
     allow_missing: bool = False,
     checks_nulls: bool = True,
 ) -> bool:
-    """Whether rows of an older schema can be read under a newer one.
+    """Whether rows of an older schema can be read with a newer one.
 
-    The newer one has all columns of the older one, with the same names and types; none of them has become NOT NULL.
+    The newer schema must have all columns of the older one, with the same names and types, and none may have become NOT NULL.
 
     Args:
-        widening: which types may be wider in the newer one.
-        allow_missing: whether the newer one may lack columns at the top.
-        checks_nulls: where False, columns may become NOT NULL, and NOT NULL ones must stay so, as delta-spark had it once.
+        widening: which types may be wider in the newer schema.
+        allow_missing: whether the newer schema may lack top-level columns.
+        checks_nulls: if False, columns may become NOT NULL, and NOT NULL columns must stay NOT NULL, as in older delta-sparks.
     """
     held = {each.name.lower(): each for each in written.fields}
     known = {each.name.lower(): each for each in read.fields}
@@ -47,9 +47,9 @@ def is_read_compatible(
 
 
 def reads_older_rows(older: Metadata, newer: Metadata) -> bool:
-    """Whether each value of rows of an older version is read as itself under a newer one, which may lack columns at the top.
+    """Whether rows of an older version have the same values with a newer schema, which may lack top-level columns.
 
-    Whether a column may be NULL does not count: rows that are gone need not fit a rule.
+    Nullability does not matter, since rows that no longer exist need not satisfy NOT NULL.
     """
     if older.partition_columns != newer.partition_columns:
         return False
@@ -65,9 +65,9 @@ def reads_older_rows(older: Metadata, newer: Metadata) -> bool:
 
 
 def keeps_columns(older: Metadata, newer: Metadata) -> bool:
-    """Whether no column was renamed or dropped by column mapping between two versions, and the partition columns are the same.
+    """Whether no column was renamed or dropped between two versions, and the partition columns are the same.
 
-    A table may have been given column mapping in between; it may not have lost it, nor changed its mode.
+    Column mapping may have been enabled in between, but neither disabled nor changed to another mode.
     """
     modes = column_mapping_mode(older), column_mapping_mode(newer)
     if modes[1] == _NO_MAPPING:
@@ -81,12 +81,12 @@ def keeps_columns(older: Metadata, newer: Metadata) -> bool:
 
 
 def column_mapping_mode(metadata: Metadata) -> str:
-    """The mode of a table's column mapping: `none`, `name` or `id`."""
+    """Return the mode of a table's column mapping: `none`, `name` or `id`."""
     return properties.COLUMN_MAPPING_MODE.read(metadata.configuration).strip().lower() or _NO_MAPPING
 
 
 class _Fit:
-    """What one type may be read as."""
+    """Compares the fields of two schemas."""
 
     def __init__(self, widening: Widening, *, checks_nulls: bool) -> None:
         self._widening = widening

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that no column may have where others put columns of these names beside the table's.
+"""Reserved names of columns, which readers and writers add to the table's columns.
 
-What counts is the name in the files as much as the name in the schema: a change data feed writes its `_change_type` into them.
-Source: delta-spark's `CDCReader`.
+Physical names are checked too, since `_change_type` of the change data feed is a column in files. Source: delta-spark's
+`CDCReader`.
 """
 
 from __future__ import annotations
@@ -19,26 +19,22 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField, StructType
 
 CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
-"""The columns that a change data feed adds to the table's."""
+"""The columns that a change data feed adds to the table's columns."""
 INTERNAL_PREFIXES: Final = ("__delta_internal", "__bayou")
-"""How the names of columns begin that readers and writers add for themselves: others, and bayou."""
+"""The prefixes of columns that delta-spark and bayou add internally."""
 _OWN_PREFIX: Final = INTERNAL_PREFIXES[1]
 _WRITTEN: Final = CHANGE_DATA_FEED_COLUMNS[0]
-"""The one of them that is in files; in data files it is NULL."""
+"""The only one of these columns that is in files. In data files it is NULL."""
 _WRITTEN_TYPE: Final = "string"
 
 
 def check_internal_names(
     schema: StructType, table: str | None, *, version: int | None = None, known: StructType | None = None
 ) -> None:
-    """Refuses columns that are called as if a reader or a writer had added them for itself. Nested ones are nobody's.
+    """Raise InvalidSchemaError if top-level columns have an internal prefix; `columns` has them.
 
     Args:
-        known: the table's schema before, whose columns are no new ones where they begin with bayou's own prefix: such a table of
-            another writer has to be changed for the column to go.
-
-    Raises:
-        InvalidSchemaError: there are such columns; `columns` has them.
+        known: the table's schema before. Its columns with bayou's prefix are allowed, so that they can be dropped.
     """
     found = [name for name in schema.names if name.lower().startswith(INTERNAL_PREFIXES)]
     internal = [name for name in found if known is None or known.field(name) is None or not _is_own(name)]
@@ -50,21 +46,18 @@ def check_internal_names(
 def check_feed_names(
     schema: StructType, table: str | None, *, version: int | None = None, column_mapping: bool = False, enables_feed: bool = False
 ) -> None:
-    """Refuses columns that are called like those of a change data feed, in the schema or in the files.
+    """Raise InvalidSchemaError if columns have names of the change data feed, in the schema or in files; `columns` has them.
 
     Args:
         schema: the schema of a table that has a change data feed, or whose changes are read.
-        version: the table's version, for the error; None for a table that is made.
-        column_mapping: whether files have names of their own for columns.
-        enables_feed: whether the table gets its feed now, or is read as one.
-
-    Raises:
-        InvalidSchemaError: there are such columns; `columns` has their names in the schema.
+        version: the table's version, for the error; None for a new table.
+        column_mapping: whether the table uses column mapping.
+        enables_feed: whether the feed is being enabled or read.
     """
     reserved = [each for each in schema.fields if _is_reserved(each.name) or _is_reserved(each.physical_name)]
     if not reserved:
         return
-    # A column without a name for the files gets another one, where columns are mapped.
+    # With column mapping, a column without a physical name gets another one.
     in_files = [
         each for each in reserved if _is_reserved(each.physical_name) and (PHYSICAL_NAME in each.metadata or not column_mapping)
     ]
@@ -79,18 +72,15 @@ def check_feed_names(
 
 
 def check_leftover_names(schema: StructType, known: StructType, table: str | None, *, version: int | None = None) -> None:
-    """Refuses a new column that the files may have already, as another one: those of a table that had a change data feed once.
+    """Raise InvalidSchemaError for a new column `_change_type` that is not a string.
 
-    Where rows were changed with the feed on, data files have a text column `_change_type` of nothing but NULL. A column of that
-    name and of another type could not be read of them.
+    If rows were changed while the change data feed was enabled, data files have a string column of that name, which is NULL. A
+    column of another type could not be read from them.
 
     Args:
-        schema: the schema after the change, with its names in the files.
-
-    Raises:
-        InvalidSchemaError: there is such a column.
+        schema: the schema after the change, with physical names.
     """
-    stored = {each.physical_name.lower() for each in known.fields if each.type not in VOID_TYPES}  # a renamed column is no new one
+    stored = {each.physical_name.lower() for each in known.fields if each.type not in VOID_TYPES}  # a renamed column is not new
     for column in schema.fields:
         is_new = column.physical_name.lower() not in stored
         if is_new and column.physical_name.lower() == _WRITTEN and column.type not in (_WRITTEN_TYPE, *VOID_TYPES):
@@ -98,26 +88,21 @@ def check_leftover_names(schema: StructType, known: StructType, table: str | Non
 
 
 def check_takes_rows(schema: StructType, metadata: Metadata, table: str, version: int | None = None) -> None:
-    """Refuses to change the rows of a table whose columns are called like those that are written beside them.
-
-    A table that bayou made has no such columns; another writer may have let them in.
+    """Check that no column of another writer has the name of an auxiliary column that bayou writes with the rows.
 
     Raises:
-        InvalidSchemaError: it has a change data feed, and columns that are called like those of the feed.
-        UnsupportedFeatureError: it has columns that are called like bayou's own, in the schema or in the files.
+        InvalidSchemaError: the table has a change data feed, and a column has a name of the feed.
+        UnsupportedFeatureError: a column has bayou's prefix, in the schema or in files.
     """
     check_no_own_names(schema, "changed", table, version)
     check_feed_of(metadata, table, version, schema=schema)
 
 
 def check_feed_of(metadata: Metadata, table: str, version: int | None = None, *, schema: StructType | None = None) -> None:
-    """`check_feed_names` for a table that has a change data feed; of another one not even the schema is read.
+    """Apply `check_feed_names` if a table has a change data feed.
 
     Args:
-        schema: its schema; that in the metadata where None.
-
-    Raises:
-        InvalidSchemaError: it has a feed, and columns that are called like those of the feed.
+        schema: its schema; None to parse the metadata's.
     """
     if properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration):
         schema = parse_schema(metadata.schema_string) if schema is None else schema
@@ -125,13 +110,10 @@ def check_feed_of(metadata: Metadata, table: str, version: int | None = None, *,
 
 
 def check_no_own_names(schema: StructType, what: str, table: str, version: int | None = None) -> None:
-    """Refuses a table of another writer with columns that bayou would take for its own.
+    """Raise UnsupportedFeatureError if a column of another writer has bayou's prefix, in the schema or in files.
 
     Args:
-        what: what cannot be done with its rows, for the error.
-
-    Raises:
-        UnsupportedFeatureError: it has such columns, in the schema or in the files; `features` says so.
+        what: the operation that is refused, as a participle for the error.
     """
     own = next((each for each in schema.fields if _is_own(each.name) or _is_own(each.physical_name)), None)
     if own is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a table's schema may be: column names, types, void columns, NOT NULL, partition columns.
+"""Check whether a table can have a schema: column names, types, void columns, NOT NULL, partition columns.
 
 Sources: delta-spark's `SchemaUtils` (`checkSchemaFieldNames`, `findUnsupportedDataTypes`,
 `removeUnenforceableNotNullConstraints`), `SchemaMergingUtils.checkColumnNameDuplication`, `PartitionUtils` and
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
 
 FORBIDDEN_CHARACTERS: Final = " ,;{}()\n\t="
-"""What no column name may contain without column mapping: Parquet's own schema text uses these characters."""
+"""The characters that column names cannot have without column mapping, since Parquet's schema strings use them."""
 
 _NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
@@ -45,19 +45,15 @@ def check_schema(
     change_data_feed: bool = False,
     may_be_empty: bool = False,
 ) -> None:
-    """Refuses a schema that no table can have.
+    """Raise InvalidSchemaError if no table can have a schema; `columns` has the wrong columns.
 
-    A DataFrame's schema is made nullable first: what it says about NULL is no constraint.
+    Make a DataFrame's schema nullable first, since its nullability is not a constraint.
 
     Args:
         partition_columns: the logical names of the partition columns.
-        column_mapping: whether files have physical names, so that logical ones may have any character.
-        change_data_feed: whether the table keeps a change data feed.
-        may_be_empty: whether there may be no column: a table may be made so, and gets its columns later.
-
-    Raises:
-        InvalidSchemaError: a name, a type, a NOT NULL or a partition column is not possible; the text says which and
-            why, and `columns` names the columns.
+        column_mapping: whether the table uses column mapping, so that names may have any character.
+        change_data_feed: whether the table has a change data feed.
+        may_be_empty: whether a schema without columns is allowed, as for a new table that gets its columns later.
     """
     if not schema.fields and not may_be_empty:
         raise failed("DELTA_EMPTY_DATA", table=table, version=version, columns=())
@@ -91,15 +87,12 @@ def check_names(
     enables_feed: bool = False,
     known: StructType | None = None,
 ) -> None:
-    """Refuses names that are taken, reserved, or have characters that the files cannot have.
+    """Raise InvalidSchemaError if names are duplicate, reserved, or have characters that files cannot have.
 
     Args:
-        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND that says where the duplicates come from.
-        enables_feed: whether the table gets its change data feed with this schema.
-        known: the table's schema before, where it may have names that no new column gets.
-
-    Raises:
-        InvalidSchemaError: there is such a name; `columns` has them all.
+        duplicates_class: the subclass of DELTA_DUPLICATE_COLUMNS_FOUND for duplicates.
+        enables_feed: whether the change data feed is enabled together with this schema.
+        known: the table's schema before, which may have names that new columns cannot get.
     """
     twins = duplicates(schema)
     if twins:
@@ -116,11 +109,7 @@ def check_names(
 
 
 def check_types(schema: StructType, table: str | None, *, version: int | None = None) -> None:
-    """Refuses types that no Delta table has.
-
-    Raises:
-        InvalidSchemaError: there is one; `columns` has all the columns.
-    """
+    """Raise InvalidSchemaError if a type is not a type of Delta tables; `columns` has the columns."""
     primitives = ((".".join(path), kind) for path, kind in walk(schema) if isinstance(kind, str))
     unsupported = {path: kind for path, kind in primitives if not is_supported(kind)}
     unsupported |= {path: "string with a collation" for path in collated_paths(schema) if path not in unsupported}
@@ -130,10 +119,9 @@ def check_types(schema: StructType, table: str | None, *, version: int | None = 
 
 
 def check_void(schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None) -> None:
-    """Refuses void where the files would have nothing in its place: files have no void columns.
+    """Raise InvalidSchemaError if void is in an array or a map, or if a struct or the table only has void columns.
 
-    Raises:
-        InvalidSchemaError: void is inside an array or a map, or a struct or the table has no column of another type.
+    Files do not have void columns.
     """
     check_nested_void(schema, table, version=version)
     partitions = {name.lower() for name in partition_columns}
@@ -144,11 +132,7 @@ def check_void(schema: StructType, partition_columns: Sequence[str], table: str 
 
 
 def check_nested_void(schema: StructType, table: str | None, *, version: int | None = None) -> None:
-    """Refuses void inside arrays and maps, and structs of nothing but void.
-
-    Raises:
-        InvalidSchemaError: there is such a column.
-    """
+    """Raise InvalidSchemaError if void is in an array or a map, or a struct only has void fields."""
     for path, kind in walk(schema):
         column = ".".join(path)
         if isinstance(kind, ArrayType | MapType) and any(_is_void(inner) for _, inner in walk(kind)):
@@ -165,11 +149,7 @@ def check_nested_void(schema: StructType, table: str | None, *, version: int | N
 
 
 def check_nested_not_null(schema: StructType, table: str | None, *, version: int | None = None) -> None:
-    """Refuses NOT NULL on the fields of array elements, map keys and map values, which no writer enforces.
-
-    Raises:
-        InvalidSchemaError: there is one.
-    """
+    """Raise InvalidSchemaError for NOT NULL fields in array elements, map keys and map values, which no writer enforces."""
     for path, collection in walk(schema):
         if not isinstance(collection, ArrayType | MapType):
             continue
@@ -182,11 +162,7 @@ def check_nested_not_null(schema: StructType, table: str | None, *, version: int
 def check_partition_columns(
     schema: StructType, partition_columns: Sequence[str], table: str | None, *, version: int | None = None
 ) -> None:
-    """Refuses partition columns that are no columns, whose values have no text, or that leave the files without columns.
-
-    Raises:
-        InvalidSchemaError: a partition column is not possible.
-    """
+    """Raise InvalidSchemaError for partition columns that do not exist or cannot be serialised, or if all columns are some."""
     for name in partition_columns:
         field = schema.field(name)
         if field is None:
@@ -201,15 +177,10 @@ def check_partition_columns(
 
 
 def check_has_data(rows: StructType, table: str | None, *, version: int | None = None, of_statement: bool = False) -> None:
-    """Refuses rows that bring no value: rows without columns, or with nothing but NULL that has no type.
-
-    Written, each of them would be a row of NULL.
+    """Raise InvalidSchemaError if rows have no columns, or only void columns, so that each would be a row of NULLs.
 
     Args:
-        of_statement: whether NULL without a type is a value, as in `INSERT INTO t VALUES (NULL)`.
-
-    Raises:
-        InvalidSchemaError: the rows are so.
+        of_statement: whether void counts as a value, as in `INSERT INTO t VALUES (NULL)`.
     """
     if any(of_statement or not all(map(_is_void, innermost(field.type))) for field in rows.fields):
         return
@@ -228,20 +199,19 @@ def is_supported(kind: str) -> bool:
 
 
 def collated_paths(schema: StructType) -> Iterator[str]:
-    """The logical paths of the strings that are compared by a collation, at every depth; see `walk`."""
+    """Yield the logical paths, as in `walk`, of strings with a collation."""
     for path, kind in walk(schema):
         if isinstance(kind, str) and "collate" in kind.lower():
             yield ".".join(path)
         elif isinstance(kind, StructType):
             for field in kind.fields:
                 named = field.metadata.get(COLLATIONS)
-                # A field's metadata names what is in its arrays and maps, too: `v`, `v.element`, `v.key.element`.
+                # A field's metadata also names the parts of its arrays and maps: `v`, `v.element`, `v.key.element`.
                 found = named if isinstance(named, dict) else [field.name] if named else []
                 yield from (".".join((*path, name)) for name in found)
 
 
 def _names(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Each column's own name and its dotted path, at every depth."""
     for path, kind in walk(schema):
         if isinstance(kind, StructType):
             yield from ((name, ".".join((*path, name))) for name in kind.names)

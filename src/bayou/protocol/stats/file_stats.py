@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of a data file: which columns have them, and the JSON text that the log holds.
+"""The statistics of a data file: which columns have them, and their JSON in the log.
 
-Sources: PROTOCOL.md, "Per-file Statistics"; delta-spark's `StatisticsCollection` and `StatsCollectionUtils` for how
-bounds are cut.
+Sources: PROTOCOL.md, "Per-file Statistics"; delta-spark's `StatisticsCollection` and, for truncated bounds,
+`StatsCollectionUtils`.
 """
 
 from __future__ import annotations
@@ -25,26 +25,25 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType, StructType
 
 COLLATIONS = "__COLLATIONS"
-"""The metadata of a field whose strings are compared by a collation: byte order says nothing about it."""
+"""The metadata of a field whose strings have a collation, which orders them differently than their bytes."""
 
 NUM_INDEXED_COLUMNS = "delta.dataSkippingNumIndexedCols"
 STATS_COLUMNS = "delta.dataSkippingStatsColumns"
 
-# `delta.dataSkippingNumIndexedCols` where the table does not set it; -1 stands for all.
+# The default of `delta.dataSkippingNumIndexedCols`; -1 means all.
 DEFAULT_INDEXED_COLUMNS = 32
-# `delta.dataSkippingStringPrefixLength` where the table does not set it.
 DEFAULT_STRING_PREFIX_LENGTH = properties.STRING_PREFIX_LENGTH.default
 
 _ALL_COLUMNS = -1
 _BOUNDED_TYPES = frozenset({*partition_values.INTEGER_BITS, "float", "double", "date", "timestamp", "timestamp_ntz"})
-# A type whose statistics are null counts alone.
+# A type that has null counts but no bounds.
 _UNBOUNDED_TYPE = "binary"
 # The metadata of a field whose type was widened, with the types that it had.
 _TYPE_CHANGES = "delta.typeChanges"
 _ASCII_MAX = "\x7f"
 _UNICODE_MAX = "\U0010ffff"
 _MILLISECOND_DIGITS = 3
-# In backticks a doubled backtick stands for one.
+# Within backticks a double backtick is a single one.
 _QUOTED_NAME = re.compile(r"\s*`((?:[^`]|``)*)`\s*")
 _PLAIN_NAME = re.compile(r"(?!\s*`)[^.,]*")
 
@@ -57,8 +56,8 @@ class IndexedLeaf:
         logical_path: the names as users see them, from the top-level column down.
         path: the physical names, which key the statistics.
         field: the leaf itself.
-        has_bounds: whether it gets a minimum and a maximum; each indexed leaf gets a null count.
-        string_prefix: how many code points of a string its bounds keep.
+        has_bounds: whether it gets a minimum and a maximum, in addition to the null count.
+        string_prefix: the number of code points that bounds of strings keep.
     """
 
     logical_path: tuple[str, ...]
@@ -70,15 +69,15 @@ class IndexedLeaf:
 
 @dataclass(frozen=True, slots=True)
 class LeafStatistics:
-    """What is known about one leaf column of one file.
+    """The statistics of a leaf column of a file.
 
     Attributes:
         path: the physical names.
-        type: the leaf's primitive type, as in the schema's JSON; of an array or map any text that is none.
-        min: the least value that is not NULL, as in `partition_values`; None where there is none or it is not known.
-        max: the greatest one, with NaN above everything.
-        null_count: the rows in which the leaf is NULL; None where that is not known.
-        string_prefix: how many code points of a string the bounds keep.
+        type: the leaf's primitive type, as in the schema's JSON; any other string for an array or a map.
+        min: the least value that is not NULL, as in `partition_values`; None if all are NULL or it is not known.
+        max: the greatest value; NaN is greater than any other.
+        null_count: the number of rows in which the leaf is NULL; None if it is not known.
+        string_prefix: the number of code points that bounds of strings keep.
     """
 
     path: tuple[str, ...]
@@ -90,22 +89,22 @@ class LeafStatistics:
 
 
 def statistics_type(field: StructField) -> str | None:
-    """The type by which a leaf's minimum and maximum compare, or None where they must not be used.
+    """Return the type by which a leaf's bounds are compared, or None if they must not be used.
 
-    Booleans and binary have none by the rules; a collation orders strings otherwise than their bytes; and the digits
-    of a float in old statistics are another number once the column is widened to double.
+    Booleans and binary have no bounds. A collation orders strings differently than their bytes. After a float is widened to
+    double, the digits in old statistics are another number.
     """
     return field.type if isinstance(field.type, str) and gets_bounds(field) and not _was_float(field) else None
 
 
 def is_collated(field: StructField) -> bool:
-    """Whether a leaf's strings are compared by a collation, whose order is not that of the bytes."""
+    """Whether a leaf's strings have a collation."""
     is_named = isinstance(field.type, str) and "collate" in field.type.lower()
     return is_named or bool(field.metadata.get(COLLATIONS))
 
 
 def collated_fields(data_type: DataType) -> Iterator[StructField]:
-    """The fields at every depth of which texts are compared by a collation, those of elements, keys and values among them."""
+    """Return the fields at every depth whose strings have a collation, also in elements, keys and values."""
     return (field for _, _, field in all_fields(data_type) if is_collated(field) or _names_collation(field.type))
 
 
@@ -116,21 +115,21 @@ def _names_collation(data_type: DataType) -> bool:
 
 
 def has_bounds(data_type: str) -> bool:
-    """Whether values of a primitive type have a minimum and a maximum in statistics."""
+    """Whether a primitive type has a minimum and a maximum in statistics."""
     if data_type in _BOUNDED_TYPES or partition_values.decimal_type(data_type) is not None:
         return True
     return partition_values.is_string_type(data_type) and "collate" not in data_type.lower()
 
 
 def gets_bounds(field: StructField) -> bool:
-    """Return whether a column has a minimum and a maximum in statistics."""
+    """Whether a column has a minimum and a maximum in statistics."""
     return isinstance(field.type, str) and has_bounds(field.type) and not is_collated(field)
 
 
 def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
-    """For each leaf, by physical path, the type with which to read its statistics.
+    """Return the type with which to read the statistics of each leaf, by physical path.
 
-    It is the leaf's own where its minimum and maximum may be used, else one that has none, so that null counts remain.
+    If the bounds of a leaf must not be used, it is a type without bounds, so that only null counts are read.
     """
     return {
         physical: field.type if not isinstance(field.type, str) else statistics_type(field) or _UNBOUNDED_TYPE
@@ -141,14 +140,13 @@ def skipping_types(schema: StructType) -> dict[tuple[str, ...], DataType]:
 def indexed_leaves(
     schema: StructType, configuration: Mapping[str, str], partition_columns: Iterable[str] = ()
 ) -> tuple[IndexedLeaf, ...]:
-    """The leaf columns of a table that get statistics, in schema order.
+    """Return the leaf columns of a table that get statistics, in schema order.
 
-    They are those that `delta.dataSkippingStatsColumns` names (a struct stands for all its leaves), else the first
-    `delta.dataSkippingNumIndexedCols`, 32 by default; partition columns never, and they do not count. Bounds of strings
-    keep as many code points as `delta.dataSkippingStringPrefixLength` says, 32 by default.
+    These are the columns in `delta.dataSkippingStatsColumns`, where a struct means all its leaves; or, if it is not set, the first
+    `delta.dataSkippingNumIndexedCols` leaves, 32 by default. Partition columns are left out and do not count.
 
     Raises:
-        InvalidOptionError: one of the first two properties cannot be understood.
+        InvalidOptionError: one of the two properties is not valid.
     """
     partitions = {name.lower() for name in partition_columns}
     prefix = properties.STRING_PREFIX_LENGTH.read(configuration)
@@ -160,16 +158,16 @@ def indexed_leaves(
     named = configuration.get(STATS_COLUMNS)
     if named is not None:
         chosen = [tuple(part.lower() for part in path) for path in parse_column_list(named)]
-        return tuple(leaf for leaf in candidates if any(_is_under(leaf, path) for path in chosen))
+        lower = ((leaf, tuple(part.lower() for part in leaf.logical_path)) for leaf in candidates)
+        return tuple(leaf for leaf, found in lower if any(found[: len(path)] == path for path in chosen))
     limit = _indexed_limit(configuration)
     return tuple(candidates if limit == _ALL_COLUMNS else candidates[:limit])
 
 
 def parse_column_list(text: str) -> list[tuple[str, ...]]:
-    """The columns of a comma-separated list: names with dots between them, in backticks where they need it.
+    """Parse a comma-separated list of columns: names with dots between them, which may be in backticks.
 
-    Raises:
-        InvalidOptionError: a backtick is not closed, or a name is empty.
+    Raise InvalidOptionError if a backtick is not closed, or a name is empty.
     """
     paths: list[tuple[str, ...]] = []
     names: list[str] = []
@@ -182,19 +180,19 @@ def parse_column_list(text: str) -> list[tuple[str, ...]]:
 
 
 def truncate_minimum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str:
-    """The first code points of a text, 32 by default: never above it."""
+    """Return a prefix of a string, which is a lower bound for it."""
     return text[:length]
 
 
 def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str | None:
-    """A prefix that ends in a tie-breaker and is never below the text, or None where no short one exists.
+    """Return an upper bound for a string: a prefix with a greater last character; None if no short one exists.
 
-    U+10FFFF, the last code point, cannot be exceeded: the prefix grows over it, up to twice its length.
+    U+10FFFF is the greatest code point, so the prefix is extended over it, up to twice its length.
     """
     if len(text) <= length:
         return text
     if not length:
-        return None  # a tie-breaker alone says next to nothing
+        return None  # a bound without a prefix excludes almost nothing
     for end in range(length, 2 * length + 1):
         if end >= len(text):
             return text
@@ -206,15 +204,15 @@ def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> s
 
 
 def to_json(num_records: int, leaf_statistics: Iterable[LeafStatistics], *, tight_bounds: bool | None = None) -> str:
-    """The statistics of a file as the log holds them.
+    """Return the statistics of a file as JSON for the log.
 
-    Bounds are cut: strings at their leaf's prefix, timestamps at milliseconds (a reader adds one to the maximum). What is
-    not known is left out. Negative zero is written as zero, which equals it.
+    Bounds are truncated: strings to a prefix, timestamps to milliseconds (a reader adds one to the maximum). Unknown values are
+    left out. Negative zero is written as zero, which equals it.
 
     Args:
-        num_records: the rows of the file, deleted ones included.
-        leaf_statistics: what is known of the leaves, in the order to write.
-        tight_bounds: whether bounds and counts are those of the live rows; None leaves the field out.
+        num_records: the number of rows in the file, including deleted ones.
+        leaf_statistics: the statistics of leaf columns, in the order to write.
+        tight_bounds: whether bounds and counts exclude deleted rows; None leaves the field out.
     """
     minimums: dict[str, Any] = {}
     maximums: dict[str, Any] = {}
@@ -240,10 +238,6 @@ def _was_float(field: StructField) -> bool:
     return isinstance(changes, list) and any(isinstance(change, dict) and change.get("fromType") == "float" for change in changes)
 
 
-def _is_under(leaf: IndexedLeaf, path: Sequence[str]) -> bool:
-    return tuple(part.lower() for part in leaf.logical_path[: len(path)]) == path
-
-
 def _indexed_limit(configuration: Mapping[str, str]) -> int:
     text = configuration.get(NUM_INDEXED_COLUMNS)
     if text is None:
@@ -258,7 +252,7 @@ def _indexed_limit(configuration: Mapping[str, str]) -> int:
 
 
 def _names(text: str) -> Iterator[tuple[str, str]]:
-    """Each name of a column list with the separator behind it: a dot, a comma or nothing at the end."""
+    """Yield each name of a column list with the separator after it: a dot, a comma, or an empty string at the end."""
     position = 0 if text.strip() else len(text) + 1
     while position <= len(text):
         quoted = _QUOTED_NAME.match(text, position)
@@ -273,7 +267,7 @@ def _names(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _bound(value: Any, leaf: LeafStatistics, *, is_maximum: bool) -> str | None:
-    """A bound as JSON text. Numbers are written digit by digit: a float would lose what a decimal or a long holds."""
+    """Return a bound as JSON. Decimals and longs are not converted to a float, which would round them."""
     if value is None:
         return None
     data_type = leaf.type

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns `delta.dataSkippingStatsColumns` may name.
+"""Check the columns in `delta.dataSkippingStatsColumns`.
 
 Source: delta-spark's `StatisticsCollection.validateDeltaStatsColumns`.
 """
@@ -18,24 +18,20 @@ from bayou.protocol.types.schema import DataType, StructType
 def check_stats_columns(
     schema: StructType, partition_columns: Collection[str], configuration: Mapping[str, str], rules: TableRules
 ) -> None:
-    """Refuses columns that get no statistics.
-
-    Raises:
-        InvalidSchemaError: a column is not there, is a partition column, or is of a type without bounds.
-    """
+    """Raise InvalidSchemaError if a column does not exist, is a partition column, or has a type without bounds."""
     text = configuration.get(STATS_COLUMNS)
     partitions = {name.lower() for name in partition_columns}
     for path in () if text is None else parse_column_list(text):
-        type_at(schema, path, rules)  # it is there
+        type_at(schema, path, rules)  # raises if the column does not exist
         if len(path) == 1 and path[0].lower() in partitions:
-            raise _is_partition_column(path, rules)
+            raise failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path))
         for leaf, leaf_type in _leaves(*_reached(schema, path, rules)):
             if not (isinstance(leaf_type, str) and (has_bounds(leaf_type) or is_string_type(leaf_type))):
                 raise _has_no_bounds(leaf, leaf_type, path, rules)
 
 
 def _reached(schema: StructType, path: Path, rules: TableRules) -> tuple[DataType, Path]:
-    """What a path stands for, and its path: the array or the map, where it goes into one."""
+    """Return the type that a path leads to, and the path; if it leads into an array or a map, the type and path of that."""
     for end in range(1, len(path)):
         outer = type_at(schema, path[:end], rules)
         if not isinstance(outer, StructType):
@@ -49,10 +45,6 @@ def _leaves(kind: DataType, path: Path) -> Iterator[tuple[Path, DataType]]:
             yield from _leaves(field.type, (*path, field.name))
     else:
         yield path, kind
-
-
-def _is_partition_column(path: Path, rules: TableRules) -> DeltaError:
-    return failed("DELTA_COLUMN_DATA_SKIPPING_NOT_SUPPORTED_PARTITIONED_COLUMN", at=rules, column=dotted(path))
 
 
 def _has_no_bounds(leaf: Path, leaf_type: DataType, named: Path, rules: TableRules) -> DeltaError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of a file once rows of it are deleted: they hold for all rows that it has, so that its live rows' are wide.
+"""Mark the bounds of a file as wide after rows were deleted, since they then include deleted rows.
 
-Numbers keep their digits: values are taken over as text, since a decimal is no float. Sources: PROTOCOL.md, "Per-file
-Statistics"; delta-spark's `StatisticsCollection.updateStatsToWideBounds`.
+Values are copied as strings, so that numbers keep their digits. Sources: PROTOCOL.md, "Per-file Statistics"; delta-spark's
+`StatisticsCollection.updateStatsToWideBounds`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,23 @@ from typing import Any, Final
 
 _DECODER: Final = JSONDecoder()
 _SPACE: Final = " \t\r\n"
-# More digits are no number of rows, and Python refuses to read very many.
+# A number of rows has no more digits, and Python refuses to parse very long numbers.
 _COUNT: Final = re.compile(r"[0-9]{1,19}")
 
 
 def num_records(stats: str | None) -> int | None:
-    """How many rows a file has, deleted ones included, as its statistics say; None where they do not."""
+    """Return the number of rows in a file, including deleted ones; None if its statistics do not have it."""
     text = _members(stats).get("numRecords")
     return int(text) if text is not None and _COUNT.fullmatch(text) else None
 
 
 def with_wide_bounds(stats: str | None, rows: int, deleted: int = 0) -> str:
-    """A file's statistics for a deletion vector that is new.
+    """Return a file's statistics with `numRecords`, and with `tightBounds` false.
 
     Args:
         stats: its statistics as in the log.
-        rows: how many rows it has, deleted ones included.
-        deleted: how many of them its deletion vector deletes before the change. Where the statistics are tight, they count
-            the NULLs among the others.
-
-    Returns:
-        The statistics with `numRecords` and `tightBounds` false, all else as it was.
+        rows: the number of its rows, including deleted ones.
+        deleted: the number of rows that its old deletion vector deletes. Null counts of tight statistics exclude these.
     """
     members = _members(stats)
     was_tight = members.get("tightBounds", "true") != "false"
@@ -48,14 +44,14 @@ def with_wide_bounds(stats: str | None, rows: int, deleted: int = 0) -> str:
 
 
 def _all_null(counts: Any, live: int, rows: int) -> Any:
-    """Null counts under which a column of NULLs alone is still known to be one: its count is that of all rows."""
+    """Return null counts that still show which columns are all NULL: these count the deleted rows too."""
     if isinstance(counts, dict):
         return {name: _all_null(each, live, rows) for name, each in counts.items()}
     return rows if counts == live and live > 0 else counts
 
 
 def _members(stats: str | None) -> dict[str, str]:
-    """The members of a JSON object as they are written; nothing where the text is none."""
+    """Return the members of a JSON object as unparsed strings; nothing if it is not a JSON object."""
     text = stats or ""
     try:
         return _scan(text)

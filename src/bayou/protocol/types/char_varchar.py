@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""char(n) and varchar(n), as a user declares them and as the log keeps them.
+"""char(n) and varchar(n), as they are declared and as the log stores them.
 
-The log has strings only. Beside a column that is a char or a varchar, or that has one somewhere inside, its metadata
-holds the text of the declared type. Writers check lengths by it, with the conditions of `length_check`; char
-values are padded when they are read.
+The log stores strings. The metadata of a column that is or contains a char or a varchar has the declared type. Writers check
+lengths by it, with the conditions of `length_check`, and readers pad char values.
 
-Source: Spark's `CharVarcharUtils`; the text is `DataType.catalogString`.
+Source: Spark's `CharVarcharUtils`; the declared type is in the form of `DataType.catalogString`.
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ from typing import Final
 from bayou.errors import DeltaError, failed
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
-from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.sql_text import quoted_name, short_name
 from bayou.protocol.types.traverse import map_fields, map_leaves, map_twins, walk
 
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
-"""The key of a field's metadata that holds the text of its declared type."""
+"""The key of a field's metadata for its declared type."""
 
 _BOUNDED: Final = re.compile(r"(char|varchar)\(\s*(\d{1,10})\s*\)", re.IGNORECASE | re.ASCII)
-_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED_NAME: Final = re.compile(r"`((?:[^`]|``)*)`")
 _PRIMITIVE: Final = re.compile(r"[^<>,():`]+(?:\([^()<>]*\))?[^<>,():`]*")
 _SQL_NAMES: Final = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "null": "void"}
@@ -32,19 +30,15 @@ _LOG_NAMES: Final = {sql: log for log, sql in _SQL_NAMES.items() if log != "null
 
 
 def bounded_length(kind: DataType) -> tuple[str, int] | None:
-    """("char" or "varchar", the length) of such a type, or None for any other."""
+    """Return "char" or "varchar", and the length; None for any other type."""
     found = _BOUNDED.fullmatch(kind) if isinstance(kind, str) else None
     return None if found is None else (found[1].lower(), int(found[2]))
 
 
 def type_with_chars(field: StructField) -> str | None:
-    """The declared type of a top-level column of the log that is a char or has one somewhere inside; None for any other.
+    """Return the declared type, as SQL, of a top-level column that is or contains a char; None for any other.
 
-    Returns:
-        The type as SQL spells it, with the names and the order of the field's own type.
-
-    Raises:
-        InvalidSchemaError: the text of a declared type cannot be understood.
+    It has the names and the order of the stored type. Raise InvalidSchemaError if the declared type cannot be parsed.
     """
     text = field.metadata.get(DECLARED_TYPE)
     if not isinstance(text, str) or "char" not in text.lower():
@@ -55,39 +49,35 @@ def type_with_chars(field: StructField) -> str | None:
 
 
 def char_width(field: StructField) -> int:
-    """How many characters each value of a top-level column of the log has at least, as queries see it; 0 for no char(n).
+    """Return the length to which queries pad the values of a top-level column; 0 if it is not a char.
 
-    Raises:
-        InvalidSchemaError: the text of the declared type cannot be understood.
+    Raise InvalidSchemaError if the declared type cannot be parsed.
     """
     bounded = bounded_length(type_with_chars(field) or "")
     return bounded[1] if bounded is not None else 0
 
 
 def to_stored(schema: StructType) -> StructType:
-    """A declared schema as the log keeps it: strings, and the declared type in the metadata of the top-level column."""
+    """Convert a declared schema for the log, with strings, and the declared type in the metadata of the top-level column."""
     return StructType(tuple(_stored_field(field) for field in schema.fields))
 
 
 def from_stored(schema: StructType) -> StructType:
-    """A schema of the log with its char and varchar types in place, and without the metadata that held them.
+    """Convert a schema of the log to its declared types, without the metadata for them.
 
-    A nested field that the text names and the schema has no longer is passed over.
-
-    Raises:
-        InvalidSchemaError: the text of a declared type cannot be understood.
+    Ignore nested fields that only the declared type has. Raise InvalidSchemaError if a declared type cannot be parsed.
     """
     return map_fields(schema, _declared_field)
 
 
 def type_text(kind: DataType) -> str:
-    """A type as SQL spells it, such as `struct<a:int,b:array<varchar(5)>>`; nullability and metadata are left out.
+    """Return a type as SQL, such as `struct<a:int,b:array<varchar(5)>>`, without nullability and metadata.
 
-    Names with other characters than letters, digits and `_` stand in backticks.
+    Names with other characters than letters, digits and `_` are in backticks.
     """
     match kind:
         case StructType(fields):
-            return f"struct<{','.join(f'{_quoted(field.name)}:{type_text(field.type)}' for field in fields)}>"
+            return f"struct<{','.join(f'{short_name(field.name)}:{type_text(field.type)}' for field in fields)}>"
         case ArrayType(element, _):
             return f"array<{type_text(element)}>"
         case MapType(key, value, _):
@@ -99,11 +89,7 @@ def type_text(kind: DataType) -> str:
 
 
 def parse_type_text(text: str) -> DataType:
-    """The type that `type_text`, or Spark's `catalogString`, spells; everything in it is nullable.
-
-    Raises:
-        InvalidSchemaError: the text is no type.
-    """
+    """Parse the result of `type_text`, or of Spark's `catalogString`, as a nullable type. Raise InvalidSchemaError otherwise."""
     try:
         kind, position = _parse(text, 0)
     except RecursionError:
@@ -121,7 +107,7 @@ def _stored_field(field: StructField) -> StructField:
 
 
 def _declared_field(field: StructField) -> StructField:
-    """Nested fields may have a text of their own: those that were added to a struct later."""
+    """Convert a field, which may be nested: fields that were added to a struct have their own declared type."""
     text = field.metadata.get(DECLARED_TYPE)
     if text is not None and not isinstance(text, str):
         raise _unreadable(repr(text))
@@ -132,14 +118,10 @@ def _declared_field(field: StructField) -> StructField:
 
 
 def _overlay(stored: DataType, declared: DataType) -> DataType:
-    """Return the stored type with the lengths of the declared one; names, nullability and metadata stay the stored type's."""
+    """Return the stored type with the lengths of the declared type."""
     if isinstance(stored, str) and is_string_type(stored) and bounded_length(declared) is not None:
         return declared
     return map_twins(stored, declared, _overlay)
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else quoted_name(name)
 
 
 def _parse(text: str, start: int) -> tuple[DataType, int]:
@@ -171,7 +153,7 @@ def _parse_struct(text: str, position: int) -> tuple[StructType, int]:
 
 
 def _parse_name(text: str, position: int) -> tuple[str, int]:
-    """A name in backticks, or, as Spark writes every name, all up to the colon."""
+    """Parse a name in backticks, or, as Spark writes names, the characters before the colon."""
     quoted = _QUOTED_NAME.match(text, position)
     if quoted is not None:
         return quoted[1].replace("``", "`"), quoted.end()
@@ -182,7 +164,7 @@ def _parse_name(text: str, position: int) -> tuple[str, int]:
 
 
 def _parse_primitive(text: str, position: int) -> tuple[str, int]:
-    """All up to the comma or bracket that ends it; commas in parentheses belong to it."""
+    """Parse a name up to a comma or a bracket, except for commas in parentheses."""
     found = _PRIMITIVE.match(text, position)
     name = "" if found is None else found[0].strip()
     if found is None or not name:
@@ -211,13 +193,10 @@ def _unreadable(text: str) -> DeltaError:
 
 
 def length_check(field: StructField) -> str | None:
-    """The condition that no string in a top-level column is too long; None where nothing in it has a limit.
+    """Return the SQL condition that no string in a top-level column is too long; None if nothing in it has a limit.
 
-    It is never NULL: a NULL string has no length to exceed. Source: delta-spark's `CharVarcharConstraint`, which counts every
-    character; trailing spaces too.
-
-    Raises:
-        InvalidSchemaError: the text of the declared type cannot be understood.
+    It is never NULL. Raise InvalidSchemaError if the declared type cannot be parsed. Source: delta-spark's
+    `CharVarcharConstraint`, which also counts trailing spaces.
     """
     (declared,) = from_stored(StructType((field,))).fields
     return _condition(quoted_name(field.name), declared.type, depth=0)
@@ -236,7 +215,7 @@ def _condition(value: str, kind: DataType, depth: int) -> str | None:
 
 
 def _for_all(value: str, elements: str, kind: DataType, depth: int) -> str | None:
-    # Each depth has a variable of its own: an inner one would hide the outer one.
+    # Each depth has another variable, since an inner one would hide the outer one.
     variable = f"x{depth}"
     inner = _condition(variable, kind, depth + 1)
     return None if inner is None else f"({value} IS NULL OR forall({elements}, {variable} -> {inner}))"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of columns that differ in case only, which no table may have.
+"""Find names of columns that differ only in case, which a table must not have.
 
 Source: delta-spark's `SchemaMergingUtils.checkColumnNameDuplication`.
 """
@@ -14,7 +14,7 @@ from bayou.protocol.types.traverse import walk
 
 
 def duplicates(schema: StructType) -> list[str]:
-    """Return the dotted paths of names that a struct has more than once, whatever the case, at every depth; each in lower case."""
+    """Return the dotted paths, in lower case, of names that a struct has more than once, case-insensitively, at every depth."""
     found = []
     for path, kind in walk(schema):
         if isinstance(kind, StructType):
@@ -24,11 +24,7 @@ def duplicates(schema: StructType) -> list[str]:
 
 
 def check_distinct(schema: StructType, table: str, version: int | None = None) -> None:
-    """Refuse to change a table that another writer made with names that differ in case only.
-
-    Raises:
-        InvalidSchemaError: there are such names; `columns` has them.
-    """
+    """Raise InvalidSchemaError if names of a table, made by another writer, differ only in case; `columns` has them."""
     twins = duplicates(schema)
     if twins:
         raise failed(

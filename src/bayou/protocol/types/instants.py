@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dates and timestamps as integers: days and microseconds since 1970-01-01, in text and back.
+"""Parse and format dates and timestamps as days and microseconds since 1970-01-01.
 
-Reading follows the grammar of Spark's cast of a string (`SparkDateTimeUtils.stringToDate`, `parseTimestampString`), in
-the proleptic Gregorian calendar. Python's `datetime` ends with the year 9999 and Spark's types do not, so the calendar
-is worked out on integers here.
+The grammar is that of Spark's cast of a string (`SparkDateTimeUtils.stringToDate`, `parseTimestampString`), in the proleptic
+Gregorian calendar. It is computed on integers, since Python's `datetime` ends with the year 9999 and Spark's types do not.
 """
 
 from __future__ import annotations
@@ -29,19 +28,19 @@ _MAX_OFFSET_SECONDS = 18 * 3600
 _FRACTION_DIGITS = 6
 _YEAR_WIDTH = 4
 
-# What Spark trims off both ends: white space and control characters of ASCII.
+# The characters that Spark trims: white space and control characters of ASCII.
 TRIMMED = "".join(map(chr, range(0x21))) + "\x7f"
-# What Java's `String.trim` takes off.
+# The characters that Java's `String.trim` trims.
 JAVA_TRIMMED = TRIMMED[:-1]
 
 _DATE = re.compile(r"([+-]?)([0-9]{4,7})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?", re.DOTALL)
-# The text may end after any field; only after the seconds can a zone follow.
+# Trailing fields may be missing; a zone can only follow the seconds.
 _TIMESTAMP = re.compile(
     r"([+-]?)([0-9]{4,6})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
     r"(?:[ T]([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]*))?([^0-9].*)?)?)?)?)?)?",
     re.DOTALL,
 )
-# The forms of java.time.ZoneOffset, and those that Spark turns into them: one digit for the hour or the minute.
+# The forms of java.time.ZoneOffset, and those that Spark converts to them, with one digit for the hour or the minute.
 _OFFSETS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -52,10 +51,10 @@ _OFFSETS = tuple(
 )
 _UTC_NAMES = ("UTC", "GMT", "UT")
 _REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
-# What lies beside the zones on disk and is none to Java.
+# Files in the folder of time zones that Java does not accept as zones.
 _NO_JAVA_ZONES = ("posix/", "right/", "posixrules", "localtime", "Factory")
 
-# java.time.ZoneId.SHORT_IDS, which Spark hands to every look-up of a zone.
+# java.time.ZoneId.SHORT_IDS, which Spark uses whenever it looks up a zone.
 _SHORT_IDS = {
     "ACT": "Australia/Darwin",
     "AET": "Australia/Sydney",
@@ -89,7 +88,7 @@ _SHORT_IDS = {
 
 
 def days_from_civil(year: int, month: int, day: int) -> int | None:
-    """Days since 1970-01-01 of a date, or None where the calendar has no such date."""
+    """Return the days since 1970-01-01 of a date, or None if the calendar has no such date."""
     if not 1 <= month <= len(_MONTH_DAYS) or not 1 <= day <= _days_in(year, month):
         return None
     shifted = year - (month <= _FEBRUARY)
@@ -100,7 +99,7 @@ def days_from_civil(year: int, month: int, day: int) -> int | None:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """The year, month and day of some days since 1970-01-01."""
+    """Return the year, month and day of days since 1970-01-01."""
     era, day_of_era = divmod(days + _ERA_TO_EPOCH, _DAYS_PER_ERA)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
@@ -111,7 +110,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 
 def parse_date(text: str) -> int | None:
-    """Days since 1970-01-01, or None where Spark's cast gives NULL."""
+    """Return days since 1970-01-01, or None if Spark's cast returns NULL."""
     found = _DATE.fullmatch(text.strip(TRIMMED))
     if found is None:
         return None
@@ -121,13 +120,13 @@ def parse_date(text: str) -> int | None:
 
 
 def parse_timestamp(text: str, time_zone: str | None = "UTC") -> int | None:
-    """Microseconds since 1970-01-01T00:00:00Z, or None where Spark's cast gives NULL.
+    """Return microseconds since 1970-01-01T00:00:00Z, or None if Spark's cast returns NULL.
 
-    A time without a date is None too; Spark would take today's date, which no partition value or statistic means.
+    A time without a date is None too. Spark would use today's date, which no partition value or statistic means.
 
     Args:
-        text: a timestamp, with or without a zone of its own.
-        time_zone: the zone of a text that has none; None makes such a text None.
+        text: a timestamp, with or without a zone.
+        time_zone: the zone of timestamps without one, whose result is None without it.
     """
     parsed = _parse_local(text)
     if parsed is None:
@@ -141,9 +140,9 @@ def parse_timestamp(text: str, time_zone: str | None = "UTC") -> int | None:
 
 
 def parse_timestamp_ntz(text: str) -> int | None:
-    """Microseconds of a wall clock since 1970-01-01T00:00:00, or None where Spark's cast gives NULL.
+    """Return microseconds of local time since 1970-01-01T00:00:00, or None if Spark's cast returns NULL.
 
-    A zone in the text must be valid, and is not used: the cast does the same.
+    As in the cast, a zone must be valid and is ignored.
     """
     parsed = _parse_local(text)
     if parsed is None:
@@ -155,14 +154,14 @@ def parse_timestamp_ntz(text: str) -> int | None:
 
 
 def format_date(days: int) -> str:
-    """ISO 8601; beyond four digits the year has a sign, as Java writes it."""
+    """Format a date as ISO 8601. A year with more than four digits has a sign, as in Java."""
     year, month, day = civil_from_days(days)
     sign = "-" if year < 0 else "+" if abs(year) >= 10**_YEAR_WIDTH else ""
     return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
 
 
 def format_timestamp(micros: int, separator: str = "T", fraction_digits: int = _FRACTION_DIGITS) -> str:
-    """ISO 8601 without a zone, the fraction of the second cut down to the digits asked for."""
+    """Format a timestamp as ISO 8601 without a zone, with the fraction of the second truncated."""
     days, micros_of_day = divmod(micros, MICROS_PER_DAY)
     seconds, fraction = divmod(micros_of_day, MICROS_PER_SECOND)
     minutes, second = divmod(seconds, _SIXTY)
@@ -185,7 +184,7 @@ def _in_range(micros: int) -> int | None:
 
 
 def _parse_local(text: str) -> tuple[int, str | None] | None:
-    """The microseconds of the wall clock that the text shows, and the name of its zone."""
+    """Return the microseconds of local time, and the name of the zone."""
     found = _TIMESTAMP.fullmatch(text.strip(TRIMMED))
     if found is None:
         return None
@@ -196,12 +195,12 @@ def _parse_local(text: str) -> tuple[int, str | None] | None:
         return None
     micros = int((fraction or "")[:_FRACTION_DIGITS].ljust(_FRACTION_DIGITS, "0"))
     local = days * MICROS_PER_DAY + ((hours * 60 + minutes) * 60 + seconds) * MICROS_PER_SECOND + micros
-    # An empty zone name cannot come out of the grammar; one of blanks can, and is not valid.
+    # The grammar allows a zone of blanks, which is not valid.
     return local, None if zone is None else zone.strip(JAVA_TRIMMED) or "?"
 
 
 def _offset_seconds(local: int, zone: str) -> int | None:
-    """How far the zone is ahead of UTC at a wall clock; the earlier offset where a clock is set, as in Java."""
+    """Return the offset of a zone from UTC at a local time. If the clock changes, it is the earlier offset, as in Java."""
     name = _SHORT_IDS.get(zone, zone)
     fixed = _fixed_offset(name)
     if fixed is not None:
@@ -234,14 +233,13 @@ def _fixed_offset(name: str) -> int | None:
 
 
 def _representable(local: int) -> datetime:
-    """A wall clock that Python can hold and at which every zone has the same offset.
+    """Return a local time that `datetime` can represent and at which every zone has the same offset.
 
-    The calendar and with it the rules of daylight saving repeat every 400 years; before the first transition a zone has
-    one offset.
+    The calendar, and so daylight saving, repeats every 400 years. Before its first transition a zone has a single offset.
     """
     days, micros_of_day = divmod(local, MICROS_PER_DAY)
     year, month, day = civil_from_days(days)
-    if not 1 <= year <= 9998:  # noqa: PLR2004  (the last whole year of `datetime`, an offset away from its end)
+    if not 1 <= year <= 9998:  # noqa: PLR2004  (in the last year of `datetime` an offset could lead beyond its end)
         year = year % _YEARS_PER_ERA + (9200 if year > 0 else _YEARS_PER_ERA)
     seconds, fraction = divmod(micros_of_day, MICROS_PER_SECOND)
     hour, rest = divmod(seconds, 3600)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition values: the text in the log, and the value that it stands for.
+"""Parse and serialise partition values.
 
-Sources: PROTOCOL.md, "Partition Value Serialization"; for what a text means, Spark's cast of a string with ANSI mode
-off (`Cast`, `UTF8String`), because that is what a scan applies to it. A text that cannot be cast is NULL.
+Sources: PROTOCOL.md, "Partition Value Serialization"; for parsing, Spark's cast of a string without ANSI mode (`Cast`,
+`UTF8String`), which scans apply. A string that cannot be cast is NULL.
 
-Values are plain Python: int for integers, float, `Decimal`, str, bytes, bool; for "date" days since 1970-01-01, for
-"timestamp" microseconds UTC and for "timestamp_ntz" microseconds of a wall clock, all int.
+Values are plain Python values: int for integers, float, `Decimal`, str, bytes, bool. A date is an int of days since 1970-01-01, a
+timestamp an int of microseconds in UTC, and a timestamp_ntz an int of microseconds of local time.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from bayou.protocol.types.instants import JAVA_TRIMMED, TRIMMED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# What Spark writes as %XX in the text of a partition.
+# The characters that Spark escapes in the folder of a partition.
 _ESCAPED: Final = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-"""Spark's folder for NULL and the empty text; both are NULL as a partition value (PROTOCOL.md, "Partition Value Serialization")."""
+"""Spark's folder for NULL and the empty string, which are both NULL (PROTOCOL.md, "Partition Value Serialization")."""
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
@@ -44,26 +44,26 @@ _STRING_TYPE = re.compile(r"string|(?:char|varchar)\(\s*\d+\s*\)|string collate 
 _MAX_PRECISION = 38
 _INT32_MAX = (1 << 31) - 1
 _FLOAT32_DIGITS = 9
-# Java writes a float without an exponent from 10^-3 to below 10^7.
+# Java writes floats from 10^-3 to below 10^7 without an exponent.
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 
 
 def partition_folder(values: Iterable[tuple[str, str | None]]) -> str:
-    """The folder of a partition as Spark and Hive spell it, for example `day=2026-01-01/city=A%2FB`.
+    """Return the folder of a partition, as Spark and Hive name it, for example `day=2026-01-01/city=A%2FB`.
 
     Args:
-        values: the names of the partition columns and their texts, in order; None for NULL.
+        values: the partition columns in order, each with its serialised value; None for NULL.
     """
     return "/".join(f"{escaped_name(name)}={NULL_FOLDER if text is None else escaped_name(text)}" for name, text in values)
 
 
 def escaped_name(text: str) -> str:
-    """Escape a name or a text for the name of a partition's folder."""
+    """Escape the name or the value of a partition column for a folder."""
     return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 def decimal_type(data_type: str) -> tuple[int, int] | None:
-    """The precision and scale of a "decimal(p,s)", or None for any other type; plain "decimal" is (10, 0)."""
+    """Return the precision and scale of a decimal, or None for any other type; plain "decimal" has (10, 0)."""
     if data_type == "decimal":
         return 10, 0
     found = _DECIMAL_TYPE.fullmatch(data_type)
@@ -71,15 +71,15 @@ def decimal_type(data_type: str) -> tuple[int, int] | None:
 
 
 def is_string_type(data_type: str) -> bool:
-    """Whether values of the type are strings: string, char(n), varchar(n), collated or not."""
+    """Whether the type is string, char(n) or varchar(n), with or without a collation."""
     return _STRING_TYPE.fullmatch(data_type) is not None
 
 
 def parse(text: str | None, data_type: str, *, time_zone: str = "UTC") -> Any:
-    """The value of a partition value's text, as Spark's cast gives it, or None for NULL.
+    """Parse a partition value like Spark's cast; None for NULL.
 
     Args:
-        text: the text in the log; None and "" are NULL for every type.
+        text: the string in the log; None and "" are NULL for every type.
         data_type: the column's primitive type, as in the schema's JSON.
     """
     if not text:
@@ -98,12 +98,10 @@ def parse(text: str | None, data_type: str, *, time_zone: str = "UTC") -> Any:
 
 
 def serialise(value: Any, data_type: str) -> str | None:
-    """The text of a value for the log; None for NULL, and for the empty string and empty binary, which read as NULL.
+    """Serialise a value for the log; None for NULL, and for an empty string or binary, which is read as NULL.
 
-    Timestamps are written in UTC as ISO 8601 with six digits of the second.
-
-    Raises:
-        SchemaMismatchError: binary that is no UTF-8 has no text, or the type cannot be a partition column's.
+    Timestamps are ISO 8601 in UTC, with microseconds. Raise SchemaMismatchError for binary that is not UTF-8, and for a type that
+    partition columns cannot have.
     """
     if value is None:
         return None
@@ -121,14 +119,14 @@ def serialise(value: Any, data_type: str) -> str | None:
 
 
 def format_decimal(value: Decimal, scale: int) -> str:
-    """Plain digits, with exactly the scale's number of digits after the point."""
+    """Format a decimal without an exponent, with as many digits after the point as the scale."""
     with localcontext() as context:
         context.prec = 2 * _MAX_PRECISION
         return format(value.quantize(Decimal(1).scaleb(-scale)), "f")
 
 
 def shortest_digits(value: float, data_type: str) -> str:
-    """The fewest digits that read back as the same value of its type, "float" or "double"; finite values only."""
+    """Return the fewest digits that parse to the same finite value of its type, "float" or "double"."""
     if data_type != "float":
         return repr(float(value))
     single = to_float32(value)
@@ -138,7 +136,7 @@ def shortest_digits(value: float, data_type: str) -> str:
 
 
 def to_float32(value: float) -> float:
-    """The nearest 32-bit float; infinity beyond the greatest."""
+    """Round to a 32-bit float, or to infinity."""
     try:
         nearest: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
@@ -152,7 +150,7 @@ def _parse_boolean(text: str) -> bool | None:
 
 
 def _parse_integer(text: str, bits: int) -> int | None:
-    """Spark takes "1.9" as 1, "." as 0 and a sign alone as malformed."""
+    """Parse an integer. To Spark "1.9" is 1, "." is 0, and a sign without digits is not valid."""
     trimmed = text.strip(TRIMMED)
     found = _INTEGER.fullmatch(trimmed)
     if found is None or trimmed in {"", "+", "-"}:
@@ -190,7 +188,7 @@ def _parse_float(text: str) -> float | None:
 
 
 def _parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
-    """Half-up to the scale; None beyond the precision."""
+    """Round half up to the scale; None if the value exceeds the precision."""
     found = _JAVA_DECIMAL.fullmatch(text.strip(JAVA_TRIMMED))
     if found is None:
         return None
@@ -198,7 +196,7 @@ def _parse_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     whole, _, fraction = digits.partition(".")
     exponent = int(f"{exponent_sign or ''}{exponent_digits or 0}") - len(fraction)
     unscaled = (whole + fraction).lstrip("0") or "0"
-    # BigDecimal's scale is 32 bits wide; Spark gives up early on numbers with too many digits before the point.
+    # The scale of a BigDecimal is an int, and Spark refuses numbers with too many digits before the point.
     if abs(exponent) > _INT32_MAX or len(unscaled) + exponent > _MAX_PRECISION:
         return None
     rounded = _shift_half_up(unscaled, exponent + scale)
@@ -217,7 +215,7 @@ def _shift_half_up(digits: str, shift: int) -> int:
 
 
 def _format_float(value: float, data_type: str) -> str:
-    """As Java's `Double.toString` and `Float.toString`."""
+    """Format like Java's `Double.toString` and `Float.toString`."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

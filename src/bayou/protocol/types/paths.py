@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns by their path: what a path leads to in a schema, and the schema with something else in its place.
+"""Find and replace the type at a path in a schema.
 
-A path leads through an array by `element` and through a map by `key` and `value`; names compare without regard to case.
+A path leads through an array by `element` and through a map by `key` and `value`. Names are case-insensitive.
 Source: delta-spark's `SchemaUtils.findColumnPosition`, whose error classes these are.
 """
 
@@ -22,14 +22,14 @@ Path: TypeAlias = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class TableRules:
-    """What the changes that a table's schema may see depend on.
+    """The facts about a table that decide which changes of its schema are allowed.
 
     Attributes:
         table_uri: the table's path or URI, for errors.
         version: its version, for errors.
-        column_mapping: whether files have physical names, so that logical ones can change and go.
-        type_widening: whether the table enables type widening.
-        change_data_feed: whether it keeps a change data feed.
+        column_mapping: whether it uses column mapping, so that columns can be renamed and dropped.
+        type_widening: whether it enables type widening.
+        change_data_feed: whether it enables the change data feed.
         partition_columns: its partition columns.
         clustering_columns: the logical paths of its clustering columns.
     """
@@ -43,17 +43,17 @@ class TableRules:
     clustering_columns: tuple[tuple[str, ...], ...] = ()
 
     def refusal(self, message: str, error_class: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
-        """An error about a change of the table's schema, to be raised."""
+        """Return the error for a change of the schema."""
         return InvalidSchemaError(message, next_step=next_step, at=self, error_class=error_class, **facts)
 
 
 def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:
-    """The places of the first two paths that are the same, or of which one leads into the other; None where there are none.
+    """Return the positions of the first two paths that are equal, or of which one is a prefix of the other, or None.
 
-    Each path is looked at once: a statement may set thousands of columns.
+    The time is linear, since a statement may set thousands of columns.
 
     Args:
-        paths: the paths, in the same case.
+        paths: the paths, all in lower case.
     """
     whole: dict[tuple[str, ...], int] = {}
     parts: dict[tuple[str, ...], int] = {}
@@ -71,11 +71,7 @@ def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:
 
 
 def type_at(schema: StructType, path: Path, rules: TableRules) -> DataType:
-    """The type that a path leads to; the schema itself for an empty one.
-
-    Raises:
-        InvalidSchemaError: the path leads nowhere.
-    """
+    """Return the type at a path, or the schema for an empty path. Raise InvalidSchemaError if the path does not exist."""
     kind: DataType = schema
     for depth, name in enumerate(path):
         kind = _child(kind, name, path[:depth], rules)
@@ -83,14 +79,11 @@ def type_at(schema: StructType, path: Path, rules: TableRules) -> DataType:
 
 
 def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataType], rules: TableRules) -> StructType:
-    """The schema with the type that a path leads to replaced by what `change` makes of it.
+    """Return the schema with another type at a path. Raise InvalidSchemaError if the path does not exist.
 
     Args:
         path: the path; empty for the schema itself.
-        change: gives the new type for the old one; a struct for an empty path.
-
-    Raises:
-        InvalidSchemaError: the path leads nowhere.
+        change: returns the new type for the old one; a struct for an empty path.
     """
     edited = _edited(schema, tuple(path), (), change, rules)
     if not isinstance(edited, StructType):
@@ -99,12 +92,12 @@ def edit_at(schema: StructType, path: Path, change: Callable[[DataType], DataTyp
 
 
 def column_not_found(path: Path, schema: StructType, rules: TableRules) -> DeltaError:
-    """Return the error for a column that a struct does not have, to be raised."""
+    """Return the error for a column that a struct does not have."""
     return failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA", at=rules, column=dotted(path), known=schema.names)
 
 
 def dotted(path: Path) -> str:
-    """A path as a text for messages."""
+    """Return a path for messages."""
     return ".".join(path)
 
 

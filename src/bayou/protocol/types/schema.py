@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table's schema: the types that the log spells as Spark's JSON, as immutable values."""
+"""The types of a schema, and their JSON in the log, which is Spark's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bayou.errors import DeltaError, failed
 PHYSICAL_NAME = "delta.columnMapping.physicalName"
 FIELD_ID = "delta.columnMapping.id"
 VOID_TYPES: Final = frozenset({"void", "null"})
-"""The type of a column that holds nothing but NULL, under its two names in schemas."""
+"""The two names of the type of a column that only has NULL."""
 
 _PLAIN_COLLATION: Final = " collate utf8_binary"
-"""Spark 4.3 ends the type of a plain string, char or varchar this way if SQL names the collation, as SHOW CREATE TABLE does."""
+"""Spark 4.3 appends it to string, char and varchar if SQL names the default collation, as SHOW CREATE TABLE does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class StructField:
     """One column of a struct.
 
     Attributes:
-        name: the logical name, as users see it.
-        type: a primitive's name, or a nested type.
-        nullable: whether the column may hold NULL.
+        name: the logical name.
+        type: the name of a primitive type, or a nested type.
+        nullable: whether the column may be NULL.
         metadata: the field's metadata, as in the log.
     """
 
@@ -49,7 +49,7 @@ class StructField:
 
 
 class _NameIndex:
-    """Room beside the fields of a dataclass: what is in it is no part of the value, and is neither compared nor pickled."""
+    """A cache in addition to the fields of a dataclass. It is neither compared nor pickled."""
 
     __slots__ = ("_by_name",)
     _by_name: dict[str, StructField]
@@ -57,15 +57,15 @@ class _NameIndex:
 
 @dataclass(frozen=True, slots=True)
 class StructType(_NameIndex):
-    """An ordered set of fields; a table's schema is one."""
+    """A struct. A table's schema is one too."""
 
     fields: tuple[StructField, ...] = ()
 
     def field(self, name: str) -> StructField | None:
-        """The field of that name, compared without regard to case, or None. Of several the first one."""
+        """Return the first field of a name, case-insensitively, or None."""
         try:
             found = self._by_name
-        except AttributeError:  # a table may have thousands of columns, each of them looked up
+        except AttributeError:  # an index, since a table may have thousands of columns and each is looked up
             found = {each.name.lower(): each for each in reversed(self.fields)}
             object.__setattr__(self, "_by_name", found)
         return found.get(name.lower())
@@ -78,7 +78,7 @@ class StructType(_NameIndex):
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """A list of one element type."""
+    """An array."""
 
     element_type: DataType
     contains_null: bool = True
@@ -86,7 +86,7 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class MapType:
-    """A map of one key type to one value type."""
+    """A map."""
 
     key_type: DataType
     value_type: DataType
@@ -95,15 +95,14 @@ class MapType:
 
 @dataclass(frozen=True, slots=True)
 class UserDefinedType:
-    """A type of some program's own, such as a vector of Spark's machine learning. Values are stored as those of another type.
+    """A user-defined type, such as a vector of Spark's machine learning, whose values are stored as values of another type.
 
-    It is one column, whatever it is stored as, and its description is handed on as it is.
+    It is one column even if it is stored as a struct. Its description is passed on unchanged.
 
     Attributes:
-        name: the class that knows what the values mean, by its full name in the JVM, or in Python where there is none.
-        stored: the type that its values are stored as, with everything in it nullable and no such type in it.
-        description: Spark's JSON of it. Whoever wrote the table has chosen the classes and the code in it: it is for the log, and
-            never for Spark.
+        name: the full name of its class in the JVM, or otherwise in Python.
+        stored: the stored type, nullable at every depth, and without user-defined types.
+        description: its JSON by Spark. It names classes and code that the writer of the table chose, so do not pass it to Spark.
     """
 
     name: str
@@ -115,11 +114,7 @@ DataType: TypeAlias = str | StructType | ArrayType | MapType | UserDefinedType
 
 
 def parse_schema(json_text: str) -> StructType:
-    """Read a `schemaString`.
-
-    Raises:
-        InvalidSchemaError: the text is no JSON, or not a struct of named, typed fields.
-    """
+    """Parse a `schemaString`. Raise InvalidSchemaError if it is not JSON, or not a struct of fields with names and types."""
     try:
         document = json.loads(json_text)
     except (ValueError, RecursionError, TypeError) as error:
@@ -134,11 +129,7 @@ def parse_schema(json_text: str) -> StructType:
 
 
 def schema_to_json(schema: StructType) -> str:
-    """Spark's JSON of a schema, compact, as a `schemaString` holds it.
-
-    Raises:
-        InvalidSchemaError: the metadata of a column hold a value that has no JSON.
-    """
+    """Return a schema as a `schemaString`. Raise InvalidSchemaError if metadata have a value that JSON cannot represent."""
     try:
         return json.dumps(_type_to_json(schema), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -146,10 +137,7 @@ def schema_to_json(schema: StructType) -> str:
 
 
 def required_and_absent(table: StructType, given: StructType) -> Iterator[tuple[str, ...]]:
-    """The paths of the columns and nested fields of a table that must not be NULL and that some rows have not got.
-
-    Those in elements, keys and values are not looked for.
-    """
+    """Yield the paths of NOT NULL columns and nested fields of a table that some rows lack, except in arrays and maps."""
     for found in table.fields:
         twin = given.field(found.name)
         if twin is None and not found.nullable:
@@ -196,7 +184,7 @@ def _user_defined(document: Mapping[str, Any]) -> UserDefinedType:
 
 
 def _as_stored(data_type: DataType) -> DataType:
-    """Return the type with everything in it nullable, and without types of programs' own."""
+    """Return the type nullable at every depth, and with stored types instead of user-defined types."""
     match data_type:
         case StructType(fields):
             return StructType(tuple(replace(each, type=_as_stored(each.type), nullable=True) for each in fields))

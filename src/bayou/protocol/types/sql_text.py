@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and strings as Spark SQL text."""
+"""Write names and strings as Spark SQL."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ from collections.abc import Sequence
 
 
 def quoted_name(name: str) -> str:
-    """One name between backticks."""
+    """Return a name in backticks."""
     return f"`{name.replace('`', '``')}`"
 
 
+def short_name(name: str) -> str:
+    """Return a name, in backticks if it has other characters than letters, digits and `_`, or begins with a digit."""
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else quoted_name(name)
+
+
 def column_sql(path: Sequence[str]) -> str:
-    """A column or a nested field, by the names that lead to it from the top."""
+    """Return the path of a column or a nested field as SQL."""
     return ".".join(map(quoted_name, path))
 
 
 def string_sql(value: str) -> str:
-    """A string as a literal, or as a call that gives it if a setting of the session could change what the literal means."""
+    """Return a string as a literal, or as a function call if a session setting could change the meaning of the literal."""
     if re.fullmatch(r"[^'\\$]*", value):
         return f"'{value}'"
     return f"decode(X'{value.encode().hex()}', 'UTF-8')"
 
 
 def parenthesised(expression: str) -> str:
-    """An expression between parentheses, which end it also where its text ends with a comment."""
+    """Return an expression in parentheses, with a line break if it may end with a comment."""
     return f"({expression}\n)" if "--" in expression else f"({expression})"

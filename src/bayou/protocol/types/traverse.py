@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types within types: the parts of a struct, an array or a map, and the ways through them at every depth.
+"""Traverse nested types: the parts of structs, arrays and maps.
 
-A path names what an array or a map holds `element`, `key` and `value`. A type of some program's own has no parts.
+In a path the parts of an array or a map are named `element`, `key` and `value`. A user-defined type has no parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Path: TypeAlias = tuple[str, ...]
 
 
 def parts(kind: DataType) -> tuple[StructField, ...]:
-    """Return the fields of a struct, or what an array or a map holds as fields `element`, or `key` and `value`."""
+    """Return the fields of a struct, or the types in an array or a map as fields `element`, or `key` and `value`."""
     match kind:
         case str() | UserDefinedType():
             return ()
@@ -52,7 +52,7 @@ def with_parts(kind: DataType, found: Iterable[StructField]) -> DataType:
 
 def with_type(field: StructField, kind: DataType) -> StructField:
     """Return the field with another type."""
-    # A table may have thousands of columns, and dataclasses.replace takes three times as long.
+    # dataclasses.replace takes three times as long, and a table may have thousands of columns.
     return field if kind is field.type else StructField(field.name, kind, field.nullable, field.metadata)
 
 
@@ -61,7 +61,7 @@ def map_fields(kind: StructType, change: Callable[[StructField], StructField]) -
 @overload
 def map_fields(kind: DataType, change: Callable[[StructField], StructField]) -> DataType: ...
 def map_fields(kind: DataType, change: Callable[[StructField], StructField]) -> DataType:
-    """Return the type with every part at every depth changed, inner ones first."""
+    """Return the type with each part changed, at every depth, inner parts first."""
     return with_parts(kind, (change(with_type(each, map_fields(each.type, change))) for each in parts(kind)))
 
 
@@ -70,26 +70,26 @@ def map_leaves(kind: StructType, change: Callable[[DataType], DataType]) -> Stru
 @overload
 def map_leaves(kind: DataType, change: Callable[[DataType], DataType]) -> DataType: ...
 def map_leaves(kind: DataType, change: Callable[[DataType], DataType]) -> DataType:
-    """Return the type with every type in it changed that is not a struct, an array or a map."""
+    """Return the type with each type in it changed that is not a struct, an array or a map."""
     if isinstance(kind, StructType | ArrayType | MapType):
         return with_parts(kind, (with_type(each, map_leaves(each.type, change)) for each in parts(kind)))
     return change(kind)
 
 
 def walk(kind: DataType, path: _Path = ()) -> Iterator[tuple[_Path, DataType]]:
-    """Yield the type and every type inside it, each with its logical path, an outer one before its inner ones."""
+    """Yield the type and each type inside it, with their logical paths, outer types first."""
     yield path, kind
     for each in parts(kind):
         yield from walk(each.type, (*path, each.name))
 
 
 def innermost(kind: DataType) -> Iterator[str | UserDefinedType]:
-    """Yield the types in a type that hold no others."""
+    """Yield the types in a type that have no parts."""
     yield from (each for _, each in walk(kind) if isinstance(each, str | UserDefinedType))
 
 
 def primitives(kind: DataType) -> Iterator[str]:
-    """Yield the names of all primitive types in a type, those that a program's own type is stored as among them."""
+    """Yield the names of all primitive types in a type, including the stored types of user-defined types."""
     for each in innermost(kind):
         if isinstance(each, str):
             yield each
@@ -98,12 +98,12 @@ def primitives(kind: DataType) -> Iterator[str]:
 
 
 def has_struct(kind: DataType) -> bool:
-    """Return whether a type is a struct, or has one in it."""
+    """Whether a type is or contains a struct."""
     return any(isinstance(each, StructType) for _, each in walk(kind))
 
 
 def all_fields(kind: DataType, logical: _Path = (), physical: _Path = ()) -> Iterator[tuple[_Path, _Path, StructField]]:
-    """Yield the fields of structs at every depth, a struct's before those in it: (logical path, physical path, field)."""
+    """Yield the fields of structs at every depth, outer fields first: (logical path, physical path, field)."""
     for each in parts(kind):
         names, place = (*logical, each.name), (*physical, each.physical_name)
         if isinstance(kind, StructType):
@@ -112,10 +112,7 @@ def all_fields(kind: DataType, logical: _Path = (), physical: _Path = ()) -> Ite
 
 
 def leaves(schema: StructType) -> Iterator[tuple[_Path, _Path, StructField]]:
-    """Yield the leaf columns depth first: (logical path, physical path, field).
-
-    Structs are opened; an array or a map counts as one leaf.
-    """
+    """Yield the leaf columns depth first: (logical path, physical path, field). An array or a map is one leaf."""
     for found in schema.fields:
         if isinstance(found.type, StructType):
             for logical, physical, leaf in leaves(found.type):
@@ -125,14 +122,14 @@ def leaves(schema: StructType) -> Iterator[tuple[_Path, _Path, StructField]]:
 
 
 def same_form(one: DataType, other: DataType) -> bool:
-    """Return whether both types are structs, both are arrays or both are maps."""
+    """Whether both types are structs, arrays or maps."""
     return type(one) is type(other) and isinstance(one, StructType | ArrayType | MapType)
 
 
 def twins(one: DataType, other: DataType) -> Iterator[tuple[StructField, StructField | None]]:
-    """Return the parts of a type, each with the part of another type that has its name, whatever the case.
+    """Return the parts of a type, each with the part of the same name in another type, case-insensitively.
 
-    The second is None if the other type has no such part, or is not of the same form.
+    The second is None if the other type has no such part, or does not have the same form.
     """
     if isinstance(one, StructType) and isinstance(other, StructType):
         return ((each, other.field(each.name)) for each in one.fields)
@@ -142,7 +139,7 @@ def twins(one: DataType, other: DataType) -> Iterator[tuple[StructField, StructF
 
 
 def map_twins(one: DataType, other: DataType, change: Callable[[DataType, DataType], DataType]) -> DataType:
-    """Return a type with the types of its parts changed, each by that of its twin; parts without a twin stay."""
+    """Return a type with the types of its parts changed, given the types of their twins. Parts without a twin stay."""
     pairs = twins(one, other)
     return with_parts(one, (each if twin is None else with_type(each, change(each.type, twin.type)) for each, twin in pairs))
 
@@ -152,10 +149,10 @@ def as_nullable(kind: StructType) -> StructType: ...
 @overload
 def as_nullable(kind: DataType) -> DataType: ...
 def as_nullable(kind: DataType) -> DataType:
-    """Return the type with everything in it nullable."""
+    """Return the type with all parts nullable, at every depth."""
     return map_fields(kind, lambda each: StructField(each.name, each.type, metadata=each.metadata))
 
 
 def to_physical(schema: StructType) -> StructType:
-    """Return the schema under its physical names, at every depth."""
+    """Return the schema with physical names, at every depth."""
     return map_fields(schema, lambda each: StructField(each.physical_name, each.type, each.nullable, each.metadata))

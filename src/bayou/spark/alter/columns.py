@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol import properties
-from bayou.protocol.columns.column_defaults import check_allowed, refuse_nested_defaults, with_default
+from bayou.protocol.columns.column_defaults import check_allowed, check_no_nested_defaults, with_default
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.columns.mapping_rules import shown_path
 from bayou.protocol.evolution import schema_changes
@@ -182,7 +182,7 @@ def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> Non
     shown: list[dict[str, Any]] = []
     for each in changes:
         if each.type is not None:
-            refuse_nested_defaults(StructType((StructField(each.path[-1], each.type),)), rules)
+            check_no_nested_defaults(StructType((StructField(each.path[-1], each.type),)), rules)
         before = type_at(schema, each.path, rules)
         if any(fact is not None for fact in (each.type, each.comment, each.nullable, each.position)):
             schema = schema_changes.change_column(
@@ -222,13 +222,13 @@ def replace_columns(target: SessionTable, columns: Any) -> None:
     snapshot = target.snapshot()
     given, rules = as_table_has(given_columns(target, columns), snapshot.schema), table_rules(snapshot)
     schema = replaced_columns(snapshot.schema, given, rules)
-    gone = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
+    dropped = [(each.name,) for each in snapshot.schema.fields if schema.field(each.name) is None]
     for field in snapshot.schema.fields:
         kept = schema.field(field.name)
         if kept is None or type_text(kept.type) != type_text(field.type):
             refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,))
     refuse_other_generated(snapshot, schema)
-    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=gone))
+    metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=dropped))
     parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}
     target.commit(snapshot, "REPLACE COLUMNS", parameters, altered(snapshot, metadata, schema))
 
@@ -237,18 +237,14 @@ def path_of(column: ColumnPath) -> tuple[str, ...]:
     """Return the names that lead to a column. Raise InvalidOptionError if the string is not the path of one column."""
     paths = parse_column_list(column) if isinstance(column, str) else [tuple(column)]
     if len(paths) != 1 or not paths[0]:
-        raise InvalidOptionError(
-            f"{column!r} is not the path of one column",
-            error_class="PARSE_SYNTAX_ERROR",
-            next_step="put backticks around names that are no identifiers, or give the names as a list.",
-        )
+        raise failed("PARSE_SYNTAX_ERROR/column-path", column=column)
     return paths[0]
 
 
 def position_of(after: str | None, *, first: bool) -> Position | None:
     """Return a position in a struct; None if neither is set. Raise InvalidOptionError if both are."""
     if first and after is not None:
-        raise InvalidOptionError("a column cannot be first and behind another one", next_step="give first or after.")
+        raise failed("column-position")
     return Position(after) if first or after is not None else None
 
 

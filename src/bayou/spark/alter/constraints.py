@@ -9,31 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
-
 from bayou.protocol.columns import constraints
 from bayou.protocol.columns.constraint_violations import new_constraint_violation
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.protocol.columns.expression_checks import check_is_boolean
-from bayou.protocol.types.sql_text import parenthesised, quoted_name
+from bayou.protocol.types.sql_text import parenthesised
 from bayou.spark.alter.metadata_actions import altered
-from bayou.spark.data_files.constraint_evaluation import violations
+from bayou.spark.data_files.constraint_evaluation import RowRule, violations_in
 from bayou.spark.expressions.constraint_definitions import checked_condition
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
-from bayou.spark.types.types import contains_void
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pyspark.sql import DataFrame
-
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.read.session_table import SessionTable
 
-_MOST_CHARACTERS: Final = 2000
 _DROP_IF_EXISTS: Final = "spark.databricks.delta.constraints.assumesDropIfExists.enabled"
 
 
@@ -61,7 +54,13 @@ def add_constraint(target: SessionTable, name: str, condition: str) -> None:
         rows = target.rows()
         kind = columns_of(rows.select(own_column(target.spark, parenthesised(condition)))).fields[0].type
         check_is_boolean(name, condition, kind, table=target.uri)
-        _refuse_violations(rows, Constraint(name, ConstraintKind.CHECK, (), condition), columns, snapshot)
+        constraint = Constraint(name, ConstraintKind.CHECK, (), condition)
+        found = violations_in(rows, [RowRule(constraint, columns)], snapshot.schema)
+        if found.count:
+            shown_rows = [row for _, row in found.rows]
+            raise new_constraint_violation(
+                constraint, num_violations=found.count, table=target.uri, version=snapshot.version, rows=shown_rows
+            )
         phase("committing")
         transaction.commit(actions, metrics={})
     target.refresh_caches()
@@ -71,7 +70,7 @@ def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False)
     """Drop a CHECK constraint, without reading rows. Raise InvalidSchemaError if it does not exist, unless `if_exists` is set."""
     snapshot = target.snapshot()
     before = snapshot.metadata.configuration
-    if_exists = if_exists or target.settings.get(_DROP_IF_EXISTS, "").lower() == "true"
+    if_exists = if_exists or is_on(target.settings, _DROP_IF_EXISTS)
     configuration, _ = constraints.drop_constraint(before, name, table=target.uri, if_exists=if_exists)
     expressions = [value for key, value in before.items() if key not in configuration]
     actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
@@ -79,32 +78,11 @@ def drop_constraint(target: SessionTable, name: str, *, if_exists: bool = False)
     target.commit(snapshot, "DROP CONSTRAINT", parameters, actions)
 
 
-def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condition: str) -> list[str]:
+def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condition: str) -> tuple[str, ...]:
     """Check a new constraint's expression, and return the top-level columns that it uses."""
     schema = snapshot.schema
     expression = checked_condition(
         target.application.jvm, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
     )
     used = {path[0].lower() for path in expression.columns}
-    return [field.name for field in schema.fields if field.name.lower() in used and not contains_void(field.type)]
-
-
-def _refuse_violations(rows: DataFrame, constraint: Constraint, columns: Sequence[str], snapshot: Snapshot) -> None:
-    """Raise ConstraintViolationError if rows violate a constraint, with their number and some of them."""
-    members = ", ".join(map(quoted_name, columns))
-    shown = f"to_json(struct({members}), map('ignoreNullFields', 'false'))" if columns else "'{}'"
-    spark = rows.sparkSession
-    broken = rows.where(own_column(spark, f"not coalesce({parenthesised(constraint.expression)}, false)"))
-    # The format of a write's checks: the number of the constraint, and the row.
-    text = f"concat('0:', substr({shown}, 1, {_MOST_CHARACTERS}))"
-    samples = ("first(row, true)", "last(row, true)", "min(row)", "max(row)", "max_by(row, xxhash64(row))")
-    found = broken.select(own_column(spark, text).alias("row")).agg(F.expr("count(*)"), *map(F.expr, samples)).collect()[0]
-    broke = violations(found[0], list(found[1:]))
-    if broke.count:
-        raise new_constraint_violation(
-            constraint,
-            num_violations=broke.count,
-            table=snapshot.table_uri,
-            version=snapshot.version,
-            rows=[row for _, row in broke.rows],
-        )
+    return tuple(field.name for field in schema.fields if field.name.lower() in used)

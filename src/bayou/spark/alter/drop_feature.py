@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import ConcurrentModificationError, DeltaError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, failed, reason
 from bayou.log.maintenance.feature_history import history_uses, truncate_log
 from bayou.log.rows.row_tracking import DOMAIN
 from bayou.protocol import properties
@@ -21,8 +21,8 @@ from bayou.protocol.evolution.drop_feature import (
     history_remains,
     wait_for_retention,
 )
-from bayou.spark.alter.feature_cleanup import clean, is_protected, traces, without_keys
-from bayou.spark.alter.metadata_actions import check_argument
+from bayou.spark.alter.feature_cleanup import clean, is_protected, traces
+from bayou.spark.alter.metadata_actions import check_argument, without_keys
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 
@@ -126,13 +126,12 @@ def _checkpoint(target: SessionTable, plan: DropFeaturePlan) -> None:
         except (DeltaError, OSError) as error:
             if attempt + 1 < _CHECKPOINT_ATTEMPTS:
                 continue
-            raise UnsupportedFeatureError(
-                f"dropping {plan.feature} stops: a checkpoint cannot be written ({error})",
+            raise failed(
+                "DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
                 table=target.uri,
                 version=target.log.known_version,
-                error_class="DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
-                next_step="Find out why, and drop the feature again.",
                 features=(plan.feature,),
+                reason=reason(error),
             ) from error
         else:
             return
@@ -143,7 +142,7 @@ def _lower(target: SessionTable, name: str, *, truncates: bool) -> None:
     for attempt in range(_ATTEMPTS):
         snapshot = target.snapshot()
         plan = _plan(target, snapshot, name, truncates=truncates)
-        _refuse_new_traces(target, plan, snapshot)
+        _check_no_new_traces(target, plan, snapshot)
         parameters = {"featureName": plan.feature, "truncateHistory": truncates}
         dropped = (plan.feature,)
         try:
@@ -158,7 +157,7 @@ def _lower(target: SessionTable, name: str, *, truncates: bool) -> None:
 
 
 def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
-    configuration = without_keys(snapshot.metadata, plan.unset_properties)
+    configuration = without_keys(snapshot.metadata.configuration, plan.unset_properties)
     if plan.protects_checkpoints:
         configuration[properties.CHECKPOINT_PROTECTION_VERSION.key] = str(snapshot.version + 1)
     metadata = replace(snapshot.metadata, configuration=configuration)
@@ -167,15 +166,9 @@ def _last_actions(snapshot: Snapshot, plan: DropFeaturePlan) -> list[Action]:
     return actions if marks is None else [*actions, DomainMetadata(DOMAIN, marks.configuration, removed=True)]
 
 
-def _refuse_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
+def _check_no_new_traces(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> None:
     found = [each.name for each in traces(target, plan, snapshot)]
     found += [f"{key} is set" for key in plan.unset_first]
     found += [f"{key} is not {value}" for key, value in plan.set_properties.items()]
     if found:
-        raise UnsupportedFeatureError(
-            f"cannot drop {plan.feature}: a concurrent transaction brought traces of it back ({', '.join(found)})",
-            at=snapshot,
-            error_class="DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL",
-            next_step="Drop it again.",
-            features=(plan.feature,),
-        )
+        raise failed("DELTA_FEATURE_DROP_CONFLICT_REVALIDATION_FAIL", at=snapshot, features=(plan.feature,), traces=found)

@@ -27,14 +27,13 @@ from bayou.protocol.features.type_widening import TYPE_CHANGES, without_type_cha
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.column_mapping import remove_column_mapping
 from bayou.spark.alter.columns import column_parameter
-from bayou.spark.alter.metadata_actions import altered
-from bayou.spark.alter.row_tracking import take_row_ids
+from bayou.spark.alter.metadata_actions import altered, without_keys
+from bayou.spark.alter.row_tracking import drop_row_ids
 from bayou.spark.maintenance.rewrite import Rewriting, Rewritten, rewrite_files
 from bayou.spark.scan.widened_files import narrow_files
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.actions.actions import Metadata
     from bayou.spark.read.session_table import SessionTable
 
 _REORG: Final = {"predicate": "[]", "applyPurge": True}
@@ -54,7 +53,7 @@ def clean(target: SessionTable, plan: DropFeaturePlan, snapshot: Snapshot) -> bo
             case PreDowngrade.PURGE_DELETION_VECTORS:
                 _purge(target)
             case PreDowngrade.REMOVE_ROW_IDS:
-                take_row_ids(target)
+                drop_row_ids(target)
             case PreDowngrade.REMOVE_COLUMN_MAPPING:
                 remove_column_mapping(target, target.snapshot(), keep_mode=False)
             case PreDowngrade.REWRITE_WIDENED_FILES:
@@ -77,22 +76,17 @@ def is_protected(target: SessionTable, snapshot: Snapshot) -> bool:
     return before > 0 and first is not None and first < before
 
 
-def without_keys(metadata: Metadata, keys: tuple[str, ...]) -> dict[str, str]:
-    """Return a table's properties without some keys, whatever their case in the table."""
-    gone = {key.lower() for key in keys}
-    return {key: value for key, value in metadata.configuration.items() if key.lower() not in gone}
-
-
-def _has_vectors(snapshot: Snapshot) -> bool:
-    return bool(pc.any(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"])).as_py())
+def _with_vectors(snapshot: Snapshot) -> pa.Array:
+    """Return the positions of the files that have deletion vectors."""
+    return pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
 
 
 def _set(target: SessionTable, snapshot: Snapshot, plan: DropFeaturePlan) -> None:
     """Set or unset the properties that keep other writers from bringing the feature's traces back."""
-    gone = (*plan.unset_first, *plan.set_properties)
-    if not gone:
+    touched = (*plan.unset_first, *plan.set_properties)
+    if not touched:
         return
-    configuration = {**without_keys(snapshot.metadata, gone), **plan.set_properties}
+    configuration = {**without_keys(snapshot.metadata.configuration, touched), **plan.set_properties}
     actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
     if plan.unset_first:
         target.commit(snapshot, "UNSET TBLPROPERTIES", {"properties": list(plan.unset_first), "ifExists": True}, actions)
@@ -103,14 +97,14 @@ def _set(target: SessionTable, snapshot: Snapshot, plan: DropFeaturePlan) -> Non
 def _remove_domains(target: SessionTable) -> None:
     snapshot = target.snapshot()
     domains = snapshot.domain_metadata.values()
-    gone = [DomainMetadata(each.domain, each.configuration, removed=True) for each in domains]
-    target.commit(snapshot, "DOMAIN METADATA CLEANUP", {}, gone)
+    removed = [DomainMetadata(each.domain, each.configuration, removed=True) for each in domains]
+    target.commit(snapshot, "DOMAIN METADATA CLEANUP", {}, removed)
 
 
 def _purge(target: SessionTable) -> None:
     """Rewrite the files that have deletion vectors, without the deleted rows."""
     snapshot = target.snapshot()
-    positions = pc.indices_nonzero(pc.is_valid(snapshot.files(["deletion_vector"])["deletion_vector"]))
+    positions = _with_vectors(snapshot)
     if len(positions):
         rewrite_files(target, snapshot, positions, Rewriting("REORG", _REORG, Rewritten.as_reorg))
 
@@ -143,7 +137,7 @@ def _name_vectors(target: SessionTable, *, may_be_none: bool) -> None:
 
 
 _IS_NEEDED: Final[Mapping[PreDowngrade, Callable[[SessionTable, Snapshot], bool]]] = {
-    PreDowngrade.PURGE_DELETION_VECTORS: lambda _target, snapshot: _has_vectors(snapshot),
+    PreDowngrade.PURGE_DELETION_VECTORS: lambda _target, snapshot: bool(len(_with_vectors(snapshot))),
     PreDowngrade.REMOVE_COLUMN_MAPPING: lambda _target, snapshot: is_mapped(snapshot.metadata),
     PreDowngrade.REWRITE_WIDENED_FILES: lambda _target, snapshot: has_type_changes(snapshot.schema),
     PreDowngrade.REMOVE_ROW_IDS: lambda _target, snapshot: has_row_ids(snapshot),

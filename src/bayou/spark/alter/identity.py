@@ -17,6 +17,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.alter.columns import column_parameter
 from bayou.spark.alter.metadata_actions import altered
 from bayou.spark.session.operations import described_jobs, operation
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -51,7 +52,7 @@ def sync_identity(target: SessionTable, name: str) -> None:
 def _mark(target: SessionTable, column: IdentityColumn) -> int | None:
     furthest = F.max if column.step > 0 else F.min
     extreme = target.rows().agg(furthest(F.col(quoted_name(column.name)))).collect()[0][0]
-    allow_lower = target.settings.get(_ALLOW_LOWER, "false").lower() == "true"
+    allow_lower = is_on(target.settings, _ALLOW_LOWER)
     return synced_high_water_mark(column, extreme, allow_lower=allow_lower)
 
 

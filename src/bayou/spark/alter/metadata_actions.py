@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.rows.row_tracking import with_materialised_columns
 from bayou.log.snapshot.clustering import logical_clustering, physical_clustering
 from bayou.protocol import properties
@@ -14,6 +14,7 @@ from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.columns.clustering_rules import ClusteringRules
 from bayou.protocol.columns.column_mapping import mapped_columns
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
+from bayou.protocol.evolution.property_rules import compared_key
 from bayou.protocol.features.features import check_writable
 from bayou.protocol.features.protocol_rules import upgraded
 from bayou.protocol.properties import mapping_mode
@@ -24,6 +25,8 @@ from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.scan.row_ids import tells_row_ids
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from bayou.log.commit.transaction import Action
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.actions.actions import Metadata
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 def check_argument(target: SessionTable, name: str, value: object, kind: type, needs: str) -> None:
     """Raise InvalidOptionError, beginning with `needs`, if an argument is not of a type. A boolean is not an integer."""
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise InvalidOptionError(f"{needs} but got '{type(value)}'.", table=target.uri, option=name)
+        raise failed("argument-type", table=target.uri, option=name, needs=needs, kind=str(type(value)))
 
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
@@ -47,6 +50,12 @@ def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> 
     named = {"readerFeatures": None, "writerFeatures": None} | protocol.to_json()
     shown = {key: named[key] for key in ("minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures")}
     target.commit(snapshot, "UPGRADE PROTOCOL", {"newProtocol": shown}, actions)
+
+
+def without_keys(configuration: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+    """Return a configuration without some keys. Keys with `delta.` are case-insensitive."""
+    removed = set(map(compared_key, keys))
+    return {key: value for key, value in configuration.items() if compared_key(key) not in removed}
 
 
 def table_rules(snapshot: Snapshot) -> TableRules:

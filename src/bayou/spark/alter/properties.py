@@ -10,21 +10,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.operations.row_id_backfill import lacks_row_ids
 from bayou.log.rows.row_tracking import FEATURE
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.columns.mapping_rules import mode_change
-from bayou.protocol.evolution.property_combinations import check_combinations
-from bayou.protocol.evolution.property_rules import PropertyChange, allows_arbitrary, canonical_key, compared_key, validated
+from bayou.protocol.evolution.property_rules import (
+    BY_WRITERS_ONLY,
+    PropertyChange,
+    allows_arbitrary,
+    canonical_key,
+    check_combinations,
+    compared_key,
+    validated,
+)
 from bayou.protocol.features.features import MAX_READER_VERSION, MAX_WRITER_VERSION
 from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.properties import mapping_mode
 from bayou.protocol.stats.indexed_columns import check_stats_columns
 from bayou.spark.alter.column_mapping import ALLOW_REMOVAL, remove_column_mapping
-from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules
-from bayou.spark.alter.row_tracking import give_row_ids
+from bayou.spark.alter.metadata_actions import altered, check_argument, table_rules, without_keys
+from bayou.spark.alter.row_tracking import add_row_ids
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from bayou.log.commit.transaction import Action
@@ -33,12 +41,6 @@ if TYPE_CHECKING:
 
 COMMENT: Final = "comment"
 """The key that sets the table's comment like a property. The log keeps it as the metadata's description."""
-
-_BY_WRITERS_ONLY: Final = (
-    properties.MAX_COLUMN_ID.key,
-    properties.MATERIALIZED_ROW_ID.key,
-    properties.MATERIALIZED_ROW_COMMIT_VERSION.key,
-)
 
 
 def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
@@ -67,7 +69,7 @@ def set_properties(target: SessionTable, given: Mapping[str, str]) -> None:
     tracks = _begins_row_tracking(snapshot, actions)
     # Once is enough, unless another writer removes the ids or the feature in the meantime.
     while tracks and (lacks_row_ids(snapshot) or FEATURE not in supported_features(snapshot.protocol)):
-        give_row_ids(target, snapshot)
+        add_row_ids(target, snapshot)
         snapshot = target.snapshot()
         actions = _actions(target, snapshot, texts)
     # A file that is added while row tracking is suspended has no row ids.
@@ -85,14 +87,14 @@ def unset_properties(target: SessionTable, keys: Sequence[str], *, if_exists: bo
     snapshot = target.snapshot()
     wanted = list(dict.fromkeys(map(canonical_key, keys)))
     _check_unset(snapshot, wanted, if_exists=if_exists)
-    after = _without(snapshot.metadata.configuration, wanted)
+    after = without_keys(snapshot.metadata.configuration, wanted)
     check_combinations(after, table=target.uri, version=snapshot.version, touched=dict.fromkeys(wanted, ""))
     if properties.COLUMN_MAPPING_MODE.key in wanted and _removes_mapping(target, snapshot, "none"):
         remove_column_mapping(target, snapshot, keep_mode=False)
         if len(wanted) == 1:
             return
         snapshot = target.snapshot()
-        after = _without(snapshot.metadata.configuration, wanted)
+        after = without_keys(snapshot.metadata.configuration, wanted)
     _check_mapping(snapshot, after)
     description = None if COMMENT in map(compared_key, wanted) else snapshot.metadata.description
     metadata = replace(snapshot.metadata, configuration=after, description=description)
@@ -114,7 +116,7 @@ def _actions(target: SessionTable, snapshot: Snapshot, texts: Mapping[str, str])
     allowed = allows_arbitrary(target.settings)
     change = validated(texts, table=target.uri, version=snapshot.version, current=before, allow_arbitrary=allowed)
     check_stats_columns(snapshot.schema, snapshot.partition_columns, change.configuration, table_rules(snapshot))
-    after = {**_without(before, change.configuration), **change.configuration}
+    after = {**without_keys(before, change.configuration), **change.configuration}
     _check_mapping(snapshot, after)
     description = snapshot.metadata.description if change.description is None else change.description
     wanted = replace(snapshot.metadata, configuration=after, description=description)
@@ -127,24 +129,13 @@ def _check_versions(snapshot: Snapshot, asked: PropertyChange, after: Protocol) 
     """Raise InvalidOptionError if only the reader version would support table features."""
     writer = asked.min_writer_version or after.min_writer_version
     if (asked.min_reader_version or 0) >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
-        raise InvalidOptionError(
-            "Unable to upgrade only the reader protocol version to use table features.",
-            at=snapshot,
-            error_class="DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE",
-            next_step=f"give the writer version {MAX_WRITER_VERSION}, too.",
-            option=properties.MIN_WRITER_VERSION.key,
-        )
+        required, option = MAX_WRITER_VERSION, properties.MIN_WRITER_VERSION.key
+        raise failed("DELTA_READ_FEATURE_PROTOCOL_REQUIRES_WRITE", at=snapshot, required=required, option=option)
 
 
 def _text(value: object) -> str:
     """Return a value as the log stores it. SQL spells booleans in lower case."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _without(configuration: Mapping[str, str], keys: Mapping[str, str] | Sequence[str]) -> dict[str, str]:
-    """Return a configuration without some keys. The case of `delta.` keys makes no difference."""
-    gone = set(map(compared_key, keys))
-    return {key: value for key, value in configuration.items() if compared_key(key) not in gone}
 
 
 def _check_mapping(snapshot: Snapshot, after: Mapping[str, str]) -> None:
@@ -156,7 +147,7 @@ def _removes_mapping(target: SessionTable, snapshot: Snapshot, mode: str) -> boo
     """Whether a mode removes column mapping from a table that has it, and the session allows it."""
     if mode.strip().lower() != "none" or mapping_mode(snapshot.metadata.configuration) == "none":
         return False
-    return target.settings.get(ALLOW_REMOVAL, "true").lower() != "false"
+    return is_on(target.settings, ALLOW_REMOVAL, default=True)
 
 
 def _begins_row_tracking(snapshot: Snapshot, actions: Sequence[Action]) -> bool:
@@ -170,21 +161,10 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
     known = set(map(compared_key, snapshot.metadata.configuration))
     known |= {COMMENT} if snapshot.metadata.description is not None else set()
     for key in keys:
-        if key in _BY_WRITERS_ONLY:
-            raise InvalidOptionError(
-                f"the Delta table configuration {key} cannot be specified by the user: writers keep it",
-                at=snapshot,
-                error_class="DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
-                option=key,
-            )
+        if key in BY_WRITERS_ONLY:
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=snapshot, property=key)
         if not if_exists and compared_key(key) not in known:
-            raise InvalidOptionError(
-                f"Attempted to unset non-existent property '{key}' in table {snapshot.table_uri}",
-                at=snapshot,
-                error_class="DELTA_UNSET_NON_EXISTENT_PROPERTY",
-                next_step="check the key, or use ifExists.",
-                option=key,
-            )
+            raise failed("DELTA_UNSET_NON_EXISTENT_PROPERTY", at=snapshot, option=key)
 
 
 def upgrade_protocol(target: SessionTable, reader_version: Any, writer_version: Any) -> None:

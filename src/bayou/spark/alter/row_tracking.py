@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.operations.row_id_backfill import FILES_PER_COMMIT, backfill_row_ids, check_countable, remove_row_ids
 from bayou.protocol.evolution.property_rules import validated
 from bayou.protocol.features.features import writer_features
 from bayou.spark.alter.metadata_actions import upgrade
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -24,7 +25,7 @@ _ENABLED: Final = "spark.databricks.delta.rowTracking.backfill.enabled"
 _MAX_FILES: Final = ("spark.databricks.delta.backfill.maxNumFiles", "spark.databricks.delta.rowTracking.backfill.maxNumFiles")
 
 
-def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
+def add_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
     """Add the row tracking feature to a table, then give row ids to all its files, so that row tracking can be enabled.
 
     After the first commit every writer gives ids to the files that it adds.
@@ -34,13 +35,8 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
         UnsupportedFeatureError: the session does not allow it (`rowTracking.backfill.enabled`).
         ConcurrentModificationError: other writers won every attempt.
     """
-    if target.settings.get(_ENABLED, "true").lower() == "false":
-        raise UnsupportedFeatureError(
-            f"row ids cannot be given to the files of an existing table: {_ENABLED} is false",
-            at=snapshot,
-            next_step="set it to true.",
-            features=("rowTracking",),
-        )
+    if not is_on(target.settings, _ENABLED, default=True):
+        raise failed("row-tracking-backfill-disabled", at=snapshot, setting=_ENABLED, features=("rowTracking",))
     files_per_commit = _files_per_commit(target)
     check_countable(snapshot)
     if "rowTracking" not in writer_features(snapshot.protocol):
@@ -51,7 +47,7 @@ def give_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
         backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
 
 
-def take_row_ids(target: SessionTable) -> None:
+def drop_row_ids(target: SessionTable) -> None:
     """Remove the row ids from all files of a table whose row tracking is suspended.
 
     Raises:
@@ -67,5 +63,5 @@ def _files_per_commit(target: SessionTable) -> int:
         return FILES_PER_COMMIT
     key, text = found
     if not text.strip().isdecimal() or int(text) < 1:
-        raise InvalidOptionError(f"{key} is {text!r}, and should be a positive number", table=target.uri, option=key)
+        raise failed("setting-not-positive", table=target.uri, option=key, value=text)
     return int(text)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, TableNotFoundError
+from bayou.errors import TableNotFoundError, failed
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.char_varchar import type_text
 from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.session.settings import is_on
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -35,16 +36,10 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
     catalog = Catalog(application.jvm, spark)
     name, uri = catalog.name(text), qualify(location).uri
     if name.path is not None:
-        raise InvalidOptionError(
-            "Cannot change the location of a path based table.",
-            table=name.path,
-            error_class="DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER",
-            option="location",
-            next_step="read and write the other path; only a name in the catalog can stand for another folder.",
-        )
+        raise failed("DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER", table=name.path, option="location")
     new = _table_at(application, uri)
     current = application.logs.get(qualify(catalog.delta_location(text)).uri, {}).update()
-    if settings_of(spark).get(_BYPASS, "false").lower() != "true":
+    if not is_on(settings_of(spark), _BYPASS):
         _check_same(current, new)
     catalog.move(name, uri)
 
@@ -53,9 +48,7 @@ def _table_at(application: Application, uri: str) -> Snapshot:
     try:
         return application.logs.get(uri, {}).update()
     except TableNotFoundError:
-        message = f"{uri} is not a Delta table, so that no name can stand for it."
-        step = "write the table first."
-        raise TableNotFoundError(message, table=uri, error_class="DELTA_MISSING_DELTA_TABLE", next_step=step) from None
+        raise failed("DELTA_MISSING_DELTA_TABLE/location", table=uri) from None
 
 
 def _check_same(current: Snapshot, new: Snapshot) -> None:
@@ -63,13 +56,8 @@ def _check_same(current: Snapshot, new: Snapshot) -> None:
     is_same = without_mapping(current.schema) == without_mapping(new.schema)
     if is_same and current.partition_columns == new.partition_columns:
         return
-    raise InvalidSchemaError(
-        "The schema of the new Delta location is different than the current table schema.\n"
-        f"original schema: {_described(current)}\ndestination schema: {_described(new)}",
-        at=new,
-        error_class="DELTA_SET_LOCATION_SCHEMA_MISMATCH",
-        next_step=f"if this is intended, drop the name and create it there, or set {_BYPASS}=true.",
-    )
+    schema, destination = _described(current), _described(new)
+    raise failed("DELTA_SET_LOCATION_SCHEMA_MISMATCH", at=new, schema=schema, destination=destination, setting=_BYPASS)
 
 
 def _described(snapshot: Snapshot) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, TableExistsError
+from bayou.errors import failed
 from bayou.log.operations.clone import CloneRequest, CloneResult, clone
 from bayou.protocol.actions.paths import is_absolute
 from bayou.spark.create.definition import TableDefinition
@@ -65,7 +65,7 @@ def clone_table(
         dry_run=dry_run,
     )
     if place.is_registered and not replace:
-        raise _exists(target, place)
+        raise failed("TABLE_OR_VIEW_ALREADY_EXISTS/clone", table=place.uri, relation=target)
     log = application.logs.get(place.uri, {})
     if dry_run:
         return place, clone(source, table.log, log, request, storage_options=table.options)
@@ -81,39 +81,14 @@ def clone_table(
     return place, result
 
 
-def _exists(target: str, place: Place) -> TableExistsError:
-    return TableExistsError(
-        f"Cannot create table or view {target} because it already exists.",
-        table=place.uri,
-        error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-        next_step="Choose another name, or replace the table with replace=True.",
-    )
-
-
 def _place(catalog: Catalog, target: str, location: str | None) -> Place:
     path = target if is_absolute(target) else catalog.name(target).path
     if path is None:
         if location is not None and not is_absolute(location):
-            raise _relative(location)
+            raise failed("DELTA_INVALID_CLONE_PATH", table=location, option="target")
         return place_of(catalog, TableDefinition(name=target, location=location))
     if location is not None and (not is_absolute(location) or qualify(location).uri != qualify(path).uri):
-        raise InvalidOptionError(
-            f"The clone's path is given twice: by its name {target}, and as LOCATION {location}.",
-            table=target,
-            error_class="DELTA_CLONE_AMBIGUOUS_TARGET",
-            option="location",
-            next_step="Leave LOCATION out, or give the clone a name.",
-        )
+        raise failed("DELTA_CLONE_AMBIGUOUS_TARGET", table=target, location=location, option="location")
     if not is_absolute(path):
-        raise _relative(path)
+        raise failed("DELTA_INVALID_CLONE_PATH", table=path, option="target")
     return place_of(catalog, TableDefinition(location=path))
-
-
-def _relative(path: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"The target location for CLONE needs to be an absolute path or table name, and {path!r} is a relative path.",
-        table=path,
-        error_class="DELTA_INVALID_CLONE_PATH",
-        option="target",
-        next_step=f"Use an absolute path instead of {path}.",
-    )

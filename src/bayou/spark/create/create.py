@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, ProtocolChangedException, TableExistsError, TableNotFoundError
+from bayou.errors import ProtocolChangedException, TableExistsError, TableNotFoundError, failed
 from bayou.log.operations.create import creation_parameters, refuse_other_files
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol.columns.clustering import parse_columns
@@ -17,7 +17,7 @@ from bayou.protocol.columns.generated_columns import check_references, check_typ
 from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, to_stored
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
-from bayou.spark.create.place import creation_at, place_of, refuse_other_place
+from bayou.spark.create.place import check_same_place, creation_at, place_of
 from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.expressions.default_checks import check_defaults
 from bayou.spark.expressions.stored_expressions import called_by_name, check_stored
@@ -26,6 +26,7 @@ from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.jvm.relations.relation import expression_type
 from bayou.spark.session.session_transaction import session_transaction
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -58,39 +59,33 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
         UnsupportedFeatureError: the table would need a feature that bayou does not support.
     """
-    place, lost = place_of(Catalog(application.jvm, spark), definition), False
+    place, is_retry = place_of(Catalog(application.jvm, spark), definition), False
     with creation_at(place.uri):
-        while not _created(application, spark, definition, mode, lost=lost):
-            lost = True
+        while not _created(application, spark, definition, mode, is_retry=is_retry):
+            is_retry = True
     return place.uri
 
 
-def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, lost: bool) -> bool:
-    """Try once to create or replace a table. Return False if another process created it in the meantime.
-
-    `lost` states whether that happened to the previous attempt.
-    """
+def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, is_retry: bool) -> bool:
+    """Try to create or replace a table. Return False to retry, if another process created it in the meantime."""
     catalog = Catalog(application.jvm, spark)
     place = place_of(catalog, definition)
     if mode in ("replace", "createOrReplace"):
-        refuse_other_place(place, definition)
+        check_same_place(place, definition)
     log = application.logs.get(place.uri, {})
     snapshot = _snapshot(log)
     if mode == "create" and (place.is_registered or (snapshot is not None and place.name is None)):
-        raise _exists(definition, place, snapshot)
+        version = None if snapshot is None else snapshot.version
+        relation = _shown(definition, place)
+        raise failed("TABLE_OR_VIEW_ALREADY_EXISTS", table=place.uri, version=version, relation=relation)
     if mode == "replace" and (snapshot is None or (place.name is not None and not place.is_registered)):
-        raise TableNotFoundError(
-            f"The table or view {_shown(definition, place)} cannot be found, and so cannot be replaced: it does not exist.",
-            table=place.uri,
-            error_class="TABLE_OR_VIEW_NOT_FOUND",
-            next_step="use createOrReplace.",
-        )
+        raise failed("TABLE_OR_VIEW_NOT_FOUND/replace", table=place.uri, relation=_shown(definition, place))
     if snapshot is None:
         if not _created_first(application, spark, definition, (mode, place.managed), log):
             return False
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, (mode, place.managed), log, snapshot)
-    elif not place.is_registered and place.name is not None and not (lost and mode == "createIfNotExists"):
+    elif not place.is_registered and place.name is not None and not (is_retry and mode == "createIfNotExists"):
         _check_same(definition, snapshot)
     _register(catalog, place, if_absent=mode != "create")
     return True
@@ -137,7 +132,7 @@ def _commit(
     mode, managed = how
     settings = settings_of(spark)
     # Its columns come with addColumns, or with the first write that merges its schema.
-    may_be_empty = snapshot is None and settings.get(_EMPTY_SCHEMA, "true").lower() != "false"
+    may_be_empty = snapshot is None and is_on(settings, _EMPTY_SCHEMA, default=True)
     first = definition.first_actions(
         log.table_uri, settings, may_be_empty=may_be_empty, replaced=None if snapshot is None else snapshot.metadata
     )
@@ -170,13 +165,8 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
         called = called_by_name(expression, schema)
         check_functions(sorted(expression.functions | called), kind, owner=column.name, table=table)
         if expression.has_lambda:
-            raise InvalidSchemaError(
-                f"A function without a name, as in {column.expression!r}, cannot be used in a generated column.",
-                table=table,
-                error_class="DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
-                next_step="compute the value where the rows are written.",
-                column=column.name,
-                expression=column.expression,
+            raise failed(
+                "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN", table=table, column=column.name, expression=column.expression
             )
         columns = [path for path in sorted(expression.columns) if path[0].lower() not in called]
         check_references(schema, {column.name: columns}, table=table)
@@ -191,34 +181,17 @@ def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
     table = snapshot.table_uri
     described = to_stored(definition.schema)
     if described.fields and not _is_same(described, snapshot.schema):
-        raise InvalidSchemaError(
-            f"The specified schema does not match the existing schema at {table}: "
-            f"{', '.join(definition.schema.names)} and {', '.join(snapshot.schema.names)}.",
-            table=table,
-            version=snapshot.version,
-            error_class="DELTA_CREATE_TABLE_SCHEME_MISMATCH",
-            next_step="leave the columns out, or describe them as they are.",
-        )
+        columns, existing = definition.schema.names, snapshot.schema.names
+        raise failed("DELTA_CREATE_TABLE_SCHEME_MISMATCH", at=snapshot, columns=columns, existing=existing)
     if (described.fields or definition.partition_by) and definition.partition_by != snapshot.partition_columns:
-        raise InvalidSchemaError(
-            f"The specified partitioning does not match the existing partitioning at {table}: "
-            f"{list(definition.partition_by)} and {list(snapshot.partition_columns)}.",
-            table=table,
-            version=snapshot.version,
-            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
-        )
+        columns, existing = definition.partition_by, snapshot.partition_columns
+        raise failed("DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING", at=snapshot, columns=columns, existing=existing)
     if definition.cluster_by is not None:
         rules = ClusteringRules(table, snapshot.version)
         rules.check_same(parse_columns(definition.cluster_by), logical_clustering(snapshot), described=True)
     other = {key: value for key, value in definition.properties.items() if snapshot.properties.get(key) != value}
     if other:
-        raise InvalidOptionError(
-            f"The specified properties do not match the existing properties at {table}: {other}.",
-            table=table,
-            version=snapshot.version,
-            error_class="DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY",
-            option="property",
-        )
+        raise failed("DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY", at=snapshot, properties=other, option="property")
 
 
 def _is_same(described: StructType, schema: StructType) -> bool:
@@ -232,16 +205,6 @@ def _is_same(described: StructType, schema: StructType) -> bool:
 def _facts(field: StructField) -> list[object]:
     known = (field.metadata.get(key) for key in ("comment", CURRENT_DEFAULT, DECLARED_TYPE))
     return [generation_expression(field), *known]
-
-
-def _exists(definition: TableDefinition, place: Place, snapshot: Snapshot | None) -> TableExistsError:
-    return TableExistsError(
-        f"Cannot create table or view {_shown(definition, place)} because it already exists.",
-        table=place.uri,
-        version=None if snapshot is None else snapshot.version,
-        error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-        next_step="use createIfNotExists, or createOrReplace.",
-    )
 
 
 def _shown(definition: TableDefinition, place: Place) -> str:

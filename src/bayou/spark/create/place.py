@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from bayou.errors import InvalidOptionError, TableExistsError
+from bayou.errors import failed
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -58,45 +58,34 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
     """
     if definition.name is None:
         if definition.location is None:
-            raise InvalidOptionError(
-                "Table name or location has to be specified.",
-                error_class="DELTA_CREATE_TABLE_MISSING_TABLE_NAME_OR_LOCATION",
-                option="tableName",
-            )
+            raise failed("DELTA_CREATE_TABLE_MISSING_TABLE_NAME_OR_LOCATION", option="tableName")
         return Place(qualify(definition.location).uri, None, is_registered=False, managed=False)
     name = catalog.name(definition.name)
     given = None if definition.location is None else qualify(definition.location).uri
     if name.path is not None:
         uri = qualify(name.path).uri
         if given is not None and given != uri:
-            raise InvalidOptionError(
-                f"Creating path-based Delta table with a different location isn't supported. Identifier: {uri}, Location: {given}.",
-                table=uri,
+            raise failed(
+                "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
                 error_class=_TWO_PLACES[definition.in_sql],
+                table=uri,
+                location=given,
                 option="location",
-                next_step="leave the location out.",
             )
         return Place(uri, None, is_registered=False, managed=False)
     entry = catalog.entry(name)
     if entry is None:
         return Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
     if entry.is_view or entry.provider != "delta":
-        message = f"{definition.name} is not a Delta table. Please drop this table first if you would like to recreate it."
-        raise TableExistsError(message, table=definition.name, error_class="DELTA_NOT_A_DELTA_TABLE")
+        raise failed("DELTA_NOT_A_DELTA_TABLE/exists", table=definition.name, relation=definition.name)
     return Place(qualify(entry.location).uri, name, is_registered=True, managed=entry.managed)
 
 
-def refuse_other_place(place: Place, definition: TableDefinition) -> None:
+def check_same_place(place: Place, definition: TableDefinition) -> None:
     """Raise InvalidOptionError if a table is to be replaced under its name by one in another folder."""
     given = None if definition.location is None else qualify(definition.location).uri
     if place.is_registered and given is not None and given != place.uri:
-        raise InvalidOptionError(
-            f"The location of the existing table {definition.name} is {place.uri}, and not the specified location {given}.",
-            table=place.uri,
-            error_class="DELTA_TABLE_LOCATION_MISMATCH",
-            option="location",
-            next_step="leave the location out, or drop the table first.",
-        )
+        raise failed("DELTA_TABLE_LOCATION_MISMATCH", table=place.uri, relation=definition.name, location=given, option="location")
 
 
 _creations: WeakValueDictionary[str, _Creation] = WeakValueDictionary()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of replaced files that stay: the job that writes the new rows writes them again."""
+"""The remaining rows of replaced files, which the job that writes the new rows rewrites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.read.change_rows import BesideColumns
+from bayou.spark.read.change_rows import AuxiliaryColumns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
 OF_KEPT: Final = "bayou.replace.kept"
 _OF_NEW: Final = "bayou.replace.new"
-"""The observations of the rows that are written again, and of those that are new."""
+"""The observations of the rewritten rows and of the new rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedRows:
-    """What a write has to do for the rows that it replaces.
+    """What a write does about the rows that it replaces.
 
     Attributes:
-        rule: what the new rows obey; None for nothing of its own.
-        num_kept: how many rows of the files that go stay, and are written again.
-        rows: these rows, as the table has them, and where it has a change data feed those that go, too; None where none stay.
-        beside: what they have beside the table's columns.
+        rule: the rule for the new rows; None without one.
+        num_kept: the number of rows in replaced files that remain.
+        rows: the remaining rows, and with a change data feed the replaced rows too; None if no rows remain.
+        auxiliary: their auxiliary columns.
     """
 
     rule: RowRule | None = None
     num_kept: int = 0
     rows: DataFrame | None = None
-    beside: BesideColumns = field(default_factory=BesideColumns)
+    auxiliary: AuxiliaryColumns = field(default_factory=AuxiliaryColumns)
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """The names of the observations that say how many rows were kept and how many are new."""
+        """The names of the observations that count the remaining and the new rows."""
         return () if self.rows is None else (OF_KEPT, _OF_NEW)
 
-    def beside_new(self, frame: DataFrame) -> DataFrame:
-        """The new rows of a write, counted where rows are written again beside them."""
+    def counted_new(self, frame: DataFrame) -> DataFrame:
+        """Return the new rows of a write, with an observation that counts them if other rows are rewritten too."""
         return frame if self.rows is None else frame.observe(_OF_NEW, F.count(F.lit(1)).alias("count"))
 
 
 NOTHING_CARRIED: Final = CarriedRows()
-"""Of a write that replaces no rows."""
+"""For a write that replaces no rows."""

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import ConstraintViolationError, DeltaError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
 from bayou.spark.errors.conversion import causes
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
 
 REPLACE_WHERE = "replaceWhere"
-"""The name of the rule that the rows of a write obey which replaces rows by a condition."""
+"""The name of the rule for the new rows of an overwrite by `replaceWhere`."""
 _MOST_CHARACTERS: Final = 2000
 _MARK: Final = "bayou.violation"
 _FAILED: Final = re.compile(rf"{_MARK} (\d+:.*?) {_MARK}", re.DOTALL)
@@ -48,12 +48,12 @@ _FAILED: Final = re.compile(rf"{_MARK} (\d+:.*?) {_MARK}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """A condition that must be true of a row; NULL breaks it as false does.
+    """A condition that must be true for each row. NULL breaks it just as false does.
 
     Attributes:
-        constraint: the rule, with its SQL condition over the table's logical columns.
+        constraint: the constraint, with its SQL condition over the table's logical columns.
         columns: the top-level columns whose values an error shows.
-        is_stored: whether the table has it; else it is a user's SQL, which the session's parser reads.
+        is_stored: whether the table stores the condition. Otherwise it is a user's SQL, for the session's parser.
     """
 
     constraint: Constraint
@@ -63,11 +63,11 @@ class RowRule:
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """What a write found against its rules.
+    """The rows that break a rule.
 
     Attributes:
-        count: how many rows broke a rule.
-        rows: some of them, each with the number of the rule that it broke first, counted from zero.
+        count: the number of rows that break a rule.
+        rows: some of them, each with the number of the first rule that it breaks, counted from zero.
     """
 
     count: int
@@ -116,12 +116,11 @@ class CheckedRows:
         except DeltaError:
             raise
         except (PySparkException, Py4JJavaError) as error:
-            failed = _failed_row(error) if self.rules else None
-            if failed is None:
+            row = _failed_row(error) if self.rules else None
+            if row is None:
                 raise
-            found = self._all_violations() or violations(1, [failed])
-            table, version = self.target.log.table_uri, self.target.version
-            raise error_of(found, self.rules, table=table, version=version) from None
+            found = self._all_violations() or violations(1, [row])
+            raise error_of(found, self.rules, table=self.target.table_uri, version=self.target.version) from None
 
     def _all_violations(self) -> Violations | None:
         """Return the rows that violate the rules; None if they cannot be computed again, or differ then."""
@@ -158,9 +157,8 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
 
 
 def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None) -> list[Column]:
-    # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
-    # every row pays for, and the rest is for rows that break it. Each rule is parsed by itself: behind the word `array` or
-    # `struct` of another one Spark reads `>>` as the end of a type.
+    # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
+    # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
     holds = [_holds(spark, rule) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
@@ -174,13 +172,13 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     def of_broken(value: Column) -> Column:
         return F.when(held, F.lit(None)).otherwise(value)
 
-    by_chance = F.max(of_broken(F.concat(F.lpad(F.hex(F.xxhash64(text)), 16, "0"), text)))
+    with_greatest_hash = F.max(of_broken(F.concat(F.lpad(F.hex(F.xxhash64(text)), 16, "0"), text)))
     aggregates = {
         "count": F.count(of_broken(F.lit(1))),
         "least": F.min(of_broken(text)),
         "greatest": F.max(of_broken(text)),
         "least_reversed": F.reverse(F.min(of_broken(F.reverse(text)))),
-        "by_chance": F.substring(by_chance, 17, _MOST_CHARACTERS),
+        "random": F.substring(with_greatest_hash, 17, _MOST_CHARACTERS),
     }
     return [each.alias(name) for name, each in aggregates.items()]
 
@@ -191,11 +189,7 @@ def _holds(spark: SparkSession, rule: RowRule) -> Column:
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
-    """Rows that broke a rule, out of what aggregates say of them.
-
-    Args:
-        texts: some of them, each behind the number of its rule.
-    """
+    """Return the violations that aggregates found. Each text is the number of a rule, a colon, and a row as JSON."""
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
         number, _, row = text.partition(":")
@@ -218,20 +212,18 @@ def _shown(rule: RowRule, schema: StructType) -> str:
 
 
 def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version: int | None) -> DeltaError:
-    """The error of a write whose rows broke a rule: the first rule of those that the kept rows broke."""
+    """Return the error for the first rule that the rows break."""
     number = min((number for number, _ in found.rows), default=0)
     rows = [row for broken, row in found.rows if broken == number]
     constraint = rules[number].constraint
     if constraint.name != REPLACE_WHERE:
         return violation(constraint, rows, num_violations=found.count, table=table, version=version)
     shown = "; ".join(", ".join(f"{name} = {value}" for name, value in row.items()) for row in rows[:MAX_ROWS])
-    return ConstraintViolationError(
-        f"Written data does not conform to partial table overwrite condition or constraint '{constraint.expression}'. "
-        f"Rows that do not: {found.count}, for example {shown}.",
+    return failed(
+        "DELTA_REPLACE_WHERE_MISMATCH",
         table=table,
         version=version,
-        error_class="DELTA_REPLACE_WHERE_MISMATCH",
-        next_step="leave these rows out, or widen the condition.",
+        shown=shown,
         constraint=constraint.name,
         expression=constraint.expression,
         column=(),

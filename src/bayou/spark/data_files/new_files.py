@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of one write: written by Spark, then described as `add` actions from their footers."""
+"""Write the files of one write by Spark, and make their actions from the footers.
+
+If a separate job writes the change data files (`spark.read.change_rows` says when), it writes them directly to their final folder,
+under the names that Spark's writer gives them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import SessionError
+from bayou.errors import failed
 from bayou.log.staging.footer_statistics import facts_of
 from bayou.log.staging.footer_types import differences
 from bayou.protocol import properties
@@ -19,10 +23,10 @@ from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
-from bayou.spark.data_files.projection import NOTHING_BESIDE, Projection
+from bayou.spark.data_files.projection import NO_AUXILIARY, Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
-from bayou.spark.read.change_rows import IS_CHANGE
+from bayou.spark.read.change_rows import IS_CHANGE, AuxiliaryColumns
 from bayou.spark.session.progress import phase
 from bayou.spark.types.types import stored_fields
 from bayou.storage import qualify
@@ -39,7 +43,6 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.jvm.relations.file_tasks import FileTasks
-    from bayou.spark.read.change_rows import BesideColumns
     from bayou.spark.session.application import Application
 
 _SHOWN: Final = 5
@@ -54,7 +57,7 @@ def write_new_files(
     uncommitted: UncommittedFiles,
     *,
     carried: CarriedRows = NOTHING_CARRIED,
-    beside: BesideColumns = NOTHING_BESIDE,
+    auxiliary: AuxiliaryColumns = NO_AUXILIARY,
     observations: Sequence[str] = (),
     tasks: FileTasks | None = None,
     is_arranged: bool = False,
@@ -62,22 +65,22 @@ def write_new_files(
     """Write rows as new files of a table. Files without rows are deleted again.
 
     Args:
-        frame: the rows; columns match the schema by name, whatever the case.
-        uncommitted: takes over the files.
-        carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
-        beside: the columns of the rows that are none of the table's; none where rows are replaced.
-        observations: the names of the observations of the rows that the caller has made, and wants to see.
-        tasks: the job's tasks, where the rows are those of files that are written together.
-        is_arranged: whether each partition of the rows is to be one file.
+        frame: the rows; their columns are matched by name, case-insensitively.
+        uncommitted: the owner of the new files.
+        carried: the remaining rows of replaced files, if a condition selects the rows that are replaced.
+        auxiliary: the auxiliary columns of the rows; empty if `carried` has rows.
+        observations: the names of the observations in `frame` whose values the caller needs.
+        tasks: the job's tasks, if the rows come from files that are rewritten together.
+        is_arranged: whether to write one file per partition of the rows.
 
     Raises:
-        ConstraintViolationError: rows break a rule of the table.
+        ConstraintViolationError: rows violate a constraint of the table.
     """
     phase("writing")
-    root = qualify(request.path)
-    rows = Projection(application.jvm, frame, target, carried, beside).rows()
+    root = qualify(request.options.path)
+    rows = Projection(application.jvm, frame, target, carried, auxiliary).rows()
     prefix = data_prefix(target.properties)
-    split = SplitFolders(root, request.storage_options, prefix) if rows.has_changes else None
+    split = SplitFolders(root, request.options.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
     if split is not None:
         uncommitted.add_folders(split)
@@ -91,12 +94,12 @@ def write_new_files(
     placed = list(zip(written.files, places, strict=True))
     changes = [each for each in placed if _holds_changes(each[1])]
     data = [each for each in placed if not _holds_changes(each[1])]
-    footers = footers_of(application, request, data)
+    footers = footers_of(application, request.options, data)
     _check_columns(target, [place for _, place in data], footers)
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
-    told = [change_file(target, *each) for each in changes]
-    return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
+    change_files = [change_file(target, *each) for each in changes]
+    return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
 
 def _holds_changes(path: str) -> bool:
@@ -104,32 +107,22 @@ def _holds_changes(path: str) -> bool:
 
 
 def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:
-    """Refuses files whose columns are not the table's, before they are committed. The footers are read anyway.
-
-    Raises:
-        SessionError: a column is missing, is stored as another type, or has not the field id that the table gives it.
-    """
+    """Raise SessionError if a file lacks a column, or stores it with another type or field id than the table's."""
     in_folders = set() if target.materializes_partitions else {name.lower() for name in target.partition_by}
     fields = [each for each in stored_fields(target.schema.fields) if each.name.lower() not in in_folders]
     seen: list[pq.FileMetaData] = []
     for place, footer in zip(places, footers, strict=True):
-        if any(footer.schema.equals(other.schema) for other in seen):  # mostly there is one kind
+        if any(footer.schema.equals(other.schema) for other in seen):  # mostly all files have the same schema
             continue
         seen.append(footer)
         found = list(differences(footer, fields, with_ids=target.maps_columns))
         if found:
             shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
-            raise SessionError(
-                f"Spark wrote a file that does not hold the table's columns: {shown}. Nothing was committed.",
-                table=target.log.table_uri,
-                version=target.version,
-                file=place,
-                next_step="look for settings or extensions that change how Spark writes Parquet, and report this with their names.",
-            )
+            raise failed("wrong-columns-written", at=target, file=place, columns=shown)
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
-    """The action of a file of change rows, by its path under the table's root, decoded."""
+    """Return the action of a change data file, given its decoded path relative to the table's root."""
     values = values_of(relative.rpartition("/")[0], target.physical_partitions)
     return AddCDCFile(paths.encode(relative), values, file.size)
 
@@ -141,7 +134,7 @@ def _described(
     rows: ProjectedRows,
     written: Sequence[tuple[WrittenFile, str, pq.FileMetaData]],
 ) -> NewFiles:
-    """Return the actions of files, by their footers; files without rows are deleted."""
+    """Return the actions of files, made from their footers. Delete files without rows."""
     leaves = list(indexed_leaves(target.schema, _statistics_properties(request, target), target.partition_by))
     identities = [column for column in identity_columns(target.schema) if column.name in rows.generated_identities]
     files, empty, count = [], [], 0
@@ -160,7 +153,7 @@ def _described(
                 partition_values=values_of(relative.rpartition("/")[0], target.physical_partitions),
                 size=file.size,
                 modification_time=file.modification_time,
-                data_change=request.data_change,
+                data_change=request.options.data_change,
                 stats=facts.stats,
             )
         )
@@ -170,7 +163,7 @@ def _described(
 
 
 def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ...]:
-    """The table's actions with the numbers that are used up now; nothing where none are."""
+    """Return the target's head with the new high-water marks of identity columns; empty if they did not change."""
     if not marks:
         return ()
     metadata = replace(target.metadata, schema_string=schema_to_json(with_high_water_marks(target.schema, marks)))
@@ -178,15 +171,58 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
 
 
 def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
-    """The table's properties, with what the session says of statistics where they say nothing."""
-    prefix = request.string_prefix
+    """Return the table's properties, with the session's prefix length of strings as the default."""
+    prefix = request.context.string_prefix
     return target.properties if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix), **target.properties}
 
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:
-    """The greatest number of a column in a file, or the least."""
+    """Return the greatest number of a column in a file, or the least if numbers fall; None without statistics."""
     found = []
     for group in range(footer.num_row_groups):
         chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))
         found += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
     return (min(found) if falling else max(found)) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFiles:
+    """Uncommitted change data files.
+
+    Attributes:
+        files: the actions that add them.
+        num_rows: the number of rows in all of them.
+    """
+
+    files: Sequence[AddCDCFile]
+    num_rows: int
+
+
+def write_change_files(
+    application: Application,
+    frame: DataFrame,
+    request: WriteRequest,
+    target: WriteTarget,
+    uncommitted: UncommittedFiles,
+    before: Mapping[str, str],
+) -> ChangeFiles:
+    """Write the change rows of rows that change.
+
+    Args:
+        frame: the rows, with the table's columns, `ROW_ACTION`, and the columns with the old values.
+        target: the table, without its constraints: these are checked when the table's own rows are written.
+        uncommitted: the owner of the new files.
+        before: the columns with the old values, by the columns that have new values.
+    """
+    phase("writing change rows")
+    root = qualify(request.options.path)
+    auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
+    rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
+    found = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
+    written = [(file, relative_path(file, root.uri)) for file in found]
+    uncommitted.add(relative for _, relative in written)
+    counts = [footer.num_rows for footer in footers_of(application, request.options, written)]
+    # The first task of Spark's writer makes a file even if it has no rows.
+    uncommitted.delete([relative for (_, relative), count in zip(written, counts, strict=True) if not count])
+    files = [change_file(target, *each) for each, count in zip(written, counts, strict=True) if count]
+    return ChangeFiles(files, sum(counts))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition values of new files: the job that writes them computes the text that the log holds, and the folder carries it home.
+"""Partition values of new files: the job serialises them into the names of folders, from which they are read back.
 
-A folder written from the values themselves could not be read back: NULL and "" share one, a text may look like the folder of
-NULL, and a timestamp in the session's zone is ambiguous once a year. So the job writes folders from texts that are
-unambiguous: the serialised partition value, UTC for timestamps, and a mark on texts that begin like the folder of NULL.
+Spark's own folder names are ambiguous: NULL and "" share one, a string may look like the folder of NULL, and a timestamp in the
+session's zone is ambiguous once a year. So the job names folders by the serialised partition value, with timestamps in UTC and a
+mark on strings that begin like the folder of NULL.
 
-The log holds text. A value whose bytes are not UTF-8 has none, and no folder can have NUL in its name. Such a value fails the job
-before its file is opened.
+The log stores partition values as strings. A value that is not valid UTF-8 has none, and the name of a folder cannot contain NUL.
+Such a value fails the job before its file is opened.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from urllib.parse import unquote
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.types.partition_values import NULL_FOLDER, is_string_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from bayou.errors import DeltaError
 
 _MARK = "_"
 _DAY = 86_400_000_000
@@ -31,15 +33,15 @@ _SHOWN_BYTES: Final = 32
 
 
 def folder_text(column: str, kind: str, name: str) -> str:
-    """A SQL expression for the text of a partition value in its folder; it fails for a value that has none.
+    """Return SQL for the name of a partition value's folder. It fails for a value that cannot be serialised.
 
     Args:
-        kind: its type, as in the schema's JSON.
+        kind: the type of the value, as in the schema's JSON.
     """
     text = _utc_text(column) if kind == "timestamp" else f"cast({column} as string)"
     if not (is_string_type(kind) or kind == "binary"):
         return text
-    # A cast that validates gives NULL for what has no text.
+    # A cast that validates returns NULL for other bytes.
     has_text = f"coalesce({_is_utf8(text)} and not contains({text}, char(0)), false)"
     shown = f"hex(substring(cast({column} as binary), 1, {_SHOWN_BYTES}))"
     failure = f"raise_error(concat('{_NO_TEXT} {name.encode().hex().upper()} ', {shown}))"
@@ -48,33 +50,27 @@ def folder_text(column: str, kind: str, name: str) -> str:
 
 
 def _is_utf8(text: str) -> str:
-    """Whether the bytes of a text are UTF-8. Older Sparks have no function for it, and decode other bytes into other ones."""
+    """Return SQL that checks whether the bytes of a string are UTF-8. Older versions of Spark have no function for it."""
     if hasattr(F, "is_valid_utf8"):
         return f"is_valid_utf8({text})"
     return f"cast(decode(cast({text} as binary), 'UTF-8') as binary) = cast({text} as binary)"
 
 
-def refused_value(message: str, *, table: str, version: int | None) -> SchemaMismatchError | None:
-    """The error of a value that has no text, from what the job said that met it; None if it failed for another reason."""
+def refused_value(message: str, *, table: str, version: int | None) -> DeltaError | None:
+    """Return the error of a value that cannot be serialised, from the job's message; None if the job failed for another reason."""
     found = _REFUSED.search(message)
     if found is None:
         return None
     name, value = bytes.fromhex(found[1]).decode(), bytes.fromhex(found[2])
     shown = f"X'{value.hex().upper()}'{' (cut)' if len(value) == _SHOWN_BYTES else ''}"
     why = "it contains NUL, which the name of no folder can have" if b"\0" in value else "its bytes are not UTF-8"
-    return SchemaMismatchError(
-        f"The value {shown} of the partition column {name!r} cannot be a partition value: {why}, and the log holds partition "
-        "values as text.",
-        table=table,
-        version=version,
-        next_step="partition by another column, or by the value in hexadecimal: hex(column).",
-        column=name,
-        value=value,
+    return failed(
+        "partition-value-not-serialisable", table=table, version=version, shown=shown, column=name, reason=why, value=value
     )
 
 
 def _utc_text(column: str) -> str:
-    """`yyyy-MM-ddTHH:mm:ss.SSSSSSZ`, by arithmetic, because Spark formats in the session's zone."""
+    """Return SQL for `yyyy-MM-ddTHH:mm:ss.SSSSSSZ`, by arithmetic, since Spark formats in the session's zone."""
     micros = f"unix_micros({column})"
     of_day = f"pmod({micros}, {_DAY})"
     day = f"cast(date_from_unix_date(cast(({micros} - {of_day}) div {_DAY} as int)) as string)"
@@ -87,10 +83,10 @@ def _utc_text(column: str) -> str:
 
 
 def values_of(folders: str, columns: Sequence[str]) -> dict[str, str | None]:
-    """The partition values of a file from the folders that the job wrote for it.
+    """Return the partition values of a file from its folders.
 
     Args:
-        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`; others may be before them.
+        folders: the file's folders under the table's root, decoded from the URI: `a=1/b=x%2Fy`. Other folders may precede them.
         columns: the partition columns, in the order of the folders.
     """
     parts = folders.split("/")[-len(columns) :] if columns else []
@@ -99,7 +95,7 @@ def values_of(folders: str, columns: Sequence[str]) -> dict[str, str | None]:
 
 
 def value_of(text: str) -> str | None:
-    """The partition value that a folder's text stands for."""
+    """Return the partition value of a folder's name."""
     if text == NULL_FOLDER:
         return None
     return text.removesuffix(_MARK) if text.startswith(NULL_FOLDER) else text

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of one job that are written apart, as data and as change rows, and then moved to where they stay.
+"""Separate the data files and change data files of one job, and move them to their final folders.
 
-Spark's writer knows folders of partition columns and no others, so that nothing it writes can be in `_change_data/` at once. A
-leading partition column with a name of its own for each job keeps the two apart; no other job writes into its folders.
+Spark's writer only makes folders of partition columns, so it cannot write into `_change_data/` directly. A leading partition
+column, whose name is unique to the job, separates the two kinds of files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError, StorageError
+from bayou.errors import SessionError, failed, reason
 from bayou.protocol.actions.file_names import CHANGES_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
@@ -30,12 +30,12 @@ _CHANGES = "true"
 
 @dataclass(frozen=True, slots=True)
 class SplitFolders:
-    """The folders of one job.
+    """The temporary folders of one job.
 
     Attributes:
         root: the table's folder.
         options: options for the file system.
-        prefix: the folder of the data files under the root; empty for none.
+        prefix: the folder of the data files under the root; empty for the root itself.
         column: the name of the partition column that is true for change rows.
     """
 
@@ -45,29 +45,25 @@ class SplitFolders:
     column: str = field(default_factory=lambda: f"rows-{uuid.uuid4()}")
 
     def place(self, relatives: Sequence[str]) -> list[str]:
-        """Moves files to where they stay, and deletes the job's own folders.
+        """Move files to their final folders, and delete the temporary folders.
 
         Returns:
-            Their new paths, in the same order. Those of change rows begin with `_change_data/`.
+            The new paths, in the same order. Paths of change data files begin with `_change_data/`.
 
         Raises:
-            StorageError: a file could not be moved; those that were are not taken back.
+            StorageError: a file could not be moved. Files that were moved before it stay there.
         """
         places = [self._place(each) for each in relatives]
         moves = list(zip(relatives, places, strict=True))
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
         except (OSError, HadoopError, SessionError) as error:
-            raise StorageError(
-                f"the files of a write cannot be moved to where they belong: {error}",
-                table=self.root.uri,
-                next_step="Run the operation again; VACUUM deletes what it has left.",
-            ) from error
+            raise failed("files-not-moved", table=self.root.uri, reason=reason(error)) from error
         self.clear()
         return places
 
     def clear(self) -> None:
-        """Deletes the job's own folders with everything in them; what cannot be deleted stays, and VACUUM finds it."""
+        """Delete the temporary folders. Files that cannot be deleted stay, and VACUUM finds them."""
         for value in (_CHANGES, "false"):
             folder = f"{self.column}={value}"
             if self.root.local is not None:
@@ -88,7 +84,7 @@ class SplitFolders:
         for folder in {target.rpartition("/")[0] for _, target in moves}:
             (root / folder).mkdir(parents=True, exist_ok=True)
         for source, target in moves:
-            os.rename(root / source, root / target)  # noqa: PTH104  (the same, without a further object)
+            os.rename(root / source, root / target)  # noqa: PTH104  (saves a Path object per file)
 
     def _move(self, moves: Sequence[tuple[str, str]]) -> None:
         uris = [(f"{self.root.uri}/{source}", f"{self.root.uri}/{target}") for source, target in moves]
@@ -99,5 +95,5 @@ class SplitFolders:
     def _files(self) -> HadoopFiles:
         jvm = Jvm.running()
         if jvm is None:
-            raise SessionError("There is no running Spark session.")
+            raise failed("no-running-session")
         return HadoopFiles.of(jvm, self.root.uri, self.options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a write as the table's files hold them: aligned, completed, checked, and under their physical names."""
+"""Prepare the rows of a write for the files: align and complete the columns, check constraints, use physical names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.jvm.relations.relation import evaluated
-from bayou.spark.read.change_rows import FATE, BesideColumns, Fate, with_changes
+from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction, with_changes
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, sql_type, stored_fields
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.jvm.relations.parser import ParsedExpression
 
-NOTHING_BESIDE = BesideColumns()
-"""What rows have that have the table's columns and no others."""
+NO_AUXILIARY = AuxiliaryColumns()
+"""The auxiliary columns of rows that have only the table's columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectedRows:
-    """Rows that can be written as they are.
+    """Rows that are ready to be written.
 
     Attributes:
-        frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
-        checked: the rules that the rows must obey; a job that writes a row which violates one fails.
-        generated_identities: the identity columns whose numbers the rows get here.
-        has_changes: whether there are rows for the change data feed beside those of the table, as `with_changes` marks them.
+        frame: the rows, with columns in the table's order and partition values as names of folders.
+        checked: the rules that the rows must satisfy; a job that writes a row which violates one fails.
+        generated_identities: the identity columns whose numbers are generated here.
+        has_changes: whether the rows include rows of the change data feed, as marked by `with_changes`.
     """
 
     frame: DataFrame
@@ -63,7 +63,7 @@ class ProjectedRows:
 
 
 class Projection:
-    """What one write does to its rows before they reach the files."""
+    """Prepares the rows of one write for the files."""
 
     def __init__(
         self,
@@ -71,61 +71,53 @@ class Projection:
         frame: DataFrame,
         target: WriteTarget,
         carried: CarriedRows = NOTHING_CARRIED,
-        beside: BesideColumns = NOTHING_BESIDE,
+        auxiliary: AuxiliaryColumns = NO_AUXILIARY,
     ) -> None:
-        """Begin.
-
-        Args:
-            carried: the rows of replaced files that stay, where a condition says which rows the new ones replace.
-            beside: the columns of the rows that are none of the table's; none where rows are replaced.
-        """
+        """Take the rows and their target; the arguments are as in `write_new_files`."""
         self._carried = carried
-        self._beside = beside
+        self._auxiliary = auxiliary
         self._bridge = jvm
         self._frame = frame
         self._target = target
         self._session = java_session(frame.sparkSession)
 
     def rows(self) -> ProjectedRows:
-        """The rows as the table's files hold them.
-
-        Raises:
-            InvalidSchemaError: an expression that is stored in the table is not used.
-        """
+        """Return the rows ready to be written. Raise InvalidSchemaError if a stored expression must not be evaluated."""
         rules, identities = self._rules(), self._identities()
-        unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
+        unless = f"{ROW_ACTION} = {int(RowAction.DELETED)}" if self._auxiliary.feeds else None
         checked = CheckedRows(self._as_read(self._complete(identities), rules), rules, self._target, unless)
         frame = checked.failing(self._bridge)
-        frame, beside = self._with_carried(frame)
-        if beside.feeds:
-            frame = with_changes(self._bridge, frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
-        physical = self._physical(frame, beside)
-        has_changes = beside.feeds and not beside.is_for_feed
+        frame, auxiliary = self._with_carried(frame)
+        if auxiliary.feeds:
+            names = [field.name for field in stored_fields(self._target.schema.fields)]
+            frame = with_changes(self._bridge, frame, names, auxiliary)
+        physical = self._physical(frame, auxiliary)
+        has_changes = auxiliary.feeds and not auxiliary.is_for_feed
         return ProjectedRows(physical, checked, tuple(identities), has_changes)
 
     def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
-        """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""
-        # A limit of its length holds for a text that is empty as for one that is not there.
-        told = (name for rule in rules if rule.constraint.kind is not ConstraintKind.CHAR_VARCHAR for name in rule.columns)
-        texts = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in told}
-        if not texts:
+        """Return the rows with NULL for empty strings in partition columns that rules use, since they are read as NULL."""
+        # An empty string and NULL both satisfy a limit of the length.
+        used = (name for rule in rules if rule.constraint.kind is not ConstraintKind.CHAR_VARCHAR for name in rule.columns)
+        strings = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in used}
+        if not strings:
             return frame
-        columns = ((_unless_empty(name) if name.lower() in texts else (name,)) for name in names_of(frame))
+        columns = ((_unless_empty(name) if name.lower() in strings else (name,)) for name in names_of(frame))
         return select(self._bridge, frame, list(columns))
 
-    def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, BesideColumns]:
-        """The rows with those of replaced files, and what they have beside the table's columns."""
+    def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, AuxiliaryColumns]:
+        """Return the rows with the remaining rows of replaced files, and the auxiliary columns of all."""
         carried = self._carried
         if carried.rows is None:
-            return frame, self._beside
-        beside = carried.beside
-        more = [F.lit(None).cast("bigint").alias(name) for name in beside.hidden]
-        more += [F.lit(int(Fate.INSERTED)).alias(FATE)] if beside.feeds else []
-        frame = carried.beside_new(frame.select("*", *more) if more else frame)
-        return frame.union(selected(carried.rows, map(self._as_after, names_of(frame)))), beside
+            return frame, self._auxiliary
+        auxiliary = carried.auxiliary
+        more = [F.lit(None).cast("bigint").alias(name) for name in auxiliary.hidden]
+        more += [F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION)] if auxiliary.feeds else []
+        frame = carried.counted_new(frame.select("*", *more) if more else frame)
+        return frame.union(selected(carried.rows, map(self._as_after, names_of(frame)))), auxiliary
 
     def _as_after(self, name: str) -> AlignedColumn:
-        """A column of rows that the table has, as it is after the write."""
+        """Return a column of the table's current rows with its type after the write."""
         snapshot = self._target.snapshot
         wanted = self._stored(name)
         if wanted is None or snapshot is None:
@@ -149,13 +141,13 @@ class Projection:
         return expression
 
     def _identities(self) -> dict[str, str]:
-        """The SQL of each identity column that the rows do not bring; the row's number stands in it by its name."""
+        """Return the SQL of each identity column that the rows lack. It refers to the row's number by `__bayou_row_number`."""
         given = self._target.given
         absent = [each for each in identity_columns(self._target.schema) if given.field(each.name) is None]
         return {each.name: generation_sql(each, "__bayou_row_number") for each in absent}
 
     def _complete(self, identities: dict[str, str]) -> DataFrame:
-        """The rows with all columns of the table, under the table's logical names, in its order."""
+        """Return the rows with all columns of the table, in its order and under logical names."""
         target, frame = self._target, self._frame
         computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
         kept = stored_fields(target.schema.fields)
@@ -166,22 +158,22 @@ class Projection:
             frame = select(self._bridge, frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
         given = [field for field in kept if field.name not in computed]
         base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in given]
-        frame = self._with_chars(selected(frame, [*base, *self._aligned_beside()]), given)
+        frame = self._with_chars(selected(frame, [*base, *self._aligned_auxiliary()]), given)
         if not computed:
             return frame
         for each in computed.values():
             self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
-        frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._beside.given)])
+        frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._auxiliary.given)])
         return self._with_chars(frame, [field for field in kept if field.name in computed])
 
     def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
         return with_chars(self._bridge, frame, declared_chars((field, field.name) for field in fields))
 
-    def _aligned_beside(self) -> Iterator[AlignedColumn]:
-        """What the rows have beside the table's columns; old values get the table's types as new ones do."""
-        before = {column: name for name, column in self._beside.before.items()}
-        for name in self._beside.given:
+    def _aligned_auxiliary(self) -> Iterator[AlignedColumn]:
+        """Yield the auxiliary columns. Old values get the table's types, as new values do."""
+        before = {column: name for name, column in self._auxiliary.before.items()}
+        for name in self._auxiliary.given:
             found, wanted = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
             if found is None or wanted is None:
                 yield quoted_name(name), name, None
@@ -189,18 +181,17 @@ class Projection:
                 yield aligned(quoted_name(name), found.type, wanted.type), name, wanted.type
 
     def _stored(self, name: str) -> StructField | None:
-        """A column of the table as its files hold it; None for any other column."""
         return next((field for field in stored_fields(self._target.schema.fields) if field.name.lower() == name.lower()), None)
 
     def _fits(self, kept: Sequence[StructField]) -> bool:
-        """Whether the rows have the table's columns as they are; another plan would take longer than writing one row."""
+        """Whether the rows already have the table's columns. Then the select is left out, since planning it costs time."""
         given = self._target.given.fields
         return len(given) == len(kept) and all(
             one.name == other.name and same_names_and_types(one.type, other.type) for one, other in zip(given, kept, strict=True)
         )
 
     def _value(self, field: StructField) -> str:
-        """The SQL of a column that is no generated one: what the rows have, the default, or NULL."""
+        """Return the SQL of a column that is not generated: the rows' own values, the default, or NULL."""
         found = self._target.given.field(field.name)
         if found is not None:
             return aligned(quoted_name(found.name), found.type, field.type)
@@ -210,8 +201,8 @@ class Projection:
         self._checked(default, ExpressionKind.COLUMN_DEFAULT, f"the default of column {field.name!r}")
         return cast_sql(parenthesised(default), field.type)
 
-    def _physical(self, frame: DataFrame, beside: BesideColumns) -> DataFrame:
-        """The rows under the names that the files have, with field ids, partition values as texts."""
+    def _physical(self, frame: DataFrame, auxiliary: AuxiliaryColumns) -> DataFrame:
+        """Return the rows under physical names, with field ids and with partition values as names of folders."""
         target = self._target
         partitioned = {name.lower() for name in target.partition_by}
         kept = stored_fields(target.schema.fields)
@@ -223,7 +214,7 @@ class Projection:
             fields = [field for field in found if field is not None]
             folders = [_partition_text(field, name) for field, name in zip(fields, target.folder_columns, strict=True)]
             partitioned = set()
-        others = [*map(quoted_name, beside.written), *folders]
+        others = [*map(quoted_name, auxiliary.written), *folders]
         if target.maps_columns:
             return _mapped(frame, kept, partitioned, others)
         columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
@@ -239,7 +230,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         physical = physical_field(field, field, by_id=True)
         metadata = dict(physical.metadata)
         column = F.col(quoted_name(field.name))
-        if not isinstance(field.type, str):  # what may be NULL in the rows is looked at by the table's rules, not by the cast
+        if not isinstance(field.type, str):  # the table's constraints check NULL, not the cast
             column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
     return frame.select(*columns, *(own_column(frame.sparkSession, each) for each in others))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a write goes into: a table that is there, or one that it makes; checked before any file is written."""
+"""The table that a write changes or creates, checked before any file is written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.errors import failed
 from bayou.log.operations.create import first_actions
 from bayou.log.snapshot.clustering import logical_clustering, replaced_clustering
 from bayou.protocol import properties
@@ -18,7 +18,7 @@ from bayou.protocol.columns.column_mapping import mapped_columns, without_mappin
 from bayou.protocol.columns.constraints import constraints_of
 from bayou.protocol.columns.generated_columns import generation_expression, has_generated_columns
 from bayou.protocol.columns.identity_columns import is_identity
-from bayou.protocol.columns.identity_rules import refuse_explicit_values
+from bayou.protocol.columns.identity_rules import check_no_explicit_values
 from bayou.protocol.evolution.schema_merge import check_write, merge_schemas
 from bayou.protocol.features.features import MATERIALIZE_PARTITIONS, check_writable, writer_features
 from bayou.protocol.features.protocol_rules import check_not_append_only, merged, upgraded
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
 
 HeadAction: TypeAlias = Protocol | Metadata | DomainMetadata
-"""An action that says what a table is, and not what is in it."""
+"""An action that describes a table and not its files."""
 _VECTORS: Final = "deletionVectors"
 
 
@@ -51,13 +51,13 @@ class WriteTarget:
 
     Attributes:
         log: its log.
-        snapshot: its state; None for a table that the write makes.
+        snapshot: its snapshot; None if the write creates the table.
         protocol: its protocol after the write.
         metadata: its metadata after the write.
         schema: its schema after the write.
         given: the schema of the rows.
-        head: the actions that make it so; empty where the write changes no more than rows.
-        constraints: the rules that every row must obey.
+        head: the actions that change protocol, metadata and domains; empty if the write changes only rows.
+        constraints: the constraints that every row must satisfy.
     """
 
     log: DeltaLog
@@ -70,8 +70,13 @@ class WriteTarget:
     constraints: tuple[Constraint, ...] = field(default=())
 
     @property
+    def table_uri(self) -> str:
+        """The table's URI."""
+        return self.log.table_uri
+
+    @property
     def version(self) -> int | None:
-        """The version that the rows are written on top of; None for a table that the write makes."""
+        """The version before the write; None if the write creates the table."""
         return None if self.snapshot is None else self.snapshot.version
 
     @property
@@ -81,19 +86,19 @@ class WriteTarget:
 
     @property
     def physical_partitions(self) -> tuple[str, ...]:
-        """The names under which partition values are in the log and in folders."""
+        """The physical names of the partition columns, which the log and folders have."""
         found = (self.schema.field(name) for name in self.partition_by)
         return tuple(each.physical_name for each in found if each is not None)
 
     @property
     def text_partitions(self) -> tuple[str, ...]:
-        """The partition columns of texts and of binary values; an empty one is read as NULL."""
+        """The partition columns of string and binary types, whose empty values are read as NULL."""
         found = [field for name in self.partition_by if (field := self.schema.field(name)) is not None]
         return tuple(f.name for f in found if isinstance(f.type, str) and (is_string_type(f.type) or f.type == "binary"))
 
     @property
     def materializes_partitions(self) -> bool:
-        """Whether files hold the partition columns, too: the protocol asks for it, or the table's properties do."""
+        """Whether files contain the partition columns, because the protocol or a table property requires it."""
         if not self.partition_by:
             return False
         asked = str(self.properties.get(properties.WRITE_PARTITION_COLUMNS.key, "")).lower() == "true"
@@ -101,45 +106,45 @@ class WriteTarget:
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
-        """The columns of rows that become the names of folders; others than the partition columns where files hold those."""
+        """The columns of rows that become names of folders. They differ from partition columns that files contain."""
         names = self.physical_partitions
         return tuple(f"__bayou_folder_{place}" for place in range(len(names))) if self.materializes_partitions else names
 
     @property
     def properties(self) -> Mapping[str, str]:
-        """Its properties after the write."""
+        """The table properties after the write."""
         return self.metadata.configuration
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether its files may get deletion vectors, so that their statistics say whether they are those of all rows."""
+        """Whether its files may get deletion vectors, so that their statistics state whether bounds are tight."""
         return _VECTORS in writer_features(self.protocol)
 
     @property
     def maps_columns(self) -> bool:
-        """Whether files have other names for its columns."""
+        """Whether the table uses column mapping."""
         return mapping_mode(self.metadata.configuration) != "none"
 
     @property
     def generates(self) -> bool:
-        """Whether it computes columns from others."""
+        """Whether the table has generated columns."""
         return has_generated_columns(self.protocol, self.schema)
 
 
 def write_target(
     request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
-    """The target of a write, after every check that needs no file.
+    """Check what needs no file, and return the target of a write.
 
     Args:
-        snapshot: the table's state; None where there is no table.
+        snapshot: the table; None if it does not exist.
 
     Raises:
-        InvalidSchemaError: no table can have this schema, these partition columns or these clustering columns.
+        InvalidSchemaError: the schema, the partition columns or the clustering columns are not valid.
         InvalidOptionError: a property cannot be set.
-        SchemaMismatchError: the rows do not have the table's columns, or other partition or clustering columns were asked for.
-        AppendOnlyError: the mode is `overwrite` and the table only takes appends.
-        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        SchemaMismatchError: the rows do not have the table's columns, or other partition or clustering columns were requested.
+        AppendOnlyError: the mode is `overwrite` and the table is append-only.
+        UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
     """
     given = without_mapping(given)
     if snapshot is None or request.replaces_table:
@@ -147,33 +152,33 @@ def write_target(
     if snapshot is None:
         return _checked(new_table(request, as_nullable(given), log, settings), given)
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    if request.mode == "overwrite":
+    if request.options.mode == "overwrite":
         what = "an overwrite removes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="append")
     if request.replaces_table:
         new = new_table(request, as_nullable(given), log, settings, snapshot.metadata)
         return _checked(_replacing(request, new, snapshot), given)
     rules = ClusteringRules.of(settings, snapshot.table_uri, snapshot.version)
-    return _checked(_existing(request, given, log, snapshot, rules), given)
+    return _checked(_existing(request.options, given, log, snapshot, rules), given)
 
 
 def new_table(
     request: WriteRequest, schema: StructType, log: DeltaLog, settings: Mapping[str, str], replaced: Metadata | None = None
 ) -> WriteTarget:
-    """A table that a write makes.
+    """Return the table that a write creates.
 
     Args:
-        log: the log of the place where it will be.
+        log: the log of its location.
         settings: the session's settings, for the defaults of properties.
     """
     first = first_actions(
         schema,
-        request.partition_by or (),
-        request.properties,
+        request.options.partition_by or (),
+        request.options.properties,
         table=log.table_uri,
-        description=None if request.statement is None else request.statement.comment,
+        description=None if request.context.statement is None else request.context.statement.comment,
         settings=settings,
-        cluster_by=request.cluster_by,
+        cluster_by=request.options.cluster_by,
         replaced=replaced,
     )
     stored = parse_schema(first.metadata.schema_string)
@@ -181,35 +186,34 @@ def new_table(
 
 
 def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> WriteTarget:
-    """A new table in the place of one that is there, whose protocol is never lowered."""
+    """Return a new table that replaces an existing one. It keeps the features of the old protocol."""
     protocol = merged(snapshot.protocol, new.protocol)
-    domains = replaced_clustering(snapshot, new.metadata, request.cluster_by)
+    domains = replaced_clustering(snapshot, new.metadata, request.options.cluster_by)
     return replace(new, snapshot=snapshot, protocol=protocol, head=_head(snapshot, protocol, new.metadata, *domains))
 
 
 def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMetadata) -> tuple[HeadAction, ...]:
-    """The actions of a change, with the protocol where it is another one."""
     return others if protocol == snapshot.protocol else (protocol, *others)
 
 
-def _existing(request: WriteRequest, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
-    # Before any difference of the schemas, as in delta-spark, and whatever becomes of the schema.
-    refuse_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
-    schema = _schema_after(request, given, snapshot)
+def _existing(options: WriteOptions, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+    # delta-spark reports explicit identity values before any difference of the schemas, also if the schema is overwritten.
+    check_no_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
+    schema = _schema_after(options, given, snapshot)
     partitions = snapshot.partition_columns
-    if request.overwrite_schema:
-        found = ((name, schema.field(name)) for name in request.partition_by or ())
+    if options.overwrite_schema:
+        found = ((name, schema.field(name)) for name in options.partition_by or ())
         partitions = tuple(name if field is None else field.name for name, field in found)
         target = changed(log, snapshot, schema, given, partitions=partitions, replacing=True)
-        return _reclustered(request, target, snapshot, rules)
-    if request.cluster_by is not None:
-        rules.check_same(request.cluster_by, logical_clustering(snapshot))
+        return _reclustered(options, target, snapshot, rules)
+    if options.cluster_by is not None:
+        rules.check_same(options.cluster_by, logical_clustering(snapshot))
     return changed(log, snapshot, schema, given, partitions=partitions)
 
 
-def _reclustered(request: WriteRequest, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
-    """The target of a write that overwrites the schema, and with it the clustering columns: by those that it names, or none."""
-    columns = None if request.cluster_by is None else rules.checked(request.cluster_by, target.metadata)
+def _reclustered(options: WriteOptions, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+    """Return the target of a write that overwrites the schema, with the clustering columns that it names, or without any."""
+    columns = None if options.cluster_by is None else rules.checked(options.cluster_by, target.metadata)
     domains = replaced_clustering(snapshot, target.metadata, columns)
     if not domains:
         return target
@@ -231,7 +235,7 @@ def changed(
     partitions: tuple[str, ...],
     replacing: bool = False,
 ) -> WriteTarget:
-    """A table with the schema that it has after a write; the head is empty where the write changes nothing of it.
+    """Return a table with its schema after a write. The head is empty if the schema and the partition columns do not change.
 
     Args:
         schema: its schema after the write; new columns have no ids yet.
@@ -268,22 +272,22 @@ def changed(
     return WriteTarget(log, snapshot, protocol, metadata, mapped.schema, given, _head(snapshot, protocol, metadata))
 
 
-def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) -> StructType:
-    """The table's schema after the write; new columns in it have no ids yet."""
-    if request.overwrite_schema:
+def _schema_after(options: WriteOptions, given: StructType, snapshot: Snapshot) -> StructType:
+    """Return the table's schema after the write; new columns in it have no ids yet."""
+    if options.overwrite_schema:
         return as_nullable(given)
     widening = merge_widening(snapshot)
     uri, version = snapshot.table_uri, snapshot.version
-    same_partitions = request.partition_by is None or _lower(request.partition_by) == _lower(snapshot.partition_columns)
+    same_partitions = options.partition_by is None or _lower(options.partition_by) == _lower(snapshot.partition_columns)
     schema = snapshot.schema
-    if request.merge_schema and same_partitions:
+    if options.merge_schema and same_partitions:
         schema = merge_schemas(snapshot.schema, given, widening=widening, table_uri=uri, version=version)
     check_write(
         schema,
         StructType((*given.fields, *_filled(snapshot, given))),
         partition_columns=snapshot.partition_columns,
-        partition_by=request.partition_by,
-        overwrite=request.mode == "overwrite",
+        partition_by=options.partition_by,
+        overwrite=options.mode == "overwrite",
         widening=widening,
         table_id=snapshot.metadata.id,
         table_uri=uri,
@@ -293,66 +297,52 @@ def _schema_after(request: WriteRequest, given: StructType, snapshot: Snapshot) 
 
 
 def merge_widening(snapshot: Snapshot) -> Widening:
-    """Which types a write that may change a table's schema widens; columns that rules use are for `refuse_widened`."""
+    """Return which types a write with schema evolution widens. `refuse_widened` checks columns that expressions use."""
     widens = properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration)
     return Widening.ALWAYS if widens else Widening.NEVER
 
 
 def _filled(snapshot: Snapshot, given: StructType) -> list[StructField]:
-    """The columns that the rows do not bring and get values for."""
+    """Return the columns that the rows lack and that get generated or default values."""
     generates = has_generated_columns(snapshot.protocol, snapshot.schema)
     absent = [each for each in snapshot.schema.fields if given.field(each.name) is None]
     return [each for each in absent if _is_filled(each, generates=generates)]
 
 
 def is_filled(snapshot: Snapshot, column: StructField) -> bool:
-    """Whether a column of a table gets values that the rows of a write do not bring."""
+    """Whether a column gets a generated or default value if the rows of a write lack it."""
     return _is_filled(column, generates=has_generated_columns(snapshot.protocol, snapshot.schema))
 
 
 def _checked(target: WriteTarget, given: StructType) -> WriteTarget:
-    """The target with the rules for its rows; columns that the rows bring and must not, or lack and must not, are refused."""
+    """Return the target with the constraints of its rows.
+
+    Raise an error if the rows set an identity column that is always generated, or lack a NOT NULL column.
+    """
     table = target.log.table_uri
-    _refuse_no_columns(target)
+    if not target.schema.fields:
+        raise failed("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS", at=target)
     check_takes_rows(target.schema, target.metadata, table, target.version)
-    refuse_explicit_values(target.schema, given.names, table=table, version=target.version)
+    check_no_explicit_values(target.schema, given.names, table=table, version=target.version)
     for path in required_and_absent(target.schema, given):
         column = target.schema.field(path[0])
         if column is None or given.field(path[0]) is not None or not _is_filled(column, generates=target.generates):
             name = ".".join(path)
-            raise SchemaMismatchError(
-                f"Column {name!r}, which has a NOT NULL constraint, is missing from the data being written into the table.",
-                table=table,
-                version=target.version,
-                error_class="DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
-                next_step="write values for it.",
-                problems=(f"column {name!r} is missing",),
-            )
+            problems = (f"column {name!r} is missing",)
+            raise failed("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", at=target, column=name, problems=problems)
     rules = constraints_of(target.metadata, target.schema, provided=given.names if target.generates else ())
     texts = {name.lower() for name in target.text_partitions}
-    needed = tuple(rule for rule in rules if not _holds_anyway(rule, given, texts))
+    needed = tuple(rule for rule in rules if not _always_holds(rule, given, texts))
     return replace(target, given=given, constraints=needed)
 
 
-def _refuse_no_columns(target: WriteTarget) -> None:
-    if not target.schema.fields:
-        raise InvalidSchemaError(
-            "The table has no columns, and rows cannot be written into it.",
-            table=target.log.table_uri,
-            version=target.version,
-            error_class="DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS",
-            next_step="add columns to it, or write rows that have columns with the option mergeSchema.",
-        )
-
-
-def _holds_anyway(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
-    """Whether the rows cannot break a rule: their column cannot be NULL. The empty text is NULL as a partition value."""
+def _always_holds(rule: Constraint, given: StructType, texts: AbstractSet[str]) -> bool:
+    """Whether rows always satisfy a NOT NULL constraint. An empty string is NULL as a partition value."""
     found = given.field(rule.column[0]) if rule.kind.value == "NOT NULL" and len(rule.column) == 1 else None
     return found is not None and not found.nullable and found.name.lower() not in texts
 
 
 def _is_filled(column: StructField, *, generates: bool) -> bool:
-    """Whether a column gets values that the rows do not bring."""
     generated = generates and generation_expression(column) is not None
     return generated or is_identity(column) or CURRENT_DEFAULT in column.metadata
 

@@ -71,7 +71,7 @@ class UncommittedFiles:
         if self._root.local is not None:
             for each in paths:
                 with contextlib.suppress(OSError):
-                    os.remove(os.path.join(self._root.local, each))  # noqa: PTH107, PTH118  (the parts are no paths of their own)
+                    os.remove(os.path.join(self._root.local, each))  # noqa: PTH107, PTH118  (the parts are not Path objects)
             return
         jvm = Jvm.running()
         if paths and jvm is not None:
@@ -92,7 +92,7 @@ class UncommittedFiles:
         Args:
             transaction: the operation's transaction, with the files that it removes.
             added: the files that the commit adds.
-            head: the actions beside the files, if `added` brings none of its own.
+            head: the actions in addition to the files, if `added` has no own head.
             keeps_row_ids: whether files of rows that only move hold the ids of these rows (see `Transaction.commit`).
 
         Raises:

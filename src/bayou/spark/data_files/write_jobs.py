@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The job that writes rows into the folder of a table, the paths of what it wrote, and its failures.
+"""Run the Spark job that writes rows into the folder of a table, and convert its failures.
 
-A job that fails raises the file system's error, or that of a partition value without a text, as one sentence. Spark wraps what a
-task throws, and its text holds the traces of the task and of the driver.
+The error of a failed job shows the file system's message, or the partition value that has no string. Spark's own message also
+contains the traces of the task and of the driver.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from bayou.errors import DeltaError, StorageError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.data_files.partitioning import refused_value
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
     from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.session.application import Application
 
 _MORE_THAN_TWO_FILES: Final = 3
-"""Spark's writer sorts what is left of the rows as soon as it has as many files open as it may have."""
+"""The maximum of open files. Spark's writer sorts the remaining rows once it has as many open."""
 _MOST_CHARACTERS: Final = 300
-"""How much of the file system's own words an error shows."""
+"""How many characters of the file system's message an error shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Into which folders of a table a job writes.
+    """The folders of a table that a job writes into.
 
     Attributes:
         folder: the folder under the table's root; empty for the root itself.
-        split_by: a column of booleans that leads the partition columns, so that each of its values has a folder; None for none.
-        tasks: the job's tasks, where the rows are those of files that are written together; each task writes one file.
-        is_arranged: whether each partition of the rows is to be one file.
+        split_by: a boolean column before the partition columns, so that each of its values has a folder; None without one.
+        tasks: the job's tasks, if the rows come from files that are rewritten together; each task writes one file.
+        is_arranged: whether to write one file per partition of the rows.
     """
 
     folder: str = ""
@@ -69,42 +69,42 @@ class Placement:
 
     @property
     def is_of_tasks(self) -> bool:
-        """Whether each task writes one file, of one partition, however many rows it has."""
+        """Whether each task writes one file, regardless of its number of rows."""
         return self.is_arranged or self.tasks is not None
 
 
 def write_into(
     jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget, placement: Placement, observations: Sequence[str] = ()
 ) -> WrittenRows:
-    """Runs the job.
+    """Run the job.
 
     Args:
-        frame: the rows as the files hold them (see `Projection`).
-        observations: the names of the observations of the rows whose values are wanted.
+        frame: the rows as the files store them (see `Projection`).
+        observations: the names of the observations whose values to return.
 
     Raises:
         UnsupportedFeatureError: Spark would encrypt the files.
         StorageError: a file or a folder cannot be created.
-        SchemaMismatchError: a partition value has no text.
+        SchemaMismatchError: a partition value cannot be serialised.
     """
-    by, options, hadoop = placement.split_by, _writer_options(request, target), request.storage_options
-    _refuse_encryption(frame, target, options)
-    frame, partitions = _gathered(jvm, frame, request, target), target.physical_partitions
-    if request.stream is not None:
-        frame = request.stream.batch.to_run(frame)
+    by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
+    _check_not_encrypted(frame, target, options)
+    frame, partitions = _gathered(jvm, frame, request.options, target), target.physical_partitions
+    if request.context.stream is not None:
+        frame = request.context.stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(frame, target)
-    uri = qualify(request.path).uri
+    uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
     read: Sequence[Sequence[str]] = ()
     if placement.tasks is not None:
         frame, read = in_file_tasks(jvm, frame, placement.tasks)
     if placement.is_of_tasks:
-        # All rows of a task are of one partition: nothing is to be sorted.
+        # All rows of a task belong to one partition, so that no sort is needed.
         job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
     if by is not None:
-        # Rows that are not sorted for the table's partitions are not sorted for this one either.
+        # Do not sort the rows for this column alone.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
     with _naming_failure(target.log.table_uri, target.version):
@@ -113,14 +113,10 @@ def write_into(
 
 @contextlib.contextmanager
 def _naming_failure(table: str, version: int | None) -> Iterator[None]:
-    """Within it, a job that cannot write its files raises an error of bayou's.
+    """Convert the failures of a job: StorageError for a file or folder, SchemaMismatchError for a partition value.
 
     Args:
-        version: its version before the write; None for a table that the write makes.
-
-    Raises:
-        StorageError: a file or a folder cannot be created or written.
-        SchemaMismatchError: a partition value has no text.
+        version: the table's version before the write; None if the write creates the table.
     """
     try:
         yield
@@ -143,15 +139,7 @@ def _named(error: PySparkException | Py4JJavaError, table: str, version: int | N
     for cause in reversed(chain):
         if is_failed_write(cause):
             reason = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
-            return StorageError(
-                f"The files of the write cannot be created under {table}: {_short(reason)}",
-                table=table,
-                version=version,
-                next_step="check that the folder is there and may be written, and that no partition value is longer than the name "
-                "of a folder may be.",
-                path=table,
-                reason=reason,
-            )
+            return failed("files-not-created", table=table, version=version, shown=_short(reason), path=table, reason=reason)
     return None
 
 
@@ -160,48 +148,40 @@ def _short(text: str) -> str:
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
 
 
-def _refuse_encryption(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
-    """Refuses to write files whose footers, of which the log's statistics are made, only Parquet in the JVM can read."""
+def _check_not_encrypted(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
+    """Raise UnsupportedFeatureError if files would be encrypted: then pyarrow cannot read the statistics in their footers."""
     if writes_encrypted(java_session(frame.sparkSession), options):
-        raise UnsupportedFeatureError(
-            f"The session encrypts Parquet files ({FACTORY}), and bayou cannot read their footers to describe them in the log.",
-            table=target.log.table_uri,
-            version=target.version,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=("Parquet encryption",),
-            next_step="write without parquet.encryption.footer.key, parquet.encryption.column.keys and "
-            "parquet.encryption.uniform.key, into a store that encrypts by itself.",
-        )
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/encrypted-files", at=target, setting=FACTORY, features=("Parquet encryption",))
 
 
 def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The rows with the names of folders as a second column of the partition column's name, behind all others.
+    """Return the rows with the names of folders as second columns of the partition columns' names, after all others.
 
-    Spark's writer tells the two apart, and takes the last column of a name for the folders.
+    Spark's writer distinguishes the two, and uses the last column of a name for the folders.
     """
     names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
     return frame.toDF(*(names.get(name, name) for name in names_of(frame)))
 
 
-def is_gathered(request: WriteRequest, target: WriteTarget) -> bool:
-    """Whether rows are put together into files of a good size before they are written: asked for, or a property of the table."""
-    if request.optimize_write is not None:
-        return request.optimize_write
+def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
+    """Whether rows are coalesced into files of a good size, because of an option or of a table property."""
+    if options.optimize_write is not None:
+        return options.optimize_write
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
-def _gathered(jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget) -> DataFrame:
-    """The rows in partitions of a good size for files, where that is asked for."""
-    if not is_gathered(request, target):
+def _gathered(jvm: Jvm, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
+    """Return the rows in partitions of a good size for files, if requested."""
+    if not is_gathered(options, target):
         return frame
-    size, partitions = bins_of(settings_of(frame.sparkSession), request.path)
+    size, partitions = bins_of(settings_of(frame.sparkSession), options.path)
     return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
 
 
-def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
-    """The options of Spark's Parquet writer: the writer's own, then what the table's properties say."""
-    given = {name.lower() for name in request.writer_options}
-    found = {name: value for name, value in request.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
+def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:
+    """Return the options of Spark's Parquet writer: the write's options, then those from table properties."""
+    given = {name.lower() for name in options.writer_options}
+    found = {name: value for name, value in options.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
     codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
     if codec and not given & {"compression", "parquet.compression"}:
         found["compression"] = codec.lower()
@@ -212,11 +192,11 @@ def _writer_options(request: WriteRequest, target: WriteTarget) -> Mapping[str, 
 
 
 def footers_of(
-    application: Application, request: WriteRequest, written: Sequence[tuple[WrittenFile, str]]
+    application: Application, options: WriteOptions, written: Sequence[tuple[WrittenFile, str]]
 ) -> list[pq.FileMetaData]:
-    """The footers of files that were written, each given with its path under the table's root."""
-    places = [(f"{request.path}/{relative}", file.size) for file, relative in written]
-    footers = read_footers(application.jvm, places, request.storage_options)
+    """Return the footers of written files, each given with its path relative to the table's root. Raise an OSError as it is."""
+    places = [(f"{options.path}/{relative}", file.size) for file, relative in written]
+    footers = read_footers(application.jvm, places, options.storage_options)
     for footer in footers:
         if isinstance(footer, OSError):
             raise footer
@@ -224,6 +204,6 @@ def footers_of(
 
 
 def relative_path(file: WrittenFile, root_uri: str) -> str:
-    """A file's path under the table's root, decoded. Hadoop adds the host where the root names none."""
+    """Return a file's decoded path relative to the table's root. Hadoop adds a host if the root has none."""
     absolute, root = without_host(unquote(file.uri)), without_host(root_uri)
     return absolute[len(root) + 1 :]

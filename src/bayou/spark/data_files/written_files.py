@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operation has written and not yet committed: the actions that add its files."""
+"""The files that an operation has written and not yet committed, with the actions that add them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewFiles:
-    """Files that are written and not yet committed.
+    """Uncommitted files.
 
     Attributes:
-        files: the actions that add them.
-        num_rows: the rows in all of them.
-        num_bytes: the size of all of them.
-        head: the actions beside these, where they are others than the target's because of what was written.
-        changes: the actions that add the files of change rows; their rows and their size are not counted above.
-        observed: what the observations of the rows saw that were asked for, by their names.
-        read_by_tasks: for each task the URIs of the files that it read, in that order, where tasks were made for files.
+        files: the actions that add the data files.
+        num_rows: the number of rows in the data files.
+        num_bytes: the size of the data files.
+        head: the actions that replace the target's head, if the written values changed it; otherwise empty.
+        changes: the actions that add the change data files.
+        observed: the values of the requested observations, by their names.
+        read_by_tasks: for each task the URIs of the files that it read, in that order, if tasks were given.
     """
 
     files: list[AddFile]
@@ -39,14 +39,14 @@ class NewFiles:
 
     @property
     def actions(self) -> list[AddFile | AddCDCFile]:
-        """The actions of all files that were written."""
+        """The actions of all files."""
         return [*self.files, *self.changes]
 
     @property
     def relative_paths(self) -> list[str]:
-        """The paths of all files that were written, under the table's root, decoded."""
+        """The decoded paths of all files, relative to the table's root."""
         return [paths.decode(file.path) for file in self.actions]
 
 
 NO_FILES: Final = NewFiles([], 0, 0)
-"""What was written where nothing was."""
+"""For an operation that wrote no files."""

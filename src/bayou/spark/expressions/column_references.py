@@ -10,7 +10,7 @@ from bayou.errors import InvalidSchemaError, SchemaMismatchError
 from bayou.protocol import properties
 from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
-from bayou.protocol.evolution.column_dependents import refuse_dependents
+from bayou.protocol.evolution.column_dependents import check_no_dependents
 from bayou.protocol.features.type_widening import is_widening
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.traverse import twins
@@ -49,7 +49,7 @@ def refuse_referenced(
     session = java_session(spark)
     rules = [each for each in constraints_of(snapshot.metadata, snapshot.schema) if each.kind in _OWN_TEXT]
     generated = generated_columns(schema) if has_generated_columns(snapshot.protocol, snapshot.schema) else ()
-    refuse_dependents(
+    check_no_dependents(
         column,
         constraints={each.name: parsed(jvm, session, each.expression).columns for each in rules},
         generated={each.name: parsed(jvm, session, each.expression).columns for each in generated},

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bayou.errors import InvalidSchemaError
-from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, defaults, refuse_nested_defaults
+from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, check_no_nested_defaults, defaults
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
@@ -45,7 +45,7 @@ def check_defaults(jvm: Jvm, spark: SparkSession, schema: StructType, *, table: 
     A field of a struct cannot have a default.
     """
     rules = TableRules(table, version)
-    refuse_nested_defaults(schema, rules)
+    check_no_nested_defaults(schema, rules)
     for field, expression in defaults(schema):
         _check_default(jvm, spark, field, expression, rules)
 

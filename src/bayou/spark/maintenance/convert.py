@@ -189,7 +189,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
         collects_statistics=collects_statistics,
         settings=settings,
         time_zone=str(table.spark.conf.get(_ZONE)),
-        uses_sink_log=settings.get(_SINK_LOG, "true").lower() != "false",
+        uses_sink_log=is_on(settings, _SINK_LOG, default=True),
         ignores_corrupt_files=is_on(settings, _IGNORE_CORRUPT),
         takes_any_text=is_on(settings, _ANY_TEXT),
     )
@@ -203,13 +203,13 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
             error_class="DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER",
             next_step="leave partitionSchema out: the catalog knows the columns.",
         )
-    has_partitions = settings.get(_CATALOG_PARTITIONS, "true").lower() != "false"
+    has_partitions = is_on(settings, _CATALOG_PARTITIONS, default=True)
     return replace(
         request,
         partition_fields=known.fields,
         properties=source.entry.properties,
         catalog_table=source.entry.full_name,
-        schema=_columns(source.entry) if has_partitions and settings.get(_CATALOG_SCHEMA, "true").lower() != "false" else None,
+        schema=_columns(source.entry) if has_partitions and is_on(settings, _CATALOG_SCHEMA, default=True) else None,
         partitions=_partitions(table, source.entry, known) if has_partitions else None,
     )
 
@@ -258,7 +258,7 @@ def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry
     given = entry.properties
     if all(before.get(key) == value for key, value in given.items()):
         return
-    is_checked = table.settings.get(_METADATA_CHECK, "true").lower() != "false"
+    is_checked = is_on(table.settings, _METADATA_CHECK, default=True)
     if before and is_checked:
         raise _other_properties(table, given, before)
     change = validated(given, table=table.uri, current=before, allow_arbitrary=allows_arbitrary(table.settings))

@@ -14,6 +14,7 @@ from bayou.protocol.types import partition_values
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import ArrayType, StructType
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
         lower = tuple(part.lower() for part in path)
         if not any(leaf[: len(lower)] == lower for leaf in indexed):
             without.append(name)
-    if without and settings.get(_CHECK, "true").lower() != "false":
+    if without and is_on(settings, _CHECK, default=True):
         raise InvalidSchemaError(
             f"Z-Ordering on [{', '.join(without)}] would be ineffective: files have no statistics of these columns.",
             at=snapshot,

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.spark.data_files.new_files import write_new_files
-from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.request import WriteContext, WriteOptions, WriteRequest
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
-from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
+from bayou.spark.read.stored_rows import auxiliary_of_stored, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.types import readable_schema
@@ -172,14 +172,14 @@ def write_rows_again(
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
-    request = WriteRequest(snapshot.table_uri, "append", storage_options=target.options, data_change=False)
-    request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
-    if is_arranged or tasks is not None:
-        request = replace(request, optimize_write=False)
-    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+    optimizes = False if is_arranged or tasks is not None else None
+    uri, hadoop = snapshot.table_uri, target.options
+    options = WriteOptions(uri, "append", storage_options=hadoop, data_change=False, optimize_write=optimizes)
+    request = WriteRequest(options, WriteContext(string_prefix=string_prefix_of(target.settings, uri)))
+    auxiliary = replace(auxiliary_of_stored(snapshot), feeds=False)  # no row changes
     after = into or same_table(target, snapshot)
     added = write_new_files(
-        target.application, frame, request, after, uncommitted, beside=beside, tasks=tasks, is_arranged=is_arranged
+        target.application, frame, request, after, uncommitted, auxiliary=auxiliary, tasks=tasks, is_arranged=is_arranged
     )
     paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
     check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidOptionError, TimeTravelError
 from bayou.log.changes.checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
 from bayou.log.changes.range import OUT_OF_RANGE_CONF, ChangeBounds
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -163,8 +164,8 @@ class ChangeSettings:
             raise InvalidOptionError(f"{SCHEMA_MODE_CONF} is one of {known}, not {text!r}.", option=SCHEMA_MODE_CONF)
         return cls(
             mode,
-            conf.get(UNSAFE_READ_CONF, "false").lower() != "true",
-            conf.get(OUT_OF_RANGE_CONF, "false").lower() == "true",
+            not is_on(conf, UNSAFE_READ_CONF),
+            is_on(conf, OUT_OF_RANGE_CONF),
             conf.get("spark.sql.session.timeZone"),
         )
 

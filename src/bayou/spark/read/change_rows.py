@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from bayou.spark.jvm.core.bridge import Jvm
 
-FATE: Final = "__bayou_fate"
-"""The column with what happens to a row, a number of `Fate`."""
+ROW_ACTION: Final = "__bayou_row_action"
+"""The column with what happens to a row, a number of `RowAction`."""
 IS_CHANGE: Final = "__bayou_is_change"
 """The column that marks rows of the change data feed, as opposed to rows of the table."""
 _IMAGE: Final = "__bayou_image"
 _IMAGE_NAME: Final = "__bayou_image_name"
 
 
-class Fate(IntEnum):
+class RowAction(IntEnum):
     """What happens to a row."""
 
     KEPT = 0
@@ -62,20 +62,20 @@ _CHANGE_TYPES: Final[Mapping[_Image, str]] = {
 """The `_change_type` of each image in the feed."""
 _HAS_OLD_VALUES: Final = (_Image.PREIMAGE, _Image.DELETE)
 # A row has at most one image of each of these: in the table, in the feed before the change, in the feed after it.
-_IMAGES: Final[tuple[Mapping[Fate, _Image], ...]] = (
-    {Fate.KEPT: _Image.DATA, Fate.UPDATED: _Image.DATA, Fate.INSERTED: _Image.DATA},
-    {Fate.UPDATED: _Image.PREIMAGE, Fate.DELETED: _Image.DELETE},
-    {Fate.UPDATED: _Image.POSTIMAGE, Fate.INSERTED: _Image.INSERT},
+_IMAGES: Final[tuple[Mapping[RowAction, _Image], ...]] = (
+    {RowAction.KEPT: _Image.DATA, RowAction.UPDATED: _Image.DATA, RowAction.INSERTED: _Image.DATA},
+    {RowAction.UPDATED: _Image.PREIMAGE, RowAction.DELETED: _Image.DELETE},
+    {RowAction.UPDATED: _Image.POSTIMAGE, RowAction.INSERTED: _Image.INSERT},
 )
 
 
 @dataclass(frozen=True, slots=True)
-class BesideColumns:
+class AuxiliaryColumns:
     """The auxiliary columns of rows to write.
 
     Attributes:
         hidden: those that data files hold under these names.
-        feeds: whether rows have `FATE`, and rows of the change data feed are written too.
+        feeds: whether rows have `ROW_ACTION`, and rows of the change data feed are written too.
         before: if it feeds, the columns with the old values, by the columns that have new values.
         is_for_feed: whether it feeds, and the rows of the table are written elsewhere. Nothing is hidden in these rows.
     """
@@ -88,7 +88,7 @@ class BesideColumns:
     @property
     def given(self) -> tuple[str, ...]:
         """Return the auxiliary columns before `with_changes`."""
-        return (*self.hidden, FATE, *self.before.values()) if self.feeds else self.hidden
+        return (*self.hidden, ROW_ACTION, *self.before.values()) if self.feeds else self.hidden
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class BesideColumns:
         return (CHANGE_TYPE,) if self.is_for_feed else (*self.hidden, CHANGE_TYPE, IS_CHANGE)
 
 
-def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: BesideColumns) -> DataFrame:
+def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], auxiliary: AuxiliaryColumns) -> DataFrame:
     """Return the images of some rows: those of the table, unless only the feed is written, and those of the feed.
 
     Args:
@@ -108,15 +108,15 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], beside: Besi
         Rows with `columns`, the hidden columns (NULL in rows of the feed), `CHANGE_TYPE` (NULL in rows of the table) and
         `IS_CHANGE`. If only the feed is written, rows with `columns` and `CHANGE_TYPE`.
     """
-    images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if beside.is_for_feed else _IMAGES)}
-    marked = select(jvm, rows, ["*", *(f"{_chosen(FATE, each)} as {name}" for name, each in images.items())])
+    images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if auxiliary.is_for_feed else _IMAGES)}
+    marked = select(jvm, rows, ["*", *(f"{_chosen(ROW_ACTION, each)} as {name}" for name, each in images.items())])
     found = marked.unpivot("*", [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
-    old = {name.lower(): column for name, column in beside.before.items()}
+    old = {name.lower(): column for name, column in auxiliary.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
     made: list[str | tuple[str]] = [_either(name, old.get(name.lower())) for name in columns]
-    made += [f"case when {of_table} then {quoted_name(name)} end as {quoted_name(name)}" for name in beside.hidden]
+    made += [f"case when {of_table} then {quoted_name(name)} end as {quoted_name(name)}" for name in auxiliary.hidden]
     made += [f"{_chosen(_IMAGE, _CHANGE_TYPES)} as {CHANGE_TYPE}"]
-    made += [] if beside.is_for_feed else [f"not ({of_table}) as {IS_CHANGE}"]
+    made += [] if auxiliary.is_for_feed else [f"not ({of_table}) as {IS_CHANGE}"]
     return select(jvm, found, made)
 
 

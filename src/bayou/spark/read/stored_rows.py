@@ -14,7 +14,7 @@ from bayou.protocol.schema.reserved_names import check_no_own_names
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.file_tasks import FileTasks
-from bayou.spark.read.change_rows import BesideColumns
+from bayou.spark.read.change_rows import AuxiliaryColumns
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import OUR_METADATA, Scan
@@ -130,8 +130,8 @@ def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:
     )  # the column of task numbers follows the partition columns
 
 
-def beside_stored_rows(snapshot: Snapshot) -> BesideColumns:
+def auxiliary_of_stored(snapshot: Snapshot) -> AuxiliaryColumns:
     """Return the auxiliary columns of a table's rows when they are rewritten."""
     ids = RowIdColumns.of(snapshot)
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
-    return BesideColumns(() if ids is None else ids.names, bool(feeds))
+    return AuxiliaryColumns(() if ids is None else ids.names, bool(feeds))

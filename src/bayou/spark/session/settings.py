@@ -191,6 +191,6 @@ def _wrong_setting(name: str, text: str, wanted: str, table: str) -> InvalidOpti
     return InvalidOptionError(message, table=table, option=name, value=text, next_step="set it to one, or unset it.")
 
 
-def is_on(settings: Mapping[str, str], name: str) -> bool:
-    """Whether a setting that is false by default is true."""
-    return settings.get(name, "").lower() == "true"
+def is_on(settings: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+    """Whether a setting is true, in any case. Values other than true and false count as the default."""
+    return {"true": True, "false": False}.get(settings.get(name, "").lower(), default)

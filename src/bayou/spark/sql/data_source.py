@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from bayou.errors import SchemaMismatchError
 from bayou.protocol.types.schema import parse_schema
-from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteRequest
+from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteOptions, WriteRequest
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
@@ -85,9 +85,9 @@ class Provider:
 
     def _write(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, mode, data = objects
-        request = WriteRequest.from_options(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION))
+        request = WriteRequest(WriteOptions.parse(options, _MODES[mode], options.get(PARTITION_COLUMNS_OPTION)))
         write(self._application, DataFrame(data, session_of(session)), request)
-        return reader.written_relation(self._application, session, request.path, dict(request.storage_options))
+        return reader.written_relation(self._application, session, request.options.path, dict(request.options.storage_options))
 
     def insert(self, table: str, arguments: Any) -> None:
         """Write the rows of an INSERT, which Spark has cast to the table's columns. `bayou.DeltaTable` calls this."""
@@ -95,7 +95,7 @@ class Provider:
         target = changed_table(table, "INSERT")
         spark = session_of(data.sparkSession())
         mode = "overwrite" if overwrite else "append"
-        request = WriteRequest.from_options({**target.storage_options, "path": target.path}, mode)
+        request = WriteRequest(WriteOptions.parse({**target.storage_options, "path": target.path}, mode))
         write(self._application, DataFrame(data, spark), request, self._without_filled)
 
     def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:

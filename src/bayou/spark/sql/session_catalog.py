@@ -19,8 +19,8 @@ from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.set_location import set_location
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.create.create import create
-from bayou.spark.create.place import creation_at, place_of, refuse_other_place
-from bayou.spark.data_files.request import Statement, WriteRequest, with_settings
+from bayou.spark.create.place import check_same_place, creation_at, place_of
+from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest, merges_schema
 from bayou.spark.data_files.target import is_filled, merge_widening
 from bayou.spark.dml.replace.replace_on import check_using_places
 from bayou.spark.expressions.default_checks import harmless_defaults
@@ -40,7 +40,7 @@ from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, wit
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.store_assignment import with_bold_casts
 from bayou.spark.types.types import readable_schema
-from bayou.spark.write.insert_columns import evolved_columns, goes_by_name, short_structs
+from bayou.spark.write.insert_columns import evolved_columns, matches_fields_by_name, short_structs
 from bayou.spark.write.row_types import with_types_of
 from bayou.spark.write.writer import write
 from bayou.storage import qualify
@@ -190,8 +190,8 @@ class SessionCatalog:
                 next_step="call bayou.enable(session) on this session first.",
             )
         mode = "append" if statement.how == "append" else "overwrite"
-        request = WriteRequest.from_options(statement.writer_options(self._location(spark, statement.name)), mode)
-        if statement.columns == "position" and request.replace_on is not None:
+        options = WriteOptions.parse(statement.writer_options(self._location(spark, statement.name)), mode)
+        if statement.columns == "position" and options.replace_on is not None:
             raise UnsupportedFeatureError(
                 "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
                 table=statement.name,
@@ -199,25 +199,25 @@ class SessionCatalog:
                 features=["replaceOn with insertInto"],
                 next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
             )
-        evolves = bool(with_settings(request, settings_of(spark)).merge_schema)
+        evolves = merges_schema(options, settings_of(spark))
 
         def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-            if snapshot is None or request.overwrite_schema:
+            if snapshot is None or options.overwrite_schema:
                 return given
             if statement.columns == "position":
-                check_using_places(request, names_of(given), snapshot)
+                check_using_places(options, names_of(given), snapshot)
             if statement.columns != "frame":
                 return self._aligned(given, statement, snapshot, evolves=evolves)
             check_has_data(columns_of(given), snapshot.table_uri, version=snapshot.version)
-            given = with_types_of(self._application.jvm, given, request, snapshot, statement.name)
+            given = with_types_of(self._application.jvm, given, options, snapshot, statement.name)
             # When a part of the table is replaced, the values of these columns decide which part.
-            replaces_all = statement.how in ("append", "overwrite") and not request.replaces_a_part
+            replaces_all = statement.how in ("append", "overwrite") and not options.replaces_a_part
             if not replaces_all:
                 return given
             is_append = statement.how == "append"
             return with_absent_columns(given, snapshot.schema, snapshot.partition_columns, is_append=is_append)
 
-        write(self._application, rows, request, as_the_table_has_them)
+        write(self._application, rows, WriteRequest(options), as_the_table_has_them)
         self._refresh(spark, statement.name)
 
     def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
@@ -240,7 +240,7 @@ class SessionCatalog:
             _refuse_left_out(names, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
         jvm, given = self._application.jvm, columns_of(rows)
-        by_name = by_name or goes_by_name(readable_schema(schema), readable_schema(given), widening=widening)
+        by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(given), widening=widening)
         _refuse_short_structs(schema, given, statement.name, by_name=by_name)
         rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = columns_of(rows)
@@ -260,7 +260,7 @@ class SessionCatalog:
         definition = statement.definition
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
-        refuse_other_place(place, definition)
+        check_same_place(place, definition)
         makes = statement.creates or not is_table(place.uri)
         with creation_at(place.uri) if makes else contextlib.nullcontext():
             # The place is looked up again: another thread may have registered the table before the lock was free.
@@ -276,18 +276,18 @@ class SessionCatalog:
         # Spark has checked whether the table exists; another writer may have created it since.
         if_absent = statement.kind == "createIfNotExists"
         mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
-        request = WriteRequest.from_options({**given, "path": place.uri}, mode, list(definition.partition_by))
+        options = WriteOptions.parse({**given, "path": place.uri}, mode, list(definition.partition_by))
         properties = {name: value for name, value in definition.properties.items() if name not in given}
-        request = replace(request, properties={**request.properties, **properties})
+        options, context = replace(options, properties={**options.properties, **properties}), WriteContext()
         # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema work as for a path.
         overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
-        if not (overwrites and request.replaces_a_part):
+        if not (overwrites and options.replaces_a_part):
             replaces = not statement.creates and not (overwrites and place.is_registered)
             made = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
-            request = replace(request, statement=made)
+            context = WriteContext(made)
             if replaces and not overwrites:
-                request = _whole(request, given)
-        write(self._application, rows, request)
+                options = _whole(options, given)
+        write(self._application, rows, WriteRequest(options, context))
         if place.name is not None and not place.is_registered:
             catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
@@ -327,27 +327,27 @@ def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by
         )
 
 
-def _whole(request: WriteRequest, options: Mapping[str, str]) -> WriteRequest:
-    """Return the request of a statement that replaces all rows, whatever the session's partition mode.
+def _whole(options: WriteOptions, given: Mapping[str, str]) -> WriteOptions:
+    """Return the options of a statement that replaces all rows, whatever the session's partition mode.
 
     Raises:
         InvalidOptionError: an option keeps a part of the table.
     """
-    keeps_schema = any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options.items())
+    keeps_schema = any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in given.items())
     keep_a_part = {
-        "replaceOn": request.replace_on is not None,
-        "replaceUsing": request.replace_using is not None,
-        "replaceWhere": request.replace_where is not None,
-        "partitionOverwriteMode": bool(request.dynamic_partitions),
+        "replaceOn": options.replace_on is not None,
+        "replaceUsing": options.replace_using is not None,
+        "replaceWhere": options.replace_where is not None,
+        "partitionOverwriteMode": bool(options.dynamic_partitions),
         "overwriteSchema": keeps_schema,
     }
     option = next((name for name, is_asked in keep_a_part.items() if is_asked), None)
     if option is None:
-        return replace(request, dynamic_partitions=False)
+        return replace(options, dynamic_partitions=False)
     by_match = option in {"replaceOn", "replaceUsing"}
     raise InvalidOptionError(
         f"The usage of {option} is not allowed when replacing a Delta table.",
-        table=request.path,
+        table=options.path,
         error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
         option=option,
         next_step="leave it out, or overwrite the table instead of replacing it.",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
-from bayou.spark.data_files.request import StreamBatch, WriteRequest
+from bayou.spark.data_files.request import StreamBatch, WriteContext, WriteOptions, WriteRequest
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.relations.streaming import PlannedBatch, roots_read, stream_sink
@@ -50,9 +50,9 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             features=[f"output mode {output_mode.lower()}"],
             next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
         )
-    request = WriteRequest.from_options(options, _MODES[output_mode], partitions or None)
+    written = WriteOptions.parse(options, _MODES[output_mode], partitions or None)
     # A batch is rows that are new, or in complete mode all rows there are: options for a part of a table say nothing here.
-    request = replace(request, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
+    written = replace(written, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
     if output_mode == "Append" and _is_true(options, "overwriteSchema"):
         raise InvalidOptionError(
             "'overwriteSchema' needs the output mode complete: an append keeps the rows that are there.",
@@ -61,8 +61,8 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             option="overwriteSchema",
             next_step="use mergeSchema to add columns, or the output mode complete.",
         )
-    sink = _Sink(application, request, output_mode)
-    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(request.path)}]", sink)
+    sink = _Sink(application, written, output_mode)
+    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(written.path)}]", sink)
 
 
 def _is_true(options: Mapping[str, str], name: str) -> bool:
@@ -75,12 +75,12 @@ class _Sink:
 
     Attributes:
         application: the Spark application.
-        request: what the writer asked for.
+        options: what the writer asked for.
         output_mode: Append or Complete.
     """
 
     application: Application
-    request: WriteRequest
+    options: WriteOptions
     output_mode: str
 
     def __call__(self, facts: str, data: Any) -> None:
@@ -90,14 +90,14 @@ class _Sink:
             facts: the message: the number of the batch, and the query's id.
         """
         number, query_id = Message.decode(facts).texts
-        jvm, table = self.application.jvm, self.request.path.rstrip("/")
+        jvm, table = self.application.jvm, self.options.path.rstrip("/")
         reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
         batch = PlannedBatch.of(data)
         stream = StreamBatch(query_id, int(number), self.output_mode, batch, reads_itself=reads_itself)
-        request = replace(self.request, txn=(query_id, int(number)), stream=stream)
+        request = WriteRequest(replace(self.options, txn=(query_id, int(number))), WriteContext(stream=stream))
         result = write(self.application, batch.rows, request, self._cast)
         if result.reason == "replayed":
-            table = redact_uri(self.request.path)
+            table = redact_uri(self.options.path)
             _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
@@ -107,10 +107,10 @@ class _Sink:
         if void:
             raise InvalidSchemaError(
                 f"The rows of the stream have columns of nothing but NULL, without a type: {', '.join(void)}.",
-                table=self.request.path,
+                table=self.options.path,
                 version=None if snapshot is None else snapshot.version,
                 error_class="DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
                 next_step="cast them to a type.",
             )
-        name = f"delta.`{redact_uri(self.request.path)}`"
-        return with_types_of(self.application.jvm, rows, self.request, snapshot, name)
+        name = f"delta.`{redact_uri(self.options.path)}`"
+        return with_types_of(self.application.jvm, rows, self.options, snapshot, name)

@@ -96,7 +96,7 @@ class TableMaintenance(TableHandle):
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),
             tuple(arguments.integer(each, "keep_versions", table=self._path) for each in keep_versions),
-            check_retention=settings.get(_RETENTION_CHECK, "true").lower() != "false",
+            check_retention=is_on(settings, _RETENTION_CHECK, default=True),
             ignores_hours=is_on(settings, _RETENTION_IGNORED),
             is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
         )

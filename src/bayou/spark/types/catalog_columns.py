@@ -19,7 +19,7 @@ from bayou.spark.jvm.relations.relation import columns_of_nulls
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame
 
@@ -42,11 +42,8 @@ def insert_schema(schema: StructType) -> StructType:
 
     The table's other constraints check lengths of strings and NOT NULL.
     """
-    return StructType(tuple(replace(f, metadata=_without_length(f.metadata)) for f in as_nullable(catalog_schema(schema)).fields))
-
-
-def _without_length(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key != DECLARED_TYPE}
+    fields = as_nullable(catalog_schema(schema)).fields
+    return StructType(tuple(replace(f, metadata={k: v for k, v in f.metadata.items() if k != DECLARED_TYPE}) for f in fields))
 
 
 def _shown(field: StructField, of: StructField) -> StructField:

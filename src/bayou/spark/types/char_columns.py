@@ -21,6 +21,7 @@ from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]
 
 def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[str, str], settings: Mapping[str, str]) -> JavaObject:
     """Return a plan of stored rows with padded char columns. `declared` has their types by their names in the plan."""
-    if not declared or settings.get(_PADS, "true").lower() != "true" or _are_texts(settings):
+    if not declared or not is_on(settings, _PADS, default=True) or is_on(settings, _AS_TEXT):
         return plan
     return catalyst.plan_of(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
 
@@ -52,7 +53,7 @@ def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataF
 
     The rows have the names, the order and the types of the table's fields. `declared` has the types of char columns by name.
     """
-    if not declared or _are_texts(settings_of(frame.sparkSession)):
+    if not declared or is_on(settings_of(frame.sparkSession), _AS_TEXT):
         return frame
     return _selected(jvm, frame, declared, keeps_types=True)
 
@@ -73,10 +74,6 @@ def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
         return frame
     columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in names_of(frame)]
     return select(Jvm.of(frame.sparkSession), frame, columns)
-
-
-def _are_texts(settings: Mapping[str, str]) -> bool:
-    return settings.get(_AS_TEXT, "false").lower() == "true"
 
 
 def _selected(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str], *, keeps_types: bool = False) -> DataFrame:

@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import UnsupportedFeatureError, redact_uri
+from bayou.errors import failed, redact_uri
 from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.schema.validity import is_supported
 from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
@@ -39,13 +39,13 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
     them compares such strings by their bytes, which PROTOCOL.md allows, and bayou logs a warning.
     """
     for column, old, new in unsupported_changes(snapshot.schema, snapshot.protocol) if is_read else ():
-        raise UnsupportedFeatureError(
-            "Unable to operate on this table because an unsupported type change was applied. "
-            f"Field {column} was changed from {old} to {new}.",
+        raise failed(
+            "DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
             at=snapshot,
+            column=column,
+            from_type=old,
+            to_type=new,
             features=["typeWidening"],
-            error_class="DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
-            next_step="read a version before the change, or use what changed the type.",
         )
     for field in _unknown(application, snapshot.schema) if is_read else ():
         _refuse(application, snapshot, field)
@@ -67,12 +67,14 @@ def _refuse(application: Application, snapshot: Snapshot, field: StructField) ->
     found = sorted(kind for kind in set(primitives(field.type)) if kind == "variant" or not is_supported(kind))
     first = next((since for kind in found for name, since in _FIRST_SPARK_WITH.items() if kind.split("(")[0] == name), None)
     what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
-    raise UnsupportedFeatureError(
-        f"Spark {spark} does not know {what}, which the column {field.name!r} has.",
+    raise failed(
+        "DELTA_UNSUPPORTED_DATA_TYPES/spark",
         at=snapshot,
+        spark_version=spark,
+        types=what,
+        column=field.name,
         features=[_FEATURE_OF.get(kind, kind) for kind in found] or ["collations"],
-        error_class="DELTA_UNSUPPORTED_DATA_TYPES",
-        next_step=f"read the table on Spark {first} or later." if first else "read the table with the engine that wrote it.",
+        next_step=f"Read the table on Spark {first} or later." if first else "Read the table with the engine that wrote it.",
     )
 
 

@@ -122,15 +122,13 @@ class _Casts:
 
     def struct(self, given: StructType, known: StructType) -> StructType:
         """Return the columns to cast rows to, for the columns of a table."""
-        return StructType(tuple(self._field(field, of) for field, of in self._pairs(given, known)))
+        pairs = ((each, each.type if of is None else self._type(each.type, of.type)) for each, of in self._pairs(given, known))
+        return StructType(tuple(replace(each, nullable=True, type=kind) for each, kind in pairs))
 
     def _pairs(self, given: StructType, known: StructType) -> Iterator[tuple[StructField, StructField | None]]:
         if self.by_name:
             return ((field, known.field(field.name)) for field in given.fields)
         return zip(given.fields, (*known.fields, *[None] * len(given.fields)), strict=False)
-
-    def _field(self, given: StructField, known: StructField | None) -> StructField:
-        return replace(given, nullable=True, type=given.type if known is None else self._type(given.type, known.type))
 
     def _type(self, given: DataType, known: DataType) -> DataType:
         if known in VOID_TYPES:

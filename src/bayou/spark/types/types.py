@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.column_defaults import DEFAULT_KEYS
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
@@ -42,7 +42,7 @@ def _physical_type(wanted: DataType, table: DataType, *, by_id: bool) -> DataTyp
     for field in wanted.fields:
         known = table.field(field.name)
         if known is None:
-            raise UnsupportedFeatureError(f"The nested field {field.name!r} is not in the table's schema.")
+            raise failed("nested-field-missing", column=field.name)
         fields.append(replace(physical_field(field, known, by_id=by_id), nullable=field.nullable))
     return StructType(tuple(fields))
 

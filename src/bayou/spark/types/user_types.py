@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as spark_types
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, SqlSyntaxError
+from bayou.errors import failed
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
 from bayou.protocol.schema.given_schema import check_parts
 from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
@@ -41,19 +41,11 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
         return parse_schema(_parsed(spark, columns, "parseTableSchema", table))
     fields = columns.fields if isinstance(columns, spark_types.StructType) else columns
     if not isinstance(fields, (list, tuple)) or not all(isinstance(each, spark_types.StructField) for each in fields):
-        raise InvalidOptionError(
-            "Schema must be StructType or a list of StructField.",
-            table=table,
-            next_step="give PySpark's types, or SQL such as 'a int, b string'.",
-        )
+        raise failed("column-types", table=table)
     try:
         text = spark_types.StructType(list(fields)).json()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidSchemaError(
-            f"the metadata of a column hold a value that has no JSON: {error}",
-            table=table,
-            next_step="give strings, numbers, booleans, None, and lists and dictionaries of these.",
-        ) from error
+        raise failed("column-metadata", table=table, reason=str(error)) from error
     found = parse_schema(text)
     check_parts(found, table=table)
     return found
@@ -71,7 +63,7 @@ def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> D
     elif isinstance(kind, spark_types.DataType):
         text = kind.json()
     else:
-        raise InvalidOptionError("Column data type must be str or DataType.", table=table)
+        raise failed("column-type", table=table)
     field = {"name": "given", "type": json.loads(text), "nullable": True, "metadata": {}}
     return parse_schema(json.dumps({"type": "struct", "fields": [field]})).fields[0].type
 
@@ -84,13 +76,8 @@ def plain_columns(schema: StructType, table: str) -> StructType:
     for path, field in fields_by_path(schema):
         found = sorted(key for key in field.metadata if key.startswith("delta.") and key not in _OF_A_TABLE)
         if found and not found[0].startswith("delta.columnMapping."):
-            raise InvalidSchemaError(
-                f"The column {shown_path(path)!r} has {found[0]} in its metadata, which an existing table cannot take.",
-                table=table,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                next_step="define generated and identity columns when the table is created.",
-                column=shown_path(path),
-            )
+            column = shown_path(path)
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/computed-column", table=table, column=column, key=found[0])
     return schema
 
 
@@ -105,9 +92,5 @@ def _parsed(spark: SparkSession, text: str, method: str, table: str | None) -> s
     try:
         found: str = getattr(parser, method)(text).json()
     except FAILED_CALL as error:
-        raise SqlSyntaxError(
-            f"{text!r} cannot be read: {reason_of(error)}",
-            table=table,
-            next_step="give SQL such as 'a int, b string' for columns, and 'bigint' for a type.",
-        ) from None
+        raise failed("type-syntax", table=table, given=text, reason=reason_of(error)) from None
     return found

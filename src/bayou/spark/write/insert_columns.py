@@ -33,7 +33,7 @@ def evolved_columns(table: StructType, given: StructType, *, by_name: bool, wide
     return _Evolution(by_name, widening).structs(table, given)
 
 
-def goes_by_name(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
+def matches_fields_by_name(table: StructType, given: StructType, *, widening: Widening = Widening.NEVER) -> bool:
     """Whether an INSERT by position matches struct fields by name, because all its columns have the table's names and types.
 
     If one column has another name or type, all fields are matched by position. If all fields are in their places already, both ways

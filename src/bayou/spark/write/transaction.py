@@ -35,23 +35,23 @@ def begin_write(
     Args:
         snapshot: the table; None if the write creates it.
     """
-    parameters: dict[str, object] = {"mode": _MODE_NAMES[request.mode], "partitionBy": list(request.partition_by or ())}
-    if request.cluster_by is not None:
-        parameters["clusterBy"] = names_of(request.cluster_by)
-    if request.replace_where is not None:
-        parameters["predicate"] = request.replace_where
-    if request.replace_on is not None:
-        parameters["replaceOnCond"] = request.replace_on
-    if request.replace_using is not None:
-        parameters["replaceUsingCols"] = f"({','.join(request.replace_using)})"
-    parameters |= how_written(request, snapshot)
+    options, statement, stream = request.options, request.context.statement, request.context.stream
     operation = "WRITE"
-    if request.stream is not None:
+    parameters: dict[str, object] = {"mode": _MODE_NAMES[options.mode], "partitionBy": list(options.partition_by or ())}
+    if options.cluster_by is not None:
+        parameters["clusterBy"] = names_of(options.cluster_by)
+    if options.replace_where is not None:
+        parameters["predicate"] = options.replace_where
+    if options.replace_on is not None:
+        parameters["replaceOnCond"] = options.replace_on
+    if options.replace_using is not None:
+        parameters["replaceUsingCols"] = f"({','.join(options.replace_using)})"
+    parameters |= how_written(request, snapshot)
+    if stream is not None:
         operation = "STREAMING UPDATE"
-        batch = request.stream
-        parameters = {"outputMode": batch.output_mode, "queryId": batch.query_id, "epochId": str(batch.epoch)}
-    if request.statement is not None:
-        operation = request.statement.operation
+        parameters = {"outputMode": stream.output_mode, "queryId": stream.query_id, "epochId": str(stream.epoch)}
+    if statement is not None:
+        operation = statement.operation
     transaction = session_transaction(
         application,
         spark,
@@ -60,17 +60,14 @@ def begin_write(
         operation,
         parameters,
         settings=settings,
-        user_metadata=request.user_metadata,
-        txn=request.txn,
+        user_metadata=options.user_metadata,
+        txn=options.txn,
         replaces_table=snapshot is not None and request.replaces_table,
     )
-    if (request.stream is not None and request.stream.reads_itself) or (snapshot is None and _replaces_all(request)):
+    creates_all = snapshot is None and options.mode == "overwrite" and not options.replaces_a_part
+    if creates_all or (stream is not None and stream.reads_itself):
         transaction.read_whole_table()
     return transaction
-
-
-def _replaces_all(request: WriteRequest) -> bool:
-    return request.mode == "overwrite" and not request.replaces_a_part
 
 
 def how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
@@ -79,13 +76,14 @@ def how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, o
     Args:
         snapshot: the table; None if it does not exist.
     """
-    if request.mode == "error":
+    options, statement = request.options, request.context.statement
+    if options.mode == "error":
         return {}
-    has_partitions = request.partition_by or (snapshot is not None and snapshot.partition_columns)
+    has_partitions = options.partition_by or (snapshot is not None and snapshot.partition_columns)
     facts = {
-        "isV1SaveAsTableOverwrite": request.statement is not None and request.statement.overwrites,
-        "isDynamicPartitionOverwrite": request.dynamic_partitions and has_partitions and not request.replaces_table,
-        "canOverwriteSchema": request.overwrite_schema,
-        "canMergeSchema": request.merge_schema,
+        "isV1SaveAsTableOverwrite": statement is not None and statement.overwrites,
+        "isDynamicPartitionOverwrite": options.dynamic_partitions and has_partitions and not request.replaces_table,
+        "canOverwriteSchema": options.overwrite_schema,
+        "canMergeSchema": options.merge_schema,
     }
     return {name: True for name, is_so in facts.items() if is_so}

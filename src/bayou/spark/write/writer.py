@@ -7,14 +7,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bayou.errors import (
-    InvalidOptionError,
-    ProtocolChangedException,
-    SchemaMismatchError,
-    SessionError,
-    TableExistsError,
-    TableNotFoundError,
-)
+from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed
 from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
@@ -109,7 +102,7 @@ def write(
         try:
             return _written(application, frame, each, prepare)
         except ProtocolChangedException as error:
-            if error.facts.get("conflicting_version") != 0 or each.mode == "overwrite":
+            if error.facts.get("conflicting_version") != 0 or each.options.mode == "overwrite":
                 raise
         # Another writer created the table. The mode decides what the write does to a table that exists.
         return _written(application, frame, each, prepare)
@@ -124,30 +117,31 @@ def _written(
     prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None,
 ) -> WriteResult:
     settings = settings_of(frame.sparkSession)
-    given, request = request.txn, _in_zone(frame, with_settings(request, settings))
-    log = application.logs.get(request.path, request.storage_options)
+    given, request = request.options.txn, _in_zone(frame, with_settings(request, settings))
+    options = request.options
+    log = application.logs.get(options.path, options.storage_options)
     try:
         snapshot = log.update()
     except TableNotFoundError:
         snapshot = None
-    if snapshot is None and request.replaces_by_match:
-        raise _nothing_to_replace(log)
+    if snapshot is None and options.replaces_by_match:
+        raise failed("DELTA_PATH_DOES_NOT_EXIST/no-rows-to-replace", table=log.table_uri)
     with (
         begin_write(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
         _display(transaction, request, frame, settings),
-        UncommittedFiles(request.path, request.storage_options) as uncommitted,
+        UncommittedFiles(options.path, options.storage_options) as uncommitted,
     ):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
             spend_batch(frame.sparkSession, settings, given, replayed)
             return replayed
-        if snapshot is not None and request.mode == "error":
-            raise _table_exists(log, snapshot, request)
-        if snapshot is not None and request.mode == "ignore":
+        if snapshot is not None and options.mode == "error":
+            raise _table_exists(snapshot, request)
+        if snapshot is not None and options.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
         _check_has_data(frame, log, snapshot, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
-        if request.replaces_by_match:
+        if options.replaces_by_match:
             frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
@@ -158,15 +152,16 @@ def _written(
         added = write_new_files(application, frame, request, target, uncommitted, carried=carried)
         result = _commit(transaction, uncommitted, request, target, added, replaced)
     if result.committed:
-        refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
-        tell_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
+        refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
+        tell_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 
 
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
-    """Return the request with the session's time zone if it matters."""
-    return replace(request, time_zone=str(frame.sparkSession.conf.get(_ZONE))) if request.dynamic_partitions else request
+    if not request.options.dynamic_partitions:
+        return request
+    return replace(request, context=replace(request.context, time_zone=str(frame.sparkSession.conf.get(_ZONE))))
 
 
 def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, *, of_statement: bool) -> None:
@@ -176,28 +171,17 @@ def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, 
         check_has_data(columns_of(frame), log.table_uri, version=snapshot.version, of_statement=of_statement)
 
 
-def _nothing_to_replace(log: DeltaLog) -> TableNotFoundError:
-    return TableNotFoundError(
-        "There is no table whose rows could be replaced.",
-        table=log.table_uri,
-        error_class="DELTA_PATH_DOES_NOT_EXIST",
-        next_step="write without replaceOn and replaceUsing, which makes the table.",
-    )
-
-
-def _table_exists(log: DeltaLog, snapshot: Snapshot, request: WriteRequest) -> TableExistsError:
-    if request.statement is None:
-        message, next_step = "There is a table already, and the save mode is `error`.", "use the mode append, overwrite or ignore."
-    else:  # by name: Spark looked for the table, and only asks to create it, in any mode
-        message, next_step = "The table was created after Spark had looked for it.", "run the write again."
-    return TableExistsError(message, table=log.table_uri, version=snapshot.version, next_step=next_step)
+def _table_exists(snapshot: Snapshot, request: WriteRequest) -> DeltaError:
+    if request.context.statement is not None:  # Spark found no table, and asked to create it
+        return failed("table-exists/since", at=snapshot)
+    return failed("table-exists", at=snapshot)
 
 
 def _display(
     transaction: Transaction, request: WriteRequest, frame: DataFrame, settings: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[None]:
     """Return what shows the write while it runs. Batches of a stream are not shown: nobody waits for them."""
-    if request.stream is not None:
+    if request.context.stream is not None:
         return contextlib.nullcontext()
     return operation(transaction.operation, frame.sparkSession, settings)
 
@@ -205,10 +189,10 @@ def _display(
 def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
-    log = application.logs.get(request.path, request.storage_options)
+    log = application.logs.get(request.options.path, request.options.storage_options)
     given = readable_schema(columns_of(frame))
     if snapshot is not None:
-        has_new_columns = request.overwrite_schema or request.replaces_table
+        has_new_columns = request.options.overwrite_schema or request.replaces_table
         check_types(application, snapshot, is_read=not has_new_columns)
         given = given if has_new_columns else as_table_has(given, snapshot.schema)
     try:
@@ -218,7 +202,7 @@ def _target(
             # The error that a constraint uses the column says more than that its type differs.
             refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
         raise
-    if snapshot is not None and not request.overwrite_schema and not request.replaces_table:
+    if snapshot is not None and not request.options.overwrite_schema and not request.replaces_table:
         refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
     else:
         check_constraints(application.jvm, frame.sparkSession, target.metadata, table=log.table_uri)
@@ -226,17 +210,10 @@ def _target(
 
 
 def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
-    if request.data_change or not target.head:
+    if request.options.data_change or not target.head:
         return
-    what = "creates the table" if target.snapshot is None else "changes its schema"
-    raise InvalidOptionError(
-        f"Cannot change table metadata because the 'dataChange' option is set to false, and the write {what}.",
-        table=target.log.table_uri,
-        version=target.version,
-        error_class="DELTA_DATA_CHANGE_FALSE",
-        option="dataChange",
-        next_step="leave dataChange out.",
-    )
+    change = "creates the table" if target.snapshot is None else "changes its schema"
+    raise failed("DELTA_DATA_CHANGE_FALSE", at=target, change=change, option="dataChange")
 
 
 def _replaced(
@@ -244,11 +221,11 @@ def _replaced(
 ) -> ReplacedRows | None:
     if snapshot is None:
         return None
-    if request.replaces_by_match:
-        return rows_replaced_on(application, frame, log, request, snapshot)
-    if request.replace_where is None:
+    if request.options.replaces_by_match:
+        return rows_replaced_on(application, frame, log, request.options, snapshot)
+    if request.options.replace_where is None:
         return None
-    return rows_of_condition(application, frame.sparkSession, log, request, snapshot)
+    return rows_of_condition(application, frame.sparkSession, log, request.options, snapshot)
 
 
 def _commit(
@@ -259,9 +236,9 @@ def _commit(
     added: NewFiles,
     replaced: ReplacedRows | None,
 ) -> WriteResult:
-    if request.statement is not None:
-        managed = request.statement.managed
-        parameters = creation_parameters(target.metadata, request.cluster_by, managed=managed)
+    if request.context.statement is not None:
+        managed = request.context.statement.managed
+        parameters = creation_parameters(target.metadata, request.options.cluster_by, managed=managed)
         transaction.describe(parameters | how_written(request, transaction.snapshot))
     if replaced is not None:
         replaced.check(added)
@@ -284,11 +261,11 @@ class _Removed:
 
 
 def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced: ReplacedRows | None) -> dict[str, int]:
-    files = {"numAddedFiles" if request.stream is not None else "numFiles": len(added.files)}
+    files = {"numAddedFiles" if request.context.stream is not None else "numFiles": len(added.files)}
     metrics = files | {"numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}
-    if request.stream is not None:
+    if request.context.stream is not None:
         return metrics | {"numRemovedFiles": removed.files}
-    if request.mode == "overwrite":
+    if request.options.mode == "overwrite":
         metrics |= {"numRemovedFiles": removed.files, "numRemovedBytes": removed.size_bytes}
     return metrics if replaced is None else {**metrics, **replaced.metrics(added)}
 
@@ -297,28 +274,29 @@ def _removed(
     transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
 ) -> _Removed:
     """Remove the files that the new files replace."""
-    if request.mode != "overwrite" or target.snapshot is None:
+    options = request.options
+    if options.mode != "overwrite" or target.snapshot is None:
         return _Removed()
     if replaced is not None:
-        if not request.data_change:
+        if not options.data_change:
             paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
             _check_moved(request, target.snapshot, paths, added)
-        return _Removed(*replaced.remove_files(transaction, data_change=request.data_change))
-    if request.dynamic_partitions and target.partition_by and not request.replaces_table:
-        gone = replaced_partitions(transaction, added.files, request.time_zone, keeps_null=request.keeps_null_partitions)
+        return _Removed(*replaced.remove_files(transaction, data_change=options.data_change))
+    if options.dynamic_partitions and target.partition_by and not request.replaces_table:
+        gone = replaced_partitions(transaction, added.files, request.context.time_zone, keeps_null=options.keeps_null_partitions)
     else:
         gone = transaction.files()
-    if not request.data_change:
+    if not options.data_change:
         _check_moved(request, target.snapshot, gone["path"], added)
-    removed = transaction.remove_files(gone, data_change=request.data_change)
+    removed = transaction.remove_files(gone, data_change=options.data_change)
     return _Removed(len(removed), removed.size_bytes)
 
 
 def _check_moved(request: WriteRequest, snapshot: Snapshot, gone: pa.ChunkedArray, added: NewFiles) -> None:
     jvm = Jvm.running()
     if jvm is None:
-        raise SessionError("This Spark session was stopped.", next_step="make a new session, and write the rows again.")
-    check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.storage_options)
+        raise failed("no-running-session")
+    check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.options.storage_options)
 
 
 _ZONE = "spark.sql.session.timeZone"

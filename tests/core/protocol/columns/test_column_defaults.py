@@ -5,7 +5,7 @@ import pytest
 
 from bayou.errors import InvalidSchemaError, UnsupportedFeatureError
 from bayou.log.operations.create import first_actions
-from bayou.protocol.columns.column_defaults import check_allowed, defaults, refuse_nested_defaults, with_default
+from bayou.protocol.columns.column_defaults import check_allowed, check_no_nested_defaults, defaults, with_default
 from bayou.protocol.features.protocol_rules import supported_features
 from bayou.protocol.types.paths import TableRules
 from bayou.protocol.types.schema import ArrayType, StructField, StructType, parse_schema
@@ -73,10 +73,10 @@ def test_defaults_need_the_feature_at_every_depth():
 
 def test_only_a_column_has_a_default_and_no_field_in_one():
     fields = StructType((field("x", CURRENT_DEFAULT="1"),))
-    refuse_nested_defaults(SCHEMA, RULES)
+    check_no_nested_defaults(SCHEMA, RULES)
     for kind, column in ((fields, "c.x"), (ArrayType(fields), "c.element.x")):
         with pytest.raises(InvalidSchemaError) as caught:
-            refuse_nested_defaults(StructType((field("c", kind),)), RULES)
+            check_no_nested_defaults(StructType((field("c", kind),)), RULES)
         assert caught.value.column == column
 
 

@@ -15,7 +15,7 @@ from bayou.protocol.columns.generated_columns import (
     generated_columns,
     has_generated_columns,
 )
-from bayou.protocol.evolution.column_dependents import dependents, refuse_dependents
+from bayou.protocol.evolution.column_dependents import check_no_dependents, dependents
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 
 
@@ -106,8 +106,8 @@ def test_a_change_concerns_what_uses_the_column_a_field_of_it_or_a_struct_around
 )
 def test_a_column_that_an_expression_uses_cannot_be_changed(kind, changes_type, error_class):
     references = {"constraints": {}, "generated": {}} | {kind: REFERENCES}
-    refuse_dependents(("b",), table="t", changes_type=changes_type, **references)
+    check_no_dependents(("b",), table="t", changes_type=changes_type, **references)
     with pytest.raises(InvalidSchemaError) as caught:
-        refuse_dependents(("z",), table="t", changes_type=changes_type, **references)
+        check_no_dependents(("z",), table="t", changes_type=changes_type, **references)
     assert (caught.value.error_class, caught.value.sql_state) == (error_class, "42K09")
     assert caught.value.dependents == ("three",)

@@ -11,9 +11,9 @@ from bayou.protocol.columns.identity_columns import identity_metadata, with_high
 from bayou.protocol.columns.identity_rules import (
     IdentityConflict,
     check_definition,
+    check_no_explicit_values,
     column_to_sync,
     identity_conflict,
-    refuse_explicit_values,
 )
 from bayou.protocol.types.schema import ArrayType, StructField, StructType, schema_to_json
 
@@ -55,8 +55,8 @@ def test_a_column_that_cannot_be_an_identity_column_is_refused(field, partitions
 
 
 def test_only_a_column_that_is_generated_by_default_takes_values():
-    refuse_explicit_values(SCHEMA, ["KEY", "v"], table="t")
-    assert refusal(refuse_explicit_values, SCHEMA, ["iD", "v"]) == ("EXPLICIT_INSERT_NOT_SUPPORTED", "42808")
+    check_no_explicit_values(SCHEMA, ["KEY", "v"], table="t")
+    assert refusal(check_no_explicit_values, SCHEMA, ["iD", "v"]) == ("EXPLICIT_INSERT_NOT_SUPPORTED", "42808")
 
 
 def test_only_an_identity_column_is_synced():

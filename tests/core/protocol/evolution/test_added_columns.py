@@ -76,7 +76,7 @@ def test_a_column_gets_no_name_of_bayous_own_and_loses_it_where_another_writer_g
     theirs = StructType((field("a"), field("__bayou_dv")))
     for refused in (
         refusal(add_columns, NESTED, [AddedColumn(field("__Bayou_file"))]),
-        refusal(rename_column, theirs, ("a",), "__bayou_fate", rules=MAPPED),
+        refusal(rename_column, theirs, ("a",), "__bayou_row_action", rules=MAPPED),
         refusal(replace_columns, theirs, StructType((field("a"), field("__bayou_new"))), rules=MAPPED),
     ):
         assert refused.error_class == "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED"

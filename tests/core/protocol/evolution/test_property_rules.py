@@ -9,8 +9,7 @@ from tests.support.cases import in_one_test
 from bayou.errors import DeltaError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from bayou.log.delta_log import open_log
 from bayou.protocol import properties
-from bayou.protocol.evolution.property_combinations import check_combinations
-from bayou.protocol.evolution.property_rules import DEFAULTS_PREFIX, canonical_key, session_defaults, validated
+from bayou.protocol.evolution.property_rules import DEFAULTS_PREFIX, canonical_key, check_combinations, session_defaults, validated
 from bayou.protocol.evolution.property_values import CHECKS
 from bayou.protocol.features.features import FEATURES
 from bayou.protocol.types.schema import StructField, StructType

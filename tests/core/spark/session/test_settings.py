@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.data_files.request import WriteRequest, with_settings
+from bayou.spark.data_files.request import WriteOptions, WriteRequest, with_settings
 from bayou.spark.errors.parameters import parameters_of
 from bayou.spark.session.settings import batch_of, bins_of, merges_schemas, optimizes_writes, spend_batch, user_metadata_of
 
@@ -21,7 +21,7 @@ SETTINGS = {APP_ID: "nightly", VERSION: "5", AUTO_MERGE: "TRUE", OPTIMIZE: "true
 
 
 def settled(settings, mode="overwrite", **options):
-    found = with_settings(WriteRequest("/t", mode, **options), settings)
+    found = with_settings(WriteRequest(WriteOptions("/t", mode, **options)), settings).options
     return (found.txn, found.merge_schema, found.user_metadata, found.dynamic_partitions, found.optimize_write)
 
 
@@ -104,7 +104,7 @@ def test_operations_that_change_rows_ask_for_single_settings():
 
 
 def requested(mode, **options):
-    return WriteRequest.from_options({"path": "/t", **options}, mode, [])
+    return WriteOptions.parse({"path": "/t", **options}, mode, [])
 
 
 @pytest.mark.parametrize("mode", ["append", "overwrite"])

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from bayou.log.commit.transaction import Unchanged
 from bayou.plan.row_changes import RowChangeCounts
-from bayou.spark.data_files.request import WriteRequest
+from bayou.spark.data_files.request import WriteContext, WriteOptions, WriteRequest
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
@@ -84,8 +84,8 @@ class Outcome:
 def write_request(change: Change) -> WriteRequest:
     """The request of a write of new files for the operation."""
     uri, options = change.snapshot.table_uri, change.target.storage_options
-    optimizes, prefix = optimizes_writes(change.settings), string_prefix_of(change.settings, uri)
-    return WriteRequest(uri, "append", storage_options=options, optimize_write=optimizes, string_prefix=prefix)
+    written = WriteOptions(uri, "append", storage_options=options, optimize_write=optimizes_writes(change.settings))
+    return WriteRequest(written, WriteContext(string_prefix=string_prefix_of(change.settings, uri)))
 
 
 def _commit(

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.columns.constraints import constraints_of
-from bayou.spark.data_files.change_files import write_change_files
-from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.new_files import write_change_files, write_new_files
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.read.change_rows import FATE, Fate
-from bayou.spark.read.stored_rows import beside_stored_rows
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
+from bayou.spark.read.stored_rows import auxiliary_of_stored
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -35,20 +34,22 @@ def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
     """The rows of some files that the statement does not mean, with their ids.
 
     Args:
-        feeds: whether the others are for the change data feed, so that it is all rows with `FATE`.
+        feeds: whether the others are for the change data feed, so that it is all rows with `ROW_ACTION`.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
     jvm = change.target.application.jvm
-    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if feeds else select(jvm, change.kept(rows), columns)
+    return (
+        select(jvm, change.with_row_actions(rows), [*columns, (ROW_ACTION,)]) if feeds else select(jvm, change.kept(rows), columns)
+    )
 
 
 def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
-    """The rows of some files that a DELETE means, with `FATE`."""
+    """The rows of some files that a DELETE means, with `ROW_ACTION`."""
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
-    fate = F.lit(int(Fate.DELETED)).alias(FATE)
-    return select(change.target.application.jvm, change.meant(change.rows(positions)), [*names, fate])
+    row_action = F.lit(int(RowAction.DELETED)).alias(ROW_ACTION)
+    return select(change.target.application.jvm, change.meant(change.rows(positions)), [*names, row_action])
 
 
 def write_rows(
@@ -63,7 +64,7 @@ def write_rows(
     """Write rows of the table as new files of it.
 
     Args:
-        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `FATE` where they feed.
+        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `ROW_ACTION` where they feed.
         uncommitted: takes over the new files.
         provided: the columns that have new values; the rows are checked against the table's rules then.
         feeds: whether they are for the change data feed, too.
@@ -77,9 +78,9 @@ def write_rows(
     if provided is not None:
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
     target = replace(_target_of(change), constraints=rules)
-    beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
-    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
-    return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, beside=beside)
+    auxiliary = replace(auxiliary_of_stored(snapshot), feeds=feeds, before=before or {})
+    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *auxiliary.given)])
+    return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, auxiliary=auxiliary)
 
 
 def tell_rows(
@@ -96,7 +97,7 @@ def tell_rows(
 
     Args:
         added: the files.
-        rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
+        rows: the rows that change, with all columns of the table, `ROW_ACTION`, and the columns with the old values.
         uncommitted: takes over the files of change rows.
         expected: how many rows the feed has to have; None where that is not known.
         counted: the positions of the files for whose number of rows the log's word was taken.
@@ -110,7 +111,7 @@ def tell_rows(
     """
     application, request = change.target.application, write_request(change)
     target, old = _target_of(change), before or {}
-    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
+    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, ROW_ACTION, *old.values())])
     told = write_change_files(application, frame, request, target, uncommitted, old)
     if expected is not None:
         of_what = "what the change data feed tells of the rows that were found"

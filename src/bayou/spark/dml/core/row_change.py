@@ -28,11 +28,11 @@ from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import batch_of
+from bayou.spark.session.settings import batch_of, is_on
 from bayou.spark.types.types import incompatible, readable_schema
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Change:
     def uses_vectors(self) -> bool:
         """Whether rows are deleted by vectors: the table has them, others read them, and the session does not say otherwise."""
         setting = _PERSISTENT_VECTORS[self.operation]
-        if self.settings.get(setting, "true").lower() != "true":
+        if not is_on(self.settings, setting, default=True):
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
         # delta-spark does not read vectors of a table with a column of this name.
@@ -240,12 +240,12 @@ class Change:
         """Those of some rows, as `rows` gives them, that the statement does not mean."""
         return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
 
-    def with_fates(self, rows: DataFrame) -> DataFrame:
-        """Rows, as `rows` gives them, with `FATE`: those that the statement means are deleted, the others are kept."""
-        kept, deleted = F.lit(int(Fate.KEPT)), F.lit(int(Fate.DELETED))
+    def with_row_actions(self, rows: DataFrame) -> DataFrame:
+        """Rows, as `rows` gives them, with `ROW_ACTION`: those that the statement means are deleted, the others are kept."""
+        kept, deleted = F.lit(int(RowAction.KEPT)), F.lit(int(RowAction.DELETED))
         if self.matching is None:
-            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(FATE))
-        return self.kept(rows).select("*", kept.alias(FATE)).union(self.meant(rows).select("*", deleted.alias(FATE)))
+            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(ROW_ACTION))
+        return self.kept(rows).select("*", kept.alias(ROW_ACTION)).union(self.meant(rows).select("*", deleted.alias(ROW_ACTION)))
 
     @property
     def _matches(self) -> Column:

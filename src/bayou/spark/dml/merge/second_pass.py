@@ -38,6 +38,7 @@ from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.target_rows import Merge
-    from bayou.spark.read.change_rows import BesideColumns
+    from bayou.spark.read.change_rows import AuxiliaryColumns
 
 _MATCH = "__bayou_match"
 _ONE_TASK: Final = FILE_OPENING
@@ -90,13 +91,13 @@ class Writer:
         """
         written: list[NewFiles] = []
         if self._inserts and self._generates_identities:
-            beside = self._beside.of_new_rows_alone
+            auxiliary = self._beside.of_new_rows_alone
             if self._changed:
                 written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
             for clauses in self._inserts_by_identities():
                 left_out = self._left_out(clauses)
                 new = self._source_part(clauses, left_out, alone=True)
-                written.append(self._write(new, self._provided(clauses), beside, left_out))
+                written.append(self._write(new, self._provided(clauses), auxiliary, left_out))
                 self._go_on_from(written[-1])
         else:
             rows = self._rows()
@@ -127,14 +128,14 @@ class Writer:
         change = self._merge.change
         request = write_request(change)
         known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        if request.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
-            return replace(request, optimize_write=True)
+        if request.options.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
+            return replace(request, options=replace(request.options, optimize_write=True))
         return request
 
     @property
     def _gathers(self) -> bool:
         """Whether the session lets a MERGE gather rows before it writes them."""
-        return self._merge.change.settings.get(_REPARTITION, "true").lower() == "true"
+        return is_on(self._merge.change.settings, _REPARTITION, default=True)
 
     @property
     def _generates_identities(self) -> bool:
@@ -169,10 +170,12 @@ class Writer:
         rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
         return replace(target, given=given, constraints=rules)
 
-    def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
+    def _write(
+        self, rows: DataFrame, provided: Iterable[str], auxiliary: AuxiliaryColumns, left_out: Iterable[str] = ()
+    ) -> NewFiles:
         target = self._target(provided, left_out)
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.is_counted else ()
-        return write_new_files(application, rows, self.request, target, self._uncommitted, beside=beside, observations=names)
+        return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
 
     @cached_property
     def is_counted(self) -> bool:
@@ -214,7 +217,7 @@ class Writer:
 
     def _in_tasks(self, rows: DataFrame, most: int) -> DataFrame:
         """The rows in some tasks at most, each of which leaves a file, if the session lets it and partitions do not gather them."""
-        gathers = self._gathers and not is_gathered(self.request, self._table)
+        gathers = self._gathers and not is_gathered(self.request.options, self._table)
         return rows.coalesce(max(1, most)) if gathers else rows
 
     @property

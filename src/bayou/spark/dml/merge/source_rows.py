@@ -18,6 +18,7 @@ from bayou.spark.dml.merge.actions import ACTION, inserted_action_of, is_one_of
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.jvm.core import nodes
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,4 +111,4 @@ class SourceRows:
         Finding them may read the table: a broadcast would have to be done in `spark.sql.broadcastTimeout` with that, where it is
         not a stage of its own.
         """
-        return F.broadcast(matches) if self._merge.change.settings.get(_ADAPTIVE, "true").lower() == "true" else matches
+        return F.broadcast(matches) if is_on(self._merge.change.settings, _ADAPTIVE, default=True) else matches

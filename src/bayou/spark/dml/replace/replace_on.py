@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.session.application import Application
 
 _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
@@ -47,13 +47,13 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
 
 
 def rows_replaced_on(
-    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot
+    application: Application, frame: DataFrame, log: DeltaLog, options: WriteOptions, snapshot: Snapshot
 ) -> ReplacedRows:
     """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
 
     Args:
         frame: the new rows; what it gives is the same each time.
-        request: the write, with `replace_on` or `replace_using`.
+        options: the options of the write, with `replace_on` or `replace_using`.
 
     Raises:
         InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
@@ -61,25 +61,25 @@ def rows_replaced_on(
     spark, none = frame.sparkSession, pa.array([], pa.int64())
     fixed = settled(application.jvm, frame)
     watched = None if fixed is None else fixed.watched()
-    target = Target(application, spark, log, request.storage_options)
+    target = Target(application, spark, log, options.storage_options)
     every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
-    matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), request, snapshot)
+    matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
     replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
     return replace(replaced, source=watched)
 
 
-def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
+def _matching(frame: DataFrame, options: WriteOptions, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
     """Rows of the table joined with the new ones."""
-    if request.replace_using is not None:
-        named = _equal(request.replace_using, names_of(frame), names_of(rows), snapshot)
+    if options.replace_using is not None:
+        named = _equal(options.replace_using, names_of(frame), names_of(rows), snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
     declared = declared_as_chars(rows, snapshot.schema)
-    aliased = declared if request.target_alias is None else declared.alias(request.target_alias)
+    aliased = declared if options.target_alias is None else declared.alias(options.target_alias)
     try:
-        return aliased.join(frame, F.expr(request.replace_on or ""), how)
+        return aliased.join(frame, F.expr(options.replace_on or ""), how)
     except AnalysisException as error:
         if error_class_of(error) == "AMBIGUOUS_REFERENCE":
             raise _ambiguous(error, snapshot) from error
@@ -88,14 +88,14 @@ def _matching(frame: DataFrame, request: WriteRequest, snapshot: Snapshot, rows:
         raise
 
 
-def check_using_places(request: WriteRequest, given: Sequence[str], snapshot: Snapshot) -> None:
+def check_using_places(options: WriteOptions, given: Sequence[str], snapshot: Snapshot) -> None:
     """Refuses rows by position whose names say that a column of `replaceUsing` is another one than the position does.
 
     Raises:
         InvalidOptionError: such a column is at another place in the rows than in the table, or not among them.
     """
     known, found = [each.lower() for each in snapshot.schema.names], [each.lower() for each in given]
-    columns = [each for each in request.replace_using or () if each.lower() in known]
+    columns = [each for each in options.replace_using or () if each.lower() in known]
     for name in columns:
         if name.lower() not in found:
             raise _unresolved(name, snapshot)

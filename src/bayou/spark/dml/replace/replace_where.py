@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.dml.core.row_change import Change
     from bayou.spark.session.application import Application
 
 
 def rows_of_condition(
-    application: Application, spark: SparkSession, log: DeltaLog, request: WriteRequest, snapshot: Snapshot
+    application: Application, spark: SparkSession, log: DeltaLog, options: WriteOptions, snapshot: Snapshot
 ) -> ReplacedRows:
     """What a condition replaces. One on partition columns alone, or that statistics prove of whole files, reads no data.
 
     Args:
-        request: the write, with `replace_where`: the condition, as SQL over the table's columns.
+        options: the options of the write, with `replace_where`: the condition, as SQL over the table's columns.
 
     Raises:
         InvalidOptionError: the condition cannot be parsed, or rows would be deleted by a write that must change none.
@@ -42,11 +42,11 @@ def rows_of_condition(
         SchemaMismatchError: it is no condition.
         pyspark.errors.AnalysisException: Spark cannot resolve it.
     """
-    text = "true" if request.replace_where is None else request.replace_where
-    change = _change(Target(application, spark, log, request.storage_options), text, snapshot)
+    text = "true" if options.replace_where is None else options.replace_where
+    change = _change(Target(application, spark, log, options.storage_options), text, snapshot)
     found = change.condition.found
     used = set() if found is None else nodes.names_of(application.jvm, found)
-    if not request.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
+    if not options.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
         raise InvalidOptionError(
             "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
             error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
@@ -54,7 +54,7 @@ def rows_of_condition(
             at=snapshot,
         )
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
-    return ReplacedRows.of(change, rule, data_change=request.data_change)
+    return ReplacedRows.of(change, rule, data_change=options.data_change)
 
 
 def _change(target: Target, text: str, snapshot: Snapshot) -> Change:

@@ -19,6 +19,7 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import casts, row_changes
 from bayou.spark.jvm.core import nodes
+from bayou.spark.session.settings import is_on
 from bayou.spark.types.alignment import same_names_and_types
 from bayou.spark.types.types import spark_data_type, sql_type
 
@@ -148,7 +149,7 @@ class NewValues:
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
-        follows_session = settings.get(_FOLLOWS_SESSION, "false").lower() == "true"
+        follows_session = is_on(settings, _FOLLOWS_SESSION)
         self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
-from bayou.protocol.columns.identity_rules import refuse_explicit_values
+from bayou.protocol.columns.identity_rules import check_no_explicit_values
 from bayou.spark.dml.statements.assignments import typed_assignments
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -90,7 +90,7 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
             error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
             next_step="give each column once.",
         )
-    refuse_explicit_values(snapshot.schema, names, table=uri, version=version)
+    check_no_explicit_values(snapshot.schema, names, table=uri, version=version)
     return found
 
 

@@ -14,6 +14,7 @@ from bayou.spark.dml.keys.key_conditions import MOST_VALUES, KeyValues
 from bayou.spark.jvm.core import nodes
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.given_options import storage_options_of
+from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +53,7 @@ def told_by_footers(
     Returns:
         None where the footers do not say it, and a job has to.
     """
-    if files is None or settings.get(_BY_IDS, "false").lower() == "true":
+    if files is None or is_on(settings, _BY_IDS):
         return None
     sizes, names = files.files.sizes, [_column_of(files, each) for each in keys]
     if sizes is None or len(sizes) > _MOST_FILES or len(sizes) * files.num_columns > _MOST_COLUMNS or None in names:
