@@ -29,9 +29,13 @@ from typing import Any, Final
 
 from bayou.errors.catalogue.actions import ACTIONS
 from bayou.errors.catalogue.columns import COLUMNS
+from bayou.errors.catalogue.commits import COMMITS
 from bayou.errors.catalogue.features import FEATURES
+from bayou.errors.catalogue.log import LOG
+from bayou.errors.catalogue.operations import OPERATIONS
 from bayou.errors.catalogue.schemas import SCHEMAS
 from bayou.errors.catalogue.storage import STORAGE
+from bayou.errors.catalogue.streams import STREAMS
 
 AREAS: Final[Mapping[str, str]] = {
     "Constraints, defaults, generated, identity and clustering columns": COLUMNS,
@@ -39,6 +43,10 @@ AREAS: Final[Mapping[str, str]] = {
     "Table features and properties": FEATURES,
     "Arguments, actions and deletion vectors": ACTIONS,
     "Log stores and locations": STORAGE,
+    "Versions, snapshots, filters and change data": LOG,
+    "Commits, checkpoints and manifests": COMMITS,
+    "Creating, cloning, converting, restoring and VACUUM": OPERATIONS,
+    "Streams that read a table": STREAMS,
 }
 """The rows of each area, by its title in docs/errors.md."""
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import (
     ConcurrentModificationError,
-    ConcurrentWriteException,
     CorruptLogError,
+    DeltaError,
     StorageError,
     TableNotFoundError,
+    failed,
     reason,
 )
 from bayou.log import events
@@ -106,8 +107,7 @@ class CommitLoop:
             winners = [] if won else self._winners(version)
         except CommitsGoneError as error:
             if self._is_unanswered:  # the file that exists may be ours
-                lost = f"the commits from there to {error.latest} were cleaned up before they could be looked at"
-                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+                return self._unknown(version, failed("commits-cleaned-up", table=self._log.table_uri, latest=error.latest), attempt)
             return self._conflicted(self._cleaned_up(version, error.latest), attempt)
         except StorageError as error:
             if error.facts.get("is_refused") and not self._is_unanswered:
@@ -149,16 +149,9 @@ class CommitLoop:
         try:
             winners = read_winners(self._log, version)
         except (CorruptLogError, FileNotFoundError) as error:
-            raise StorageError(
-                f"the commits from version {version} on cannot be read: {reason(error)}", table=self._log.table_uri
-            ) from error
+            raise failed("commits-unreadable", table=self._log.table_uri, first=version, reason=reason(error)) from error
         if not winners:
-            raise StorageError(
-                f"the store says that version {version} exists, and does not list it",
-                table=self._log.table_uri,
-                version=version,
-                file=commit_path(version),
-            )
+            raise failed("commit-not-listed", table=self._log.table_uri, version=version, file=commit_path(version))
         return winners
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
@@ -175,12 +168,10 @@ class CommitLoop:
         if worth is Standing.LATE:
             withdraw(self._log, version, self._provenance.txn_id)
             if self._is_unanswered:  # an earlier put may have landed in time, and cleanup may have deleted it since
-                lost = "the log begins after it, and an earlier attempt at it had no answer"
-                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+                return self._unknown(version, failed("commit-after-cleanup", table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, latest), attempt)
         if worth is Standing.GONE:
-            gone = f"the log begins after version {version}, and the commit is not there any more"
-            return self._unknown(version, StorageError(gone), attempt)
+            return self._unknown(version, failed("commit-gone", table=self._log.table_uri, version=version), attempt)
         committed = self._committed(version, attempt, data)
         if latest < version:
             raise self._not_listed(version, latest)
@@ -200,26 +191,24 @@ class CommitLoop:
         )
         return Committed(version, attempt, self._commit.metrics)
 
-    def _not_listed(self, version: int, latest: int) -> StorageError:
-        ends = "is empty" if latest < 0 else f"ends at version {latest}"
-        return StorageError(
-            f"version {version} was committed and its rows are in the table, but the listing of the log {ends}",
+    def _not_listed(self, version: int, latest: int) -> DeltaError:
+        return failed(
+            "DELTA_INVALID_COMMITTED_VERSION",
             table=self._log.table_uri,
             version=version,
             file=commit_path(version),
-            error_class="DELTA_INVALID_COMMITTED_VERSION",
-            next_step="The commit stands: do not write the rows again. Find out why the store lists old contents first.",
+            listing="is empty" if latest < 0 else f"ends at version {latest}",
             outcome="committed",
             txn_id=self._provenance.txn_id,
         )
 
-    def _cleaned_up(self, version: int, latest: int) -> ConcurrentModificationError:
-        return ConcurrentWriteException(
-            f"{self._provenance.operation} was not committed: another commit made version {version}, which the log does not "
-            f"hold any more. Whether the versions from there to {latest} matter cannot be known",
+    def _cleaned_up(self, version: int, latest: int) -> DeltaError:
+        return failed(
+            "DELTA_CONCURRENT_WRITE/commits-gone",
             table=self._log.table_uri,
             version=latest,
-            next_step="Run the operation again; commit sooner after reading, or raise delta.logRetentionDuration.",
+            operation=self._provenance.operation,
+            lost=version,
             **_NO_ONE_TO_BLAME,
         )
 
@@ -242,7 +231,7 @@ class CommitLoop:
             )
         )
 
-    def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
+    def _conflicted(self, error: DeltaError, attempts: int) -> Conflicted:
         events.emit(
             events.ConflictEvent(
                 **self._facts,
@@ -256,26 +245,26 @@ class CommitLoop:
         )
         return Conflicted(error)
 
-    def _unknown(self, version: int, error: StorageError, attempts: int) -> Unknown:
+    def _unknown(self, version: int, error: DeltaError, attempts: int) -> Unknown:
         events.emit(events.UnknownOutcomeEvent(**self._facts, version=version, attempts=attempts, error=error.message))
-        unknown = StorageError(
-            f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
+        unknown = failed(
+            "outcome-unknown",
             table=self._log.table_uri,
             version=version,
             file=commit_path(version),
-            next_step=f"Look for txnId {self._provenance.txn_id} in the history; if it is there, the commit succeeded.",
+            reason=reason(error),
             outcome="unknown",
             txn_id=self._provenance.txn_id,
         )
         unknown.__cause__ = error
         return Unknown(unknown)
 
-    def _too_many(self, attempts: int) -> ConcurrentModificationError:
-        return ConcurrentWriteException(
-            f"{self._provenance.operation} lost {attempts} races for the next version",
+    def _too_many(self, attempts: int) -> DeltaError:
+        return failed(
+            "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
             table=self._log.table_uri,
-            error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
-            next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
+            operation=self._provenance.operation,
+            attempts=attempts,
             **_NO_ONE_TO_BLAME,
         )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import DeltaError, failed
 from bayou.log.actions.columns import JSON_NAMES, one_array
 from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit.vector_checks import check_vector_statistics
@@ -59,13 +59,7 @@ def check_staged(
     """
     protocol, metadata = staged.protocol or base.protocol, staged.metadata or base.metadata
     if protocol is None or metadata is None:
-        raise InvalidCommitError(
-            "the first commit of a table must set its protocol and its metadata",
-            table=table,
-            version=base.version + 1,
-            error_class="DELTA_METADATA_ABSENT",
-            next_step="Add both actions to the commit.",
-        )
+        raise failed("DELTA_METADATA_ABSENT", table=table, version=base.version + 1)
     version = base.version if base.version >= 0 else None
     if staged.metadata is not None:
         check_metadata(staged.metadata, base, table, replaces_table=replaces_table)
@@ -89,11 +83,8 @@ def check_staged(
 def _check_numbers(staged: StagedActions, table: str) -> None:
     for name, of, value, lowest, limit in _numbers(staged):
         if value is not None and not (type(value) is int and lowest <= value < limit):
-            raise InvalidCommitError(
-                f"{name} of {of!r} is {value!r:.60}, and should be a whole number from {lowest} to {limit - 1}",
-                table=table,
-                error_class="NUMERIC_VALUE_OUT_OF_RANGE",
-                next_step="The log's readers and checkpoints hold no other numbers.",
+            raise failed(
+                "NUMERIC_VALUE_OUT_OF_RANGE", table=table, name=name, of=of, value=value, lowest=lowest, greatest=limit - 1
             )
 
 
@@ -168,26 +159,14 @@ def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[
     for path, data_change in odd.items():
         keeps_rows = not data_change and path.startswith("../")
         if not path.startswith("/") and path not in there and not keeps_rows:
-            raise InvalidCommitError(
-                f"{path!r} is no path of a data file: it is not under the table, or in its log",
-                table=table,
-                file=path,
-                error_class="DELTA_INVALID_PATH",
-                next_step="Give a path under the table's folder, or an absolute one.",
-            )
+            raise failed("DELTA_INVALID_PATH/data-file", table=table, file=path)
 
 
 def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
     """Check the change data files. Source: PROTOCOL.md, "Change Data Files"."""
     for change in changes:
         if not change.path.startswith(f"{CHANGES_FOLDER}/"):
-            raise InvalidCommitError(
-                f"{change.path!r} is no path of a file of changed rows: it is not in the table's folder {CHANGES_FOLDER}",
-                table=table,
-                file=change.path,
-                error_class="DELTA_INVALID_PATH",
-                next_step=f"Write the file into {CHANGES_FOLDER}.",
-            )
+            raise failed("DELTA_INVALID_PATH/change-file", table=table, file=change.path)
 
 
 def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: str) -> None:
@@ -202,12 +181,8 @@ def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: 
         raise _twice(name, others[pc.index(shared, True).as_py()], table)
 
 
-def _twice(name: str, key: str, table: str) -> InvalidCommitError:
-    return InvalidCommitError(
-        f"the commit has the action {name} more than once for {key.partition(chr(0))[0]}",
-        table=table,
-        next_step="Commit each file, application and domain once.",
-    )
+def _twice(name: str, key: str, table: str) -> DeltaError:
+    return failed("DELTA_DUPLICATE_ACTIONS_FOUND", table=table, action=name, of=key.partition(chr(0))[0])
 
 
 def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> None:
@@ -218,17 +193,14 @@ def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> 
         wanted.add(name if found is None else found.physical_name)
     many = [] if staged.added_files is None else staged.added_files.partition_values
     given = chain[tuple[str, Collection[str]]](
-        ((f"the file {each.path} has", each.partition_values) for each in staged.adds),
-        ((f"the file {each.path} has", each.partition_values) for each in staged.changes),
-        (("files have", each) for each in many),
+        ((f"The file {each.path} has", each.partition_values) for each in staged.adds),
+        ((f"The file {each.path} has", each.partition_values) for each in staged.changes),
+        (("Files have", each) for each in many),
     )
     for files, values in given:
         if set(values) != wanted:
-            raise InvalidCommitError(
-                f"{files} partition values for {sorted(values)}, and the table is partitioned by {sorted(wanted)}",
-                table=table,
-                error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-                next_step="Give each file a value, which may be null, for each partition column.",
+            raise failed(
+                "DELTA_INVALID_PARTITIONING_SCHEMA", table=table, files=files, names=sorted(values), columns=sorted(wanted)
             )
 
 

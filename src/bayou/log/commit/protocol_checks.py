@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import CorruptLogError, InvalidCommitError, InvalidSchemaError
+from bayou.errors import CorruptLogError, failed, reason
 from bayou.protocol.actions.actions import AddFile, Metadata, Protocol
 from bayou.protocol.columns.clustering_rules import ClusteringRules
 from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION, reader_features, writer_features
@@ -29,38 +29,20 @@ def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces
         InvalidSchemaError: a column has the name of a materialised row id column.
     """
     if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
-        raise InvalidCommitError(
-            f"a commit cannot change the table's id, from {base.metadata.id} to {metadata.id}",
-            table=table,
-            version=base.version,
-            error_class="DELTA_METADATA_MISMATCH",
-        )
+        raise failed("DELTA_METADATA_MISMATCH/table-id", table=table, version=base.version, old=base.metadata.id, new=metadata.id)
     schema = parse_schema(metadata.schema_string)
     for name in metadata.partition_columns:
         if schema.field(name) is None:
-            raise InvalidCommitError(
-                f"the partition column {name!r} is not among the columns {list(schema.names)}",
-                table=table,
-                error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
-            )
+            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/partition", table=table, column=name, columns=schema.names)
     hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
     taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
     if taken:
-        raise InvalidSchemaError(
-            f"a column cannot be called {taken[0]!r}: the table's files hold the ids of its rows under that name",
-            table=table,
-            version=base.version,
-            error_class="DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED",
-            next_step="choose another name.",
-            columns=(taken[0],),
+        raise failed(
+            "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED/row-ids", table=table, version=base.version, columns=(taken[0],)
         )
     for key in metadata.configuration:
         if key.lower().startswith(_CATALOG_KEYS):
-            raise InvalidCommitError(
-                f"the property {key} puts the table's commits under a catalog, which bayou does not do",
-                table=table,
-                error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            )
+            raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/catalog", table=table, key=key)
 
 
 def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:
@@ -73,12 +55,12 @@ def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_fea
     """
     problems = list(_problems(protocol))
     if problems:
-        raise InvalidCommitError(
-            f"no table can have the protocol {protocol.to_json()}: {'; '.join(problems)}",
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/commit",
             table=table,
             version=base.version if base.version >= 0 else None,
-            error_class="DELTA_INVALID_PROTOCOL_VERSION",
-            next_step="Make protocols with bayou.protocol.features.protocol_rules.",
+            protocol=protocol.to_json(),
+            problems=problems,
         )
     if base.protocol is not None:
         kept = tuple(sorted(supported_features(base.protocol).difference(dropped_features)))
@@ -102,12 +84,12 @@ def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata
         try:
             check_features_match_metadata(protocol, schema, metadata.configuration, table=table, version=version)
         except CorruptLogError as error:
-            raise InvalidCommitError(
-                error.message,
+            raise failed(
+                "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH/commit",
                 table=table,
                 version=version,
                 error_class=error.error_class,
-                next_step="Commit a protocol with these features, too (protocol_rules.upgraded makes one).",
+                reason=reason(error),
                 **error.facts,
             ) from error
     supported = writer_features(protocol)
@@ -118,12 +100,13 @@ def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata
     ):
         if action is not None and feature not in supported:
             what = f"the file {action.path}" if isinstance(action, AddFile) else f"the domain {action.domain!r}"
-            raise InvalidCommitError(
-                f"the commit needs the table feature {feature} for {what}, and the table's protocol does not have it",
+            raise failed(
+                "feature-not-in-protocol",
                 table=table,
                 version=version,
                 error_class=error_class,
-                next_step=f"Add it with ALTER TABLE ... SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported').",
+                feature=feature,
+                action=what,
                 features=(feature,),
             )
 

@@ -25,6 +25,7 @@ from bayou.errors import (
     DeltaError,
     MetadataChangedException,
     ProtocolChangedException,
+    failed,
     reason,
 )
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
@@ -33,7 +34,7 @@ from bayou.log.conflict.row_rebase import Rebased, RowConflict, rebase
 from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
 from bayou.log.conflict.winning_commits import Winner, WinningFiles, data_changes, winning_files
 from bayou.log.rows.row_tracking import high_water_mark
-from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps
 from bayou.log.segment.time_travel import format_timestamp
 from bayou.log.snapshot.added_files import AddedFiles
 from bayou.log.snapshot.data_skipping import may_match
@@ -103,16 +104,18 @@ def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> Ta
             check_writable(after.protocol, after.metadata, intent.table, winner.version)
         except DeltaError as error:
             kind = ProtocolChangedException if winner.header.protocol else MetadataChangedException
-            raise lost(kind, intent, winner, f"asks for what this writer does not do ({reason(error)})") from error
+            raise conflict_error(kind, intent, winner, f"requires what this writer does not support ({reason(error)})") from error
     shared = intent.domains.intersection(winner.header.domains)
     if shared:
-        raise lost(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")
+        raise conflict_error(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")
     again = intent.app_ids.intersection(winner.header.transactions)
     if again:
         why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
-        raise lost(ConcurrentTransactionException, intent, winner, why)
+        raise conflict_error(ConcurrentTransactionException, intent, winner, why)
     if intent.reads.unneeded_files and winner.info.operation in {VACUUM_START, VACUUM_END}:
-        raise lost(ConcurrentDeleteReadException, intent, winner, "may have deleted files that this operation brings back")
+        raise conflict_error(
+            ConcurrentDeleteReadException, intent, winner, "may have deleted files that this operation brings back"
+        )
     mark = high_water_mark(winner.header.domains, after.row_id_mark)
     return replace(after, version=winner.version, timestamp=_timestamp_after(intent, after, winner), row_id_mark=mark)
 
@@ -123,7 +126,7 @@ def _timestamp_after(intent: CommitIntent, state: TableState, winner: Winner) ->
     if own is not None:
         return own if state.timestamp is None else max(own, state.timestamp)
     if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winner.version):
-        raise missing_in_commit_timestamp(intent.table, winner.version, winner.file.path)
+        raise failed("DELTA_MISSING_COMMIT_TIMESTAMP", table=intent.table, version=winner.version, file=winner.file.path)
     # Readers compute the same time for a commit whose file is not newer than the one before.
     return None if state.timestamp is None else max(winner.file_time, state.timestamp + 1)
 
@@ -133,12 +136,12 @@ def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -
     if protocol is None:
         return state
     if intent.changes_protocol:
-        raise lost(ProtocolChangedException, intent, winner, "set the table's protocol, as this operation does")
+        raise conflict_error(ProtocolChangedException, intent, winner, "set the table's protocol, as this operation does")
     before = state.protocol
     if before is not None:
         dropped = _features(before) - _features(protocol)
         if dropped:
-            raise lost(ProtocolChangedException, intent, winner, f"dropped the table feature {min(dropped)}")
+            raise conflict_error(ProtocolChangedException, intent, winner, f"dropped the table feature {min(dropped)}")
     return replace(state, protocol=protocol)
 
 
@@ -152,7 +155,7 @@ def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -
         return state
     why = _why_metadata_conflict(intent, state.metadata, metadata)
     if why:
-        raise lost(MetadataChangedException, intent, winner, why)
+        raise conflict_error(MetadataChangedException, intent, winner, why)
     return replace(state, metadata=metadata)
 
 
@@ -236,7 +239,7 @@ class _FileConflict:
         only_moved = self.winner in files.moved_only().to_pylist() and not (winner.header.metadata or winner.header.protocol)
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
-        return lost(
+        return conflict_error(
             self.kind,
             intent,
             winner,
@@ -347,7 +350,7 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
 _SAMPLE: Final = 5
 
 
-def lost(
+def conflict_error(
     kind: type[ConcurrentModificationError],
     intent: CommitIntent,
     winner: Winner,
@@ -366,12 +369,12 @@ def lost(
     shown = f": {', '.join(sample)}{f' and {total - _SAMPLE} more' if total > _SAMPLE else ''}" if sample else ""
     return kind(
         f"{intent.operation} was not committed: version {winner.version}, a concurrent {info.operation or 'operation'}{at}, "
-        f"{why}{shown}",
+        f"{why}{shown}.",
         table=intent.table,
         version=winner.version,
         file=winner.file.path,
         error_class=error_class,
-        next_step="Run the operation again: it will see that version.",
+        next_step="Run the operation again, which then sees that version.",
         conflicting_version=winner.version,
         conflicting_operation=info.operation,
         conflicting_timestamp=when,

@@ -19,11 +19,9 @@ import pyarrow.parquet as pq
 
 from bayou.errors import (
     ConcurrentModificationError,
-    DataFileNotFoundError,
     DeltaError,
-    InvalidOptionError,
     StorageError,
-    UnreadableDataFileError,
+    failed,
     reason,
 )
 from bayou.log.actions.commit_info import COMPUTE_STATS
@@ -208,14 +206,12 @@ def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
     physical = set(snapshot.partition_texts())
     others = sorted(".".join(path) for path in columns(to_predicate(where, snapshot.schema)) if path[0] not in physical)
     if others:
-        raise InvalidOptionError(
-            f"the filter names the column {others[0]!r}, which is no partition column: statistics that are to be made anew choose "
-            "no files",
+        raise failed(
+            "DELTA_NON_PARTITION_COLUMN_REFERENCE/statistics",
             at=snapshot,
-            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            next_step=f"The partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             option="where",
             column=others[0],
+            partition_columns=snapshot.partition_columns,
         )
     return snapshot.may_match(where)
 
@@ -234,6 +230,5 @@ def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
 def footer_error(error: Exception, add: AddFile, table: str) -> DeltaError:
     """Return the error for a file whose footer cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return DataFileNotFoundError("a file of the table is not there", table=table, file=add.path)
-    message = f"the footer of a file of the table cannot be read: {reason(error)}"
-    return UnreadableDataFileError(message, table=table, file=add.path)
+        return failed("DELTA_FILE_NOT_FOUND_DETAILED/live", table=table, file=add.path)
+    return failed("FAILED_READ_FILE", table=table, file=add.path, reason=reason(error))

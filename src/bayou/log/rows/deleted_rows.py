@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.columns import ADD_SCHEMA, DELETION_VECTOR, to_objects
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.staging.read_set import ReadSet
@@ -318,25 +318,15 @@ def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]
     known = num_records(live.stats)
     known = physical_rows.get(live.path) if known is None else known
     if known is None:
-        raise InvalidCommitError(
-            f"the file {live.path} cannot have a deletion vector: its statistics do not say how many rows it has",
-            at=snapshot,
-            file=live.path,
-            error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
-            next_step="Read the number of rows from the file's footer.",
-        )
+        raise failed("DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS/delete", at=snapshot, file=live.path)
     return known
 
 
 def _check_rows(file: MarkedFile, snapshot: Snapshot) -> None:
     last = file.rows.maximum
     if last is not None and last >= file.num_records:
-        raise InvalidCommitError(
-            f"row {last} of the file {file.live.path} cannot be deleted: the file has {file.num_records} rows",
-            at=snapshot,
-            file=file.live.path,
-            error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",
-            next_step="Compare the file's statistics (numRecords) with its footer.",
+        raise failed(
+            "DELTA_DELETION_VECTOR_INVALID_ROW_INDEX", at=snapshot, file=file.live.path, row=last, num_rows=file.num_records
         )
 
 

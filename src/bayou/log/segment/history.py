@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bayou.errors import VersionNotFoundError
+from bayou.errors import DeltaError
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.segment.commit_times import CommitTimes
@@ -121,7 +121,7 @@ def read_changes(
         yield CommitChanges(version, times.given(version, file.commit_info()), file.actions())
 
 
-def _not_there(listing: LogListing, table: str, version: int) -> VersionNotFoundError:
+def _not_there(listing: LogListing, table: str, version: int) -> DeltaError:
     return version_not_found(table, version, min(listing.commits, default=None), max(listing.commits, default=None))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from bayou.errors import CorruptLogError, reason
+from bayou.errors import CorruptLogError, failed, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, FileActions, Header, file_actions
 from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA, one_array
 from bayou.log.actions.keys import action_keys
@@ -245,7 +245,7 @@ class Checkpoint:
             raise
         except (pa.ArrowException, CorruptLogError, OSError, ValueError, TypeError, KeyError) as error:
             raise DerivedFileError(
-                f"the checkpoint cannot be read: {reason(error)}",
+                f"The checkpoint cannot be read: {reason(error)}.",
                 table=self._table,
                 version=self.version,
                 file=self.path,
@@ -281,11 +281,11 @@ class ManifestPart:
 def _sidecar_path(value: Mapping[str, Any], table: str) -> str:
     path = value.get("path")
     if not isinstance(path, str) or not path:
-        raise CorruptLogError("a sidecar action has no path")
+        raise failed("DELTA_STATE_RECOVER_ERROR/sidecar-path")
     if not is_absolute(path):
         return f"{SIDECAR_FOLDER}/{decode(path)}"
     # An absolute sidecar must be under the table: the store reaches nothing else.
     _, found, name = decode(path).rpartition(f"/{SIDECAR_FOLDER}/")
     if not found:
-        raise CorruptLogError(f"the sidecar {path} lies outside the table {table}")
+        raise failed("DELTA_STATE_RECOVER_ERROR/sidecar-outside", table=table, sidecar=path)
     return f"{SIDECAR_FOLDER}/{name}"

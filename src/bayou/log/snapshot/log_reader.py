@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import (
     CorruptLogError,
     DeltaError,
-    InvalidOptionError,
     StorageError,
     TableNotFoundError,
     TimestampOutOfRangeError,
+    failed,
     redact_uri,
 )
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
@@ -101,12 +101,7 @@ class LogReader:
             CorruptLogError: the log is corrupt.
         """
         if version is not None and timestamp is not None:
-            raise InvalidOptionError(
-                "a version and a timestamp were both given",
-                table=self._table_uri,
-                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
-                next_step="Give one of them.",
-            )
+            raise failed("DELTA_ONEOF_IN_TIMETRAVEL", table=self._table_uri)
         if timestamp is not None:
             version = self.version_at(timestamp, time_zone=time_zone)
         if version is None:

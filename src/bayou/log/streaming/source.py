@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError, StreamingSourceError
+from bayou.errors import DeltaError, failed
 from bayou.log.streaming.batches.batches import Batches, BatchParts, ReadCommit, RowBatches
 from bayou.log.streaming.batches.change_batches import ChangeBatches
 from bayou.log.streaming.batches.files import InitialPart, StreamFiles
@@ -223,7 +223,7 @@ class StreamingSource:
             return known
         version = end.version if end.is_starting_version else end.version - 1
         if version < 0:
-            raise StreamingSourceError(f"no batch can end at {end.to_json()}", table=self._log.table_uri)
+            raise failed("DELTA_INVALID_SOURCE_OFFSET_FORMAT/end", table=self._log.table_uri, offset=end.to_json())
         return SourceOffset(self.table_id, version, BASE_INDEX, is_starting_version=True)
 
     def _advance(self, begin: SourceOffset, limits: ReadLimits | None, *, is_resumed: bool) -> SourceOffset:
