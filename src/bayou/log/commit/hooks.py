@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -164,13 +165,12 @@ def write_due_checkpoint(committed: CommittedVersion) -> None:
     if not committed.is_checkpoint_due:
         return
     snapshot = committed.snapshot()
-    document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
-    _put_checksum(write_checksum, committed.log, committed.version, document)
-    try:
-        checkpoint(snapshot)
-    finally:
+    with contextlib.ExitStack() as stack:
         # The file list was loaded for this. A process that only appends does not need it again.
-        committed.log.forget()
+        stack.callback(committed.log.forget)
+        stack.callback(checkpoint, snapshot)  # even if the checksum fails
+        document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
+        _put_checksum(write_checksum, committed.log, committed.version, document)
 
 
 def clean_up_log(committed: CommittedVersion) -> None:
