@@ -101,11 +101,6 @@ def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa
     return table
 
 
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
-
-
 def to_objects(column: pa.ChunkedArray) -> list[Any]:
     """Return the values of a column as JSON-like objects: structs and maps are dictionaries."""
     return [_plain(value, column.type) for value in column.to_pylist()]

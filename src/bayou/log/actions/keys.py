@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.actions.columns import one_array
+from bayou.plan.statistics.members import one_array
 from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 
 # Paths that may have another spelling: encoded, absolute, or not normalised.

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import DeltaError, failed
-from bayou.log.actions.columns import JSON_NAMES, one_array
+from bayou.log.actions.columns import JSON_NAMES
 from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
 from bayou.log.commit.vector_checks import check_vector_statistics
+from bayou.plan.statistics.members import one_array
 from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
 from bayou.protocol.actions.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.actions.paths import canonical

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import failed
 from bayou.log.actions.action_files import ActionFile
-from bayou.log.actions.columns import one_array
+from bayou.plan.statistics.members import one_array
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
 from bayou.protocol.actions.file_names import commit_path

@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from bayou.errors import CorruptLogError, failed, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, FileActions, Header, file_actions
-from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA, one_array
+from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.actions.keys import action_keys
 from bayou.log.actions.parquet_actions import ParquetActions
 from bayou.log.snapshot.checkpoint_part import Part
+from bayou.plan.statistics.members import one_array
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, SetTransaction
 from bayou.protocol.actions.file_names import SIDECAR_FOLDER
 from bayou.protocol.actions.paths import decode, is_absolute
