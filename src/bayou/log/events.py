@@ -46,7 +46,11 @@ class LogEvent:
     def __str__(self) -> str:
         facts = self.to_dict()
         del facts["event"], facts["table"]
-        text = ", ".join(f"{name}={_readable(value)}" for name, value in facts.items() if value is not None)
+        text = ", ".join(
+            f"{name}={value:.3f}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in facts.items()
+            if value is not None
+        )
         return " ".join(f"{self.name} on {self.table}: {text}".split())
 
     def to_dict(self) -> dict[str, Any]:
@@ -348,7 +352,3 @@ def emit(event: LogEvent) -> None:
 
 def _log(event: LogEvent) -> None:
     _logger.log(event.level, "%s", event, extra={"bayou_event": event})
-
-
-def _readable(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

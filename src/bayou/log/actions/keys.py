@@ -78,11 +78,6 @@ def _canonical_chunk(paths: pa.Array, special: pa.Array, table_uri: str) -> pa.A
             continue
         prefix = known.get(folder)
         if prefix is None:
-            prefix = known[folder] = _folder_prefix(folder, table_uri)
+            prefix = known[folder] = canonical(f"{folder}/x", table_uri)[:-1]
         replaced.append(prefix + name)
     return pc.replace_with_mask(paths, special, pa.array(replaced, pa.string()))
-
-
-def _folder_prefix(folder: str, table_uri: str) -> str:
-    """Return the canonical prefix of a plain file name in that folder."""
-    return canonical(f"{folder}/x", table_uri)[:-1]

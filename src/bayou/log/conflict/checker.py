@@ -207,7 +207,8 @@ def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winne
     if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
         return base.overlooked, Rebased()
     files = winning_files(winners)
-    matching = _matching_adds(intent, base, files)
+    # Whether the commit would have read each added file if it had begun later.
+    matching = _read_by(intent.reads, intent, base, files)
     of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
     may_wait = _may_wait(intent, winners, files)
     overlooked = _first_overlooked(base, winners, files, pc.and_(pc.or_(matching, of_rows), may_wait))
@@ -292,11 +293,6 @@ def _first(
     winner = pc.min(owners.filter(mask)).as_py()
     paths = table["path"].filter(pc.and_(mask, pc.equal(owners, winner)))
     yield _FileConflict(rule, winner, kind, why, paths)
-
-
-def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
-    """Return for each added file whether the commit would have read it if it had begun later."""
-    return _read_by(intent.reads, intent, base, files)
 
 
 def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:

@@ -97,7 +97,7 @@ def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None
         if not staged.touches_files:
             return None
         only = _touched(staged, after.partition_columns)
-        if only is not None and _has_some(log):
+        if only is not None and next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None:
             return write_manifests(log, log.update(), only)
     return write_manifests(log, log.update())
 
@@ -201,11 +201,6 @@ def _by_manifest(columns: Mapping[str, pa.ChunkedArray], size: int) -> list[tupl
 
 def _path(folder: str) -> str:
     return f"{MANIFEST_FOLDER}/{folder}/{_NAME}" if folder else f"{MANIFEST_FOLDER}/{_NAME}"
-
-
-def _has_some(log: LogReader) -> bool:
-    """Return whether the manifest folder has an entry, from its first entries only."""
-    return next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None
 
 
 def _there(log: LogReader) -> set[str]:

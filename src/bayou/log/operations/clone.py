@@ -152,7 +152,11 @@ def clone(
         transaction.stage(*header)
         _copy(log, copies, source)
         try:
-            committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
+            adds = [
+                replace(added_again(add), data_change=True, base_row_id=None, default_row_commit_version=None)
+                for add in copies.adds
+            ]
+            committed = transaction.commit(adds, metrics=result.metrics, may_be_empty=True)
         except BaseException:
             if not transaction.may_be_in_log:
                 _discard(log, copies)
@@ -288,10 +292,6 @@ def _absolute(add: AddFile, table_uri: str) -> AddFile:
     if vector is not None and vector.relative_path is not None:
         vector = replace(vector, storage_type="p", path_or_inline_dv=hadoop_uri(vector.absolute_uri(table_uri)))
     return replace(add, path=hadoop_uri(to_uri(add.path, table_uri)), deletion_vector=vector)
-
-
-def _committed(add: AddFile) -> AddFile:
-    return replace(added_again(add), data_change=True, base_row_id=None, default_row_commit_version=None)
 
 
 def _header(target: FirstActions, latest: Snapshot | None) -> list[Action]:

@@ -134,7 +134,10 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     result = VacuumResult(log.table_uri, request.kind, retention.cutoff, request.dry_run, files, 0, candidates.num_folders, {})
     if request.dry_run:
         return result
-    run = _Run(log, (begin or plain_transactions(log)) if _is_logged(request, log.table_uri) else None)
+    is_logged = request.is_logged
+    if is_logged is None:
+        is_logged = log.table_uri.partition(":")[0] in _NOTED_SCHEMES
+    run = _Run(log, (begin or plain_transactions(log)) if is_logged else None)
     run.start(retention, result)
     try:
         deletions = _delete(log, snapshot, names, files["path"])
@@ -299,10 +302,6 @@ def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: i
     versions = sorted(version for version in listing.commits if version <= latest)
     count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
     return versions[count - 1] if count else None
-
-
-def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
-    return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
 
 
 def _other_tables(paths: Sequence[str]) -> set[str]:

@@ -246,15 +246,11 @@ def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
                     return file.version
                 if metadata is None:
                     continue
-                now = _names(metadata)
+                now = tuple(each.read(metadata.configuration) for each in _NAMES)
                 if not properties.ENABLE_ROW_TRACKING.read(metadata.configuration) or now != (names or now):
                     return file.version
                 names = now
     return None
-
-
-def _names(metadata: Metadata) -> tuple[str | None, ...]:
-    return tuple(each.read(metadata.configuration) for each in _NAMES)
 
 
 def _read(log: LogReader, version: int) -> ActionFile:

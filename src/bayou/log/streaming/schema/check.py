@@ -67,7 +67,8 @@ class SchemaCheck:
             raise failed(
                 "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", table=self._snapshot.table_uri, new_id=newer.id, old_id=older.id
             )
-        if metadata.schema_string == read.schema_string and _same_layout(metadata, read):
+        same_layout = _same_partitions(metadata, read) and column_mapping_mode(metadata) == column_mapping_mode(read)
+        if same_layout and metadata.schema_string == read.schema_string:
             return
         if self._settings.allows_partition_changes:
             older = replace(older, partition_columns=newer.partition_columns)
@@ -142,10 +143,6 @@ def _said(version: int, info: Mapping[str, Any]) -> str:
 
 def _same_partitions(one: Metadata, other: Metadata) -> bool:
     return one.partition_columns == other.partition_columns
-
-
-def _same_layout(one: Metadata, other: Metadata) -> bool:
-    return _same_partitions(one, other) and column_mapping_mode(one) == column_mapping_mode(other)
 
 
 def _described(metadata: Metadata) -> str:
