@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import random
 import time
 from collections.abc import Mapping
@@ -18,21 +20,24 @@ from bayou.errors import (
     reason,
 )
 from bayou.log import events
-from bayou.log.commit.late_commits import Standing, standing, withdraw
+from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.conflict.checker import resolve
 from bayou.log.conflict.winning_commits import CommitsGoneError, Winner, read_winners
+from bayou.log.segment.listing import LogListing, list_versions
+from bayou.log.segment.segment import earliest_version
 from bayou.protocol.actions.file_names import commit_path
+from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
     from bayou.log.commit.prepared import PreparedCommit
     from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
 
 _STORE_ATTEMPTS: Final = 3
 """The most retries of a put that failed and did not land."""
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.2
-
 # The facts of a conflict with no single winning commit.
 _NO_ONE_TO_BLAME: Final[Mapping[str, Any]] = {
     "conflicting_version": None,
@@ -272,3 +277,50 @@ class CommitLoop:
         wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter needs no secret source)
         events.emit(events.RetryEvent(**self._facts, version=version, attempt=attempt + 1, wait_seconds=wait, reason=reason))
         time.sleep(wait)
+
+
+class Standing(enum.Enum):
+    """The status of a commit after its put."""
+
+    HELD = "a version of the table"
+    LATE = "a file that no version of the table holds"
+    GONE = "not there any more, and older than every version that can be recreated"
+
+
+def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
+    """Return the status of a commit after its put. Log cleanup may have deleted its version if the writer was suspended for long.
+
+    The file of a late commit is in the log's folder, but in no version of the table: it is newer than a checkpoint of a later
+    version. A listing before the put is not sufficient: the process may be suspended between the two, the store may answer the put
+    late, and the clock of the cleanup may be wrong. Only times of the store are compared.
+
+    Lists the log only if a checkpoint of this or a later version exists, which is rare right after the commit.
+
+    Args:
+        latest: the table's latest version, as listed after the put.
+    """
+    checkpoint = latest.segment.checkpoint
+    if checkpoint is None or checkpoint.version < version:
+        return Standing.HELD
+    listing = list_versions(log.store)
+    first, ours = earliest_version(listing), listing.commits.get(version)
+    if first is None or version >= first:
+        return Standing.HELD
+    if ours is None:
+        return Standing.GONE
+    return Standing.LATE if _is_newer(ours, listing, version) else Standing.HELD
+
+
+def withdraw(log: LogReader, version: int, txn_id: str) -> None:
+    """Delete the commit of a version if it is the given one. Readers ignore it if it stays."""
+    with contextlib.suppress(DeltaError, OSError):
+        path = commit_path(version)
+        info = read_commit_info(log.store, FileStatus(path, 0, 0), version, log.table_uri)
+        if info is not None and info.txn_id == txn_id:
+            log.store.delete(path)
+
+
+def _is_newer(commit: FileStatus, listing: LogListing, version: int) -> bool:
+    """Whether a commit is newer than a checkpoint of its version or a later one."""
+    later = (found for found in listing.checkpoints if found.version >= version)
+    return any(max(each.modification_time for each in found.files) < commit.modification_time for found in later)
