@@ -41,8 +41,9 @@ CLEAN: tuple[str, ...] = (
     *(
         "as_delta",
         "cli",
-        "log/checksum",
-        "log/commit",
+        "errors",
+        "log",
+        "plan",
         "spark/alter",
         "spark/create",
         "spark/errors",

@@ -15,7 +15,7 @@ A message names facts in braces, as `str.format` does: `{column}`, `{columns!r}`
 elements, separated by commas, or as `none`. `{table}`, `{version}` and `{file}` are the place of the error. Parameters may
 also name `{table_name}`, `{table_path}` and `{table_uri}`.
 
-No text of an error belongs anywhere else, and this folder imports nothing but the texts of errors.
+No message of an error belongs anywhere else, and this folder imports nothing else.
 """
 
 from __future__ import annotations

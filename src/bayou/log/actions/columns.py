@@ -132,7 +132,7 @@ _PLAIN_INTEGERS: Final = frozenset({int, type(None)})
 def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
     # Arrow accepts true and 1.5 as 1; an action with such a value is broken.
     if pa.types.is_integer(wanted) and not _PLAIN_INTEGERS.issuperset(map(type, values)) and any(map(_is_odd_integer, values)):
-        msg = "a number is no integer"
+        msg = "a number is not an integer"
         raise TypeError(msg)
     return pa.array(values, wanted)
 
@@ -167,7 +167,7 @@ def _as_text(item: object) -> str | None:
     if item is None or isinstance(item, str):
         return item
     if isinstance(item, (dict, list)):
-        msg = "a map value is no text"
+        msg = "a map value is not a string"
         raise TypeError(msg)
     return str(item).lower() if isinstance(item, bool) else str(item)
 

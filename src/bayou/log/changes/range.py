@@ -61,7 +61,7 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
     """Return the versions within some bounds.
 
     Raises:
-        InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+        InvalidOptionError: a start is missing, a side is given twice, or the end is before the start.
         VersionNotFoundError: the start is after the latest version, or its commit is gone.
         TimestampOutOfRangeError: a timestamp is after the latest commit, or the end is before the first one.
         InvalidTimestampError: a string is not a timestamp.
@@ -133,7 +133,7 @@ def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | No
 
 
 def check_bounds(bounds: ChangeBounds, table: str) -> None:
-    """Raise InvalidOptionError if there is no start, a side is given twice, or a value has the wrong type."""
+    """Raise InvalidOptionError if a start is missing, a side is given twice, or a value has the wrong type."""
     arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
     sides = {
         "starting": (bounds.starting_version, bounds.starting_timestamp),

@@ -23,7 +23,7 @@ from bayou.log import events
 from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.conflict.checker import resolve
-from bayou.log.conflict.winning_commits import CommitsGoneError, Winner, read_winners
+from bayou.log.conflict.winning_commits import CommitsGoneError, WinningCommit, read_winning_commits
 from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.segment import earliest_version
 from bayou.protocol.actions.file_names import commit_path
@@ -86,15 +86,15 @@ class CommitLoop:
             except BaseException:
                 self.is_abandoned = True  # every put so far was answered
                 raise
-            winners = self._race(version, data, attempt)
-            if not isinstance(winners, list):
-                return winners
-            self._lost(winners[0], attempt)
+            winning_commits = self._race(version, data, attempt)
+            if not isinstance(winning_commits, list):
+                return winning_commits
+            self._emit_lost_race(winning_commits[0], attempt)
             try:
-                state = resolve(self._commit.intent, state, winners)
+                state = resolve(self._commit.intent, state, winning_commits)
             except ConcurrentModificationError as error:
-                if self._is_replay(winners):
-                    return Unchanged(winners[-1].version, "replayed")
+                if self._is_replay(winning_commits):
+                    return Unchanged(winning_commits[-1].version, "replayed")
                 return self._conflicted(error, attempt)
             except BaseException:
                 # No other put was started: no commit can name the files that were written for this one.
@@ -104,12 +104,12 @@ class CommitLoop:
                 self._pause(state.version + 1, attempt, "nothing that matters was changed")
         return self._conflicted(self._too_many(max_attempts), max_attempts)
 
-    def _race(self, version: int, data: bytes, attempt: int) -> list[Winner] | CommitOutcome:
+    def _race(self, version: int, data: bytes, attempt: int) -> list[WinningCommit] | CommitOutcome:
         """Try to commit a version. Return the outcome, or the winning commits if it is taken."""
         try:
             # A version that this process has seen is taken, even if log cleanup has deleted its file.
             won = version > self._log.known_version and self._put(version, data)
-            winners = [] if won else self._winners(version)
+            winning_commits = [] if won else self._winning_commits(version)
         except CommitsGoneError as error:
             if self._is_unanswered:  # the file that exists may be ours
                 return self._unknown(version, failed("commits-cleaned-up", table=self._log.table_uri, latest=error.latest), attempt)
@@ -119,11 +119,11 @@ class CommitLoop:
                 self.is_abandoned = True  # the store says that it did nothing
                 raise
             return self._unknown(version, error, attempt)
-        ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
+        ours = next((each.version for each in winning_commits if each.info.txn_id == self._provenance.txn_id), None)
         if won or ours is not None:
             return self._landed(version if ours is None else ours, attempt, data, won=won)
         self._is_unanswered = False
-        return winners
+        return winning_commits
 
     def _put(self, version: int, data: bytes) -> bool:
         """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land.
@@ -150,32 +150,32 @@ class CommitLoop:
                 else:
                     return False
 
-    def _winners(self, version: int) -> list[Winner]:
+    def _winning_commits(self, version: int) -> list[WinningCommit]:
         try:
-            winners = read_winners(self._log, version)
+            winning_commits = read_winning_commits(self._log, version)
         except (CorruptLogError, FileNotFoundError) as error:
             raise failed("commits-unreadable", table=self._log.table_uri, first=version, reason=reason(error)) from error
-        if not winners:
+        if not winning_commits:
             raise failed("commit-not-listed", table=self._log.table_uri, version=version, file=commit_path(version))
-        return winners
+        return winning_commits
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
         """Return the outcome of a commit whose file is in the log."""
-        worth, latest = Standing.HELD, -1
+        status, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
             latest = found.version
-            worth = standing(self._log, found, version)
+            status = standing(self._log, found, version)
         except TableNotFoundError:
             pass
         except Exception:  # noqa: BLE001  (the commit is final; the next reader of the log reports the problem)
             return self._committed(version, attempt, data)
-        if worth is Standing.LATE:
-            withdraw(self._log, version, self._provenance.txn_id)
+        if status is Standing.LATE:
+            remove_late(self._log, version, self._provenance.txn_id)
             if self._is_unanswered:  # an earlier put may have landed in time, and cleanup may have deleted it since
                 return self._unknown(version, failed("commit-after-cleanup", table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, latest), attempt)
-        if worth is Standing.GONE:
+        if status is Standing.GONE:
             return self._unknown(version, failed("commit-gone", table=self._log.table_uri, version=version), attempt)
         committed = self._committed(version, attempt, data)
         if latest < version:
@@ -217,22 +217,22 @@ class CommitLoop:
             **_NO_ONE_TO_BLAME,
         )
 
-    def _is_replay(self, winners: list[Winner]) -> bool:
+    def _is_replay(self, winning_commits: list[WinningCommit]) -> bool:
         """Whether a winning commit has the same application's version, or a later one."""
         if self._txn is None:
             return False
         app_id, version = self._txn
-        done = (winner.header.transactions.get(app_id) for winner in winners)
+        done = (winning.header.transactions.get(app_id) for winning in winning_commits)
         return any(each is not None and each.version >= version for each in done)
 
-    def _lost(self, winner: Winner, attempt: int) -> None:
+    def _emit_lost_race(self, winning: WinningCommit, attempt: int) -> None:
         events.emit(
             events.LostRaceEvent(
                 **self._facts,
-                version=winner.version,
+                version=winning.version,
                 attempt=attempt,
-                winning_operation=winner.info.operation,
-                winning_txn_id=winner.info.txn_id,
+                winning_operation=winning.info.operation,
+                winning_txn_id=winning.info.txn_id,
             )
         )
 
@@ -311,7 +311,7 @@ def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
     return Standing.LATE if _is_newer(ours, listing, version) else Standing.HELD
 
 
-def withdraw(log: LogReader, version: int, txn_id: str) -> None:
+def remove_late(log: LogReader, version: int, txn_id: str) -> None:
     """Delete the commit of a version if it is the given one. Readers ignore it if it stays."""
     with contextlib.suppress(DeltaError, OSError):
         path = commit_path(version)

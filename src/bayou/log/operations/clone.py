@@ -173,7 +173,7 @@ def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> No
 
 
 def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
-    """Return the existing table at the clone's location if it may be replaced; None if there is no table.
+    """Return the existing table at the clone's location if it may be replaced; None if the table does not exist.
 
     Raises:
         TableExistsError: a table that may not be replaced, or other files, exist there.

@@ -317,7 +317,7 @@ def _files_of_partitions(
 
 
 def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
-    """Return the files that a streaming sink's log names; None if there is no such log."""
+    """Return the files that a streaming sink's log names; None if the log does not exist."""
     try:
         names = [each.name for each in log.store.list_from(f"{SINK_LOG}/")]
     except FileNotFoundError:

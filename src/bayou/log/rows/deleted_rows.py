@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bayou.log.staging.staged import StagedActions
     from bayou.storage import LogStore
 
-Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | Untold"]
+Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | NotEvaluated"]
 """Whether some files, ADD_SCHEMA, hold a live row that an operation would have changed or joined.
 
 The second argument has the rows to check in each file; None for all. A file may occur more than once.
@@ -37,7 +37,7 @@ The second argument has the rows to check in each file; None for all. A file may
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class NotEvaluated:
     """The condition could not be evaluated for a row, for the given reason."""
 
     reason: str
@@ -266,7 +266,7 @@ def marked_files(
     Arguments and errors are those of `delete_rows`.
     """
     lives = live_files(files)
-    gone = read_gone(snapshot, store, [each.deletion_vector for each in lives], storage_options)
+    gone = read_deleted(snapshot, store, [each.deletion_vector for each in lives], storage_options)
     relied = needed or [Bitmap()] * len(lives)
     marked = []
     for live, old, new, others in zip(lives, gone, rows, relied, strict=True):
@@ -301,13 +301,13 @@ def added_again(add: AddFile) -> AddFile:
     return add if rows is None else replace(add, stats=with_wide_bounds(add.stats, rows, add.deletion_vector.cardinality))
 
 
-def read_gone(
+def read_deleted(
     snapshot: Snapshot,
     store: LogStore,
     descriptors: Sequence[DeletionVectorDescriptor | None],
     storage_options: Mapping[str, str] | None,
 ) -> list[Bitmap]:
-    """Return the rows that deletion vectors delete, each of their files read once; no rows if there is no deletion vector."""
+    """Return the rows that deletion vectors delete, each of their files read once; no rows if no file has a deletion vector."""
     names = [each.name for each in DELETION_VECTOR]
     values = [None if each is None else {name: getattr(each, name) for name in names} for each in descriptors]
     found = read_vectors(snapshot, pa.array(values, DELETION_VECTOR), storage_options, store=store)

@@ -138,7 +138,7 @@ class CommitTimes:
         """
         versions = self._versions()
         if not versions:
-            raise self._out_of_range(timestamp, "there is no commit with a time", early=True)
+            raise self._out_of_range(timestamp, "no commit has a time", early=True)
         if timestamp > self.of(versions[-1]):
             last = format_timestamp(self.of(versions[-1]))
             raise self._out_of_range(

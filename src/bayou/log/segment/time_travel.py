@@ -51,7 +51,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
     if micros is not None:
         return micros // MICROS_PER_MILLISECOND
     if parse_timestamp(text, "UTC") is not None:
-        raise _invalid(value, f"there is no time zone {time_zone!r}")
+        raise _invalid(value, f"the time zone {time_zone!r} does not exist")
     raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, optionally followed by a zone")
 
 

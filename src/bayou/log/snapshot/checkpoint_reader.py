@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Each action has one of these fields; some writers leave the schema out if there is no column yet.
+# Each action has one of these fields; some writers leave the schema out if the table has no column yet.
 _HEADS: Final = {"protocol": ("minReaderVersion",), "metaData": ("id", "schemaString")}
 
 

@@ -39,7 +39,7 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
         written: files that this process has just written, by path.
 
     Raises:
-        TableNotFoundError: there is no table.
+        TableNotFoundError: the table does not exist.
         VersionNotFoundError: the version does not exist, or its log is gone.
         CorruptLogError: the log is corrupt.
     """
@@ -108,7 +108,7 @@ def _broken_version(failure: DeltaError, tried: int) -> int:
 
 
 def find_version(store: LogStore, table_uri: str) -> int:
-    """Return the latest version of a table without reading a commit, or raise TableNotFoundError if there is no table."""
+    """Return the latest version of a table without reading a commit, or raise TableNotFoundError if the table does not exist."""
     try:
         return find_segment(store, table_uri).version
     except TableNotFoundError:

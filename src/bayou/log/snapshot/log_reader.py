@@ -93,7 +93,7 @@ class LogReader:
             time_zone: the zone of a timestamp that names none.
 
         Raises:
-            TableNotFoundError: there is no table.
+            TableNotFoundError: the table does not exist.
             VersionNotFoundError: the version does not exist, or its log is gone.
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
             InvalidTimestampError: the string is not a timestamp.
@@ -125,7 +125,7 @@ class LogReader:
             written: files that the caller has just written to the log, by path; they are not read again.
 
         Raises:
-            TableNotFoundError: there is no table; cached state of a former one is dropped.
+            TableNotFoundError: the table does not exist; cached state of a former one is dropped.
         """
         with self._lock:
             try:
@@ -146,7 +146,7 @@ class LogReader:
             self._latest = None
 
     def version(self) -> int:
-        """Return the latest version, or raise TableNotFoundError if there is no table."""
+        """Return the latest version, or raise TableNotFoundError if the table does not exist."""
         latest = self._latest
         if latest is not None:
             return self.update().version
@@ -175,7 +175,7 @@ class LogReader:
         """Return the latest readable version, and the error of a later one that cannot be read, or None.
 
         Raises:
-            TableNotFoundError: there is no table.
+            TableNotFoundError: the table does not exist.
             CorruptLogError: no version can be read.
         """
         try:

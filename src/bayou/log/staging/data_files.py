@@ -109,7 +109,7 @@ def metadata_for_files(staged: Sequence[object], snapshot: Snapshot | None, tabl
         snapshot: the snapshot that it reads; None if it creates the table.
 
     Raises:
-        InvalidCommitError: there is no table, and the transaction has not staged its metadata.
+        InvalidCommitError: the table does not exist, and the transaction has not staged its metadata.
         UnsupportedFeatureError: the table has requirements for each row that a file does not show.
     """
     metadata = next((each for each in staged if isinstance(each, Metadata)), None if snapshot is None else snapshot.metadata)
@@ -212,7 +212,7 @@ def _differences(fields: Mapping[str, StructField], found: Sequence[pa.Field] | 
         present.add(each.name)
         field = fields.get(each.name)
         if field is None:
-            yield f"{name} is no column of the table"
+            yield f"{name} is not a column of the table"
         else:
             yield from _type_differences(field.type, each.type, name)
     for physical, field in fields.items():

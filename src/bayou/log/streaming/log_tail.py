@@ -67,14 +67,14 @@ class LogTail(Generic[C]):
             StreamingSourceError: the table was replaced by another one, or the log ends before what the stream has read.
         """
         if self._begin is None or first < self._begin:
-            self._look_anew(first, is_resumed=is_resumed)
+            self._list_again(first, is_resumed=is_resumed)
             return
         last = self._last
         found = self._list(first - 1 if last is None else last[0])
         # The last known commit is gone or another file: the table was replaced or its log cleaned up.
         if last is not None and found.get(last[0]) != last[1]:
             self._check_same_table()
-            self._look_anew(first, is_resumed=is_resumed)
+            self._list_again(first, is_resumed=is_resumed)
             return
         self._append(found)
 
@@ -126,7 +126,7 @@ class LogTail(Generic[C]):
             for version in [version for version in held if version < before]:
                 del held[version]
 
-    def _look_anew(self, first: int, *, is_resumed: bool) -> None:
+    def _list_again(self, first: int, *, is_resumed: bool) -> None:
         self._versions, self._last, self._begin, self._last_time = [], None, first, -1
         for held in (self._unparsed, self._parsed, self._times):
             held.clear()

@@ -168,7 +168,7 @@ def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
 
 
 def _member(table: pa.Table, path: Path) -> pa.Array | None:
-    """Return a nested member as one array, null if its parents are; None if there is no such member."""
+    """Return a nested member as one array, null if its parents are; None if the member does not exist."""
     if path[0] not in table.column_names:
         return None
     values: pa.Array = one_array(table[path[0]])
