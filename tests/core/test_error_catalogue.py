@@ -68,10 +68,16 @@ def test_each_row_makes_an_error():
 
 OF_DELTA = {
     "DELTA_CLUSTERING_COLUMN_MISSING_STATS",
+    "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION",
+    "DELTA_INVALID_PARTITION_PATH",
+    "DELTA_SOURCE_IGNORE_DELETE",
+    "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+    "DELTA_STREAMING_METADATA_EVOLUTION",
     "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP",
     "DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
+    "DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION",
 }
-"""Keys of messages that are two sentences in delta-spark."""
+"""Keys of messages that are several sentences in delta-spark."""
 
 
 def is_sentence(text):

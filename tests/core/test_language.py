@@ -41,8 +41,9 @@ CLEAN: tuple[str, ...] = (
     *(
         "as_delta",
         "cli",
-        "log/checksum",
-        "log/commit",
+        "errors",
+        "log",
+        "plan",
         "protocol",
         "spark/alter",
         "spark/create",

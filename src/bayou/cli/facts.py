@@ -43,8 +43,8 @@ _HISTORY = {
 
 def of_commit(entry: HistoryEntry) -> dict[str, Any]:
     """Return a commit as a row of the history."""
-    told = {name: getattr(entry, attribute) for name, attribute in _HISTORY.items()}
-    return {"version": entry.version, "timestamp": utc(entry.timestamp), **told}
+    facts = {name: getattr(entry, attribute) for name, attribute in _HISTORY.items()}
+    return {"version": entry.version, "timestamp": utc(entry.timestamp), **facts}
 
 
 def of_table(snapshot: Snapshot, committed_at: int) -> dict[str, Any]:

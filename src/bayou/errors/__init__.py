@@ -7,7 +7,7 @@ program which looks at them keeps working. The Spark layer raises subclasses tha
 (`bayou.spark.errors.conversion`).
 
 Errors are shown and logged by programs that know nothing of them, so that no secret may be in one: URIs are redacted here.
-What a log holds may be of any length: values in texts are cut here, and attributes hold them whole.
+What a log holds may be of any length: values in messages are cut here, and attributes hold them whole.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from bayou.errors import catalogue
 from bayou.errors.states import state_of
 
-# Other modules take them from here: whoever makes an error needs them.
+# Other modules import them from here, next to the errors.
 from bayou.errors.texts import redact_text as redact_text
 from bayou.errors.texts import redact_uri as redact_uri
 from bayou.errors.texts import sample as sample
@@ -37,7 +37,7 @@ class Located(Protocol):
 
 
 class DeltaError(Exception):
-    """The base of all errors of bayou. Its text, and the parts that the text is made of, hold no secrets of URIs.
+    """The base of all errors of bayou. Its message and its parts hold no secrets of URIs.
 
     Attributes:
         message: what happened and why, one paragraph; long values in it are cut.
@@ -138,12 +138,12 @@ def failed(
 
 
 def reason(error: BaseException) -> str:
-    """Return what an error says, for the text of another one: without the full stop, the place and the next step."""
+    """Return what an error says, for the message of another one: without the full stop, the place and the next step."""
     return (error.message if isinstance(error, DeltaError) else str(error) or type(error).__name__).rstrip(".")
 
 
 class TableNotFoundError(DeltaError, FileNotFoundError):
-    """There is no Delta table at the path."""
+    """The path does not hold a Delta table."""
 
     error_class = "DELTA_TABLE_NOT_FOUND"
 
@@ -225,13 +225,13 @@ class TimestampOutOfRangeError(TimeTravelError):
 
 
 class InvalidTimestampError(TimeTravelError):
-    """The text is no timestamp."""
+    """The string is not a timestamp."""
 
     error_class = "DELTA_TIMESTAMP_INVALID"
 
 
 class InvalidOptionError(DeltaError, ValueError):
-    """An option has a value that it cannot have, or is given beside one that excludes it."""
+    """An option has a value that it cannot have, or is given together with one that excludes it."""
 
     error_class = "DELTA_ILLEGAL_OPTION"
 
@@ -243,7 +243,7 @@ class InvalidSchemaError(DeltaError, ValueError):
 
 
 class SqlSyntaxError(InvalidSchemaError):
-    """The SQL text of a column or a type is none."""
+    """The SQL of a column or a type is not valid."""
 
     error_class = "PARSE_SYNTAX_ERROR"
 
@@ -264,7 +264,7 @@ class ConcurrentModificationError(DeltaError, RuntimeError):
     """Another writer committed something that this commit cannot go on top of. The subclasses say what.
 
     Attributes:
-        conflicting_version: the version of that commit, or None where no single one is to blame.
+        conflicting_version: the version of that commit, or None if no single one is to blame.
         conflicting_operation: its operation.
         conflicting_timestamp: when it was committed, in ms since the epoch.
         conflicting_commit: its `commitInfo`.
@@ -364,7 +364,7 @@ class ConstraintViolationError(DeltaError, ValueError):
         constraint: the rule's name.
         expression: its SQL text, which is not true for the rows.
         rows: at most five of the rows, as dictionaries of the columns that the rule looks at.
-        num_violations: how many rows break it, or None where they were not counted.
+        num_violations: how many rows break it, or None if they were not counted.
     """
 
     error_class = "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
@@ -395,11 +395,11 @@ class MultipleMatchesError(DeltaError, ValueError):
 
 
 class StreamingSourceError(DeltaError, RuntimeError):
-    """A stream that reads a table cannot go on: its checkpoint and the table do not fit, or a commit is none it can take.
+    """A stream that reads a table cannot go on: its checkpoint and the table do not fit, or it cannot follow a commit.
 
     Attributes:
-        operation: the operation of the commit that stopped the stream, or None where no commit did.
-        user: who made that commit, or None where it does not say.
+        operation: the operation of the commit that stopped the stream, or None if no commit did.
+        user: who made that commit, or None if it does not say.
     """
 
     error_class = "DELTA_INVALID_SOURCE_OFFSET_FORMAT"

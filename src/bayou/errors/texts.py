@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of errors: without the secrets of URIs, and never longer than a person reads.
+"""Strings for errors: without the secrets of URIs, and never longer than a person reads.
 
 A text may hold what another program wrote, of any length. So each function here takes time in proportion to its text.
 """

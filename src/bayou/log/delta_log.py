@@ -100,7 +100,7 @@ class DeltaLog(LogReader):
             check_schemas: whether a range is refused whose rows were written under schemas that do not fit.
 
         Raises:
-            InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+            InvalidOptionError: a start is missing, a side is given twice, or the end is before the start.
             TimeTravelError: the range cannot be read: it is not in the log, or its changes were not recorded.
             UnsupportedFeatureError: its schemas do not fit, or a version needs what bayou cannot read.
             CorruptLogError: a commit cannot be read.
@@ -328,7 +328,7 @@ class DeltaLog(LogReader):
             timestamp: restores the latest version at this time instead.
             time_zone: the zone of a timestamp that names none.
             ignore_missing_files: whether to restore the remaining files if files of that version do not exist any more.
-            allow_protocol_downgrade: take back the version's own protocol, too.
+            allow_protocol_downgrade: restore the version's own protocol, too.
             dry_run: check everything, and commit nothing.
 
         Returns:

@@ -46,7 +46,11 @@ class LogEvent:
     def __str__(self) -> str:
         facts = self.to_dict()
         del facts["event"], facts["table"]
-        text = ", ".join(f"{name}={_readable(value)}" for name, value in facts.items() if value is not None)
+        text = ", ".join(
+            f"{name}={value:.3f}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in facts.items()
+            if value is not None
+        )
         return " ".join(f"{self.name} on {self.table}: {text}".split())
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,7 +66,7 @@ class CommitEvent(LogEvent):
         version: the version that it made.
         operation: the operation's name, as in the history.
         txn_id: the commit's unique name.
-        read_version: the version that it was made from; None where it created the table.
+        read_version: the version that it was made from; None if it created the table.
         attempts: how many versions were tried.
         duration_seconds: from the first attempt to the answer of the last.
         num_actions: how many actions it holds, `commitInfo` left out.
@@ -83,15 +87,15 @@ class CommitEvent(LogEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRaceEvent(LogEvent):
-    """Another writer made the version that a commit wanted to be; it may go on top, or conflict.
+    """Another writer made the version that a commit wanted to be; they may conflict.
 
     Attributes:
-        version: the version that was lost.
+        version: the version that the other writer made.
         operation: the operation's name.
         txn_id: the commit's unique name.
         attempt: which attempt it was, from 1 on.
-        winning_operation: the name of the winner's operation, where its commit says so.
-        winning_txn_id: the winner's unique name, where its commit says so.
+        winning_operation: the name of the other writer's operation, if its commit states it.
+        winning_txn_id: the other commit's unique name, if it states one.
     """
 
     name: ClassVar[str] = "lost_race"
@@ -129,16 +133,16 @@ class RetryEvent(LogEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConflictEvent(LogEvent):
-    """A commit was given up: another writer's commit excludes it, or it lost too many races.
+    """A commit was given up: another writer's commit excludes it, or other writers committed first in all attempts.
 
     Attributes:
-        version: the version whose commit excludes it; None where it lost too many races.
+        version: the version whose commit excludes it; None if there was one in each attempt.
         operation: the operation's name.
         txn_id: the commit's unique name.
         attempts: how many versions were tried.
         error_class: the name of delta-spark's error class for the conflict.
         reason: what the other commit did, one sentence.
-        winning_operation: the name of the winner's operation, where its commit says so.
+        winning_operation: the name of the other writer's operation, if its commit states it.
         duration_seconds: from the first attempt on.
     """
 
@@ -348,7 +352,3 @@ def emit(event: LogEvent) -> None:
 
 def _log(event: LogEvent) -> None:
     _logger.log(event.level, "%s", event, extra={"bayou_event": event})
-
-
-def _readable(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -87,7 +87,7 @@ class RowChangePlan:
         wholly_matched: the files in which the log proves every row deleted; they are not read.
         to_read: the files that are searched for rows.
         may_rewrite: the files whose remaining rows may have to be copied; none with deletion vectors.
-        files: returns the files: `path`, as in the log, `outcome` and `size` (see `files_by_outcome`). There are none if the
+        files: returns the files: `path`, as in the log, `outcome` and `size` (see `files_by_outcome`). It is empty if the
             operation is a replay.
     """
 

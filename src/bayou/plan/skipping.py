@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.answers import count_from_log, min_max_from_log, take_until
 from bayou.plan.predicates import exact
 from bayou.plan.predicates.comparisons import NEGATED
 from bayou.plan.predicates.predicate import And, Boolean, Comparison, In, IsNotNull, IsNull, Not, Or, StartsWith, Unknown
@@ -21,8 +20,6 @@ from bayou.plan.statistics.columns import ColumnStatistics
 if TYPE_CHECKING:
     from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.plan.statistics.columns import FileStatistics
-
-__all__ = ["count_from_log", "may_match", "min_max_from_log", "take_until"]
 
 Partitions: TypeAlias = Mapping[tuple[str, ...], pa.Array]
 

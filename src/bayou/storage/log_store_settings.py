@@ -7,7 +7,7 @@ them. It is refused if commits of bayou and of the class could replace each othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from bayou.errors import DeltaError, failed
@@ -101,14 +101,10 @@ def _store(scheme: str, class_name: str) -> str:
     honored = _HONORED.get(known, {}).get(scheme)
     if honored is not None:
         return honored
-    registered = None if scheme in _served_schemes() else registered_name(scheme)
+    registered = None if any(scheme in honored for honored in _HONORED.values()) else registered_name(scheme)
     if registered is None or registered.startswith(_OWN):
         raise _refused(class_name, scheme)
     return registered
-
-
-def _served_schemes() -> Iterable[str]:
-    return {scheme for honored in _HONORED.values() for scheme in honored}
 
 
 def _simple_name(class_name: str) -> str:

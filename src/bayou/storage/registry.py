@@ -91,7 +91,7 @@ def make_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> LogS
         return None
     store: Any = _load(found, place)(place, storage_options)
     if not isinstance(store, LogStore):
-        missing = [name for name in _methods() if not callable(getattr(store, name, None))]
+        missing = [name for name in vars(LogStore) if not name.startswith("_") and not callable(getattr(store, name, None))]
         kind = type(store).__name__
         raise failed("incomplete-log-store", table=place.uri, factory=_name(found), made=kind, missing=missing)
     return store
@@ -121,7 +121,3 @@ def _name(factory: StoreFactory | str) -> str:
         return factory
     qualified = getattr(factory, "__qualname__", type(factory).__qualname__)
     return f"{getattr(factory, '__module__', '?')}:{qualified}"
-
-
-def _methods() -> list[str]:
-    return [name for name in vars(LogStore) if not name.startswith("_")]

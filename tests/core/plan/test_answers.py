@@ -9,8 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from bayou.plan.answers import count_from_log, min_max_from_log, take_until
 from bayou.plan.predicates.partition_values import arrow_type
-from bayou.plan.skipping import count_from_log, min_max_from_log, take_until
 from bayou.plan.statistics.columns import from_json
 
 PATH = ("c",)

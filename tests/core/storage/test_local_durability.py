@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from bayou.errors import StorageError
-from bayou.storage import LocalStore, exclusive_rename
+from bayou.storage import LocalStore, durable_files
 from bayou.testing.log_store_conformance import LogStoreConformance
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -300,11 +300,11 @@ def test_any_other_failure_of_a_link_is_an_error(tmp_path, monkeypatch):
 @pytest.mark.parametrize("has_call", [True, False])
 def test_with_neither_links_nor_exclusive_renames_nothing_is_written(tmp_path, monkeypatch, has_call):
     def renameat2(*_arguments):
-        exclusive_rename.ctypes.set_errno(errno.EINVAL)
+        durable_files.ctypes.set_errno(errno.EINVAL)
         return -1
 
     monkeypatch.setattr(os, "link", fail(errno.EPERM))
-    monkeypatch.setattr(exclusive_rename, "_renameat2", lambda: renameat2 if has_call else None)
+    monkeypatch.setattr(durable_files, "_renameat2", lambda: renameat2 if has_call else None)
     with pytest.raises(StorageError, match="hard links") as caught:
         LocalStore(tmp_path).put_if_absent(COMMIT, b"x")
     assert caught.value.next_step
@@ -314,11 +314,11 @@ def test_with_neither_links_nor_exclusive_renames_nothing_is_written(tmp_path, m
 def test_an_exclusive_rename_does_not_replace(tmp_path):
     source, target = tmp_path / "ä source", tmp_path / "ä target"
     source.write_bytes(b"1")
-    exclusive_rename.rename_exclusively(source, target)
+    durable_files.rename_exclusively(source, target)
     assert target.read_bytes() == b"1"
     source.write_bytes(b"2")
     with pytest.raises(FileExistsError):
-        exclusive_rename.rename_exclusively(source, target)
+        durable_files.rename_exclusively(source, target)
     assert (source.read_bytes(), target.read_bytes()) == (b"2", b"1")
     with pytest.raises(FileNotFoundError):
-        exclusive_rename.rename_exclusively(tmp_path / "nothing", tmp_path / "x")
+        durable_files.rename_exclusively(tmp_path / "nothing", tmp_path / "x")

@@ -22,7 +22,7 @@ from tests.support.drawing import VERY_SLOW
 from bayou.log.commit import prepared
 from bayou.log.conflict import checker
 from bayou.log.conflict.state import IsolationLevel
-from bayou.log.conflict.winning_commits import Winner
+from bayou.log.conflict.winning_commits import WinningCommit
 from bayou.log.staging.read_set import ReadSet
 
 LEVELS = ["Serializable", "WriteSerializable"]
@@ -165,7 +165,7 @@ BROKEN_RULES = {
     "appends wait behind their readers": Broken(
         checker, "_readers_of", lambda *_: iter(()), ("append", "select", "update"), "WriteSerializable"
     ),
-    "every commit is a blind append": Broken(Winner, "is_blind_append", True, DML, "WriteSerializable"),
+    "every commit is a blind append": Broken(WinningCommit, "is_blind_append", True, DML, "WriteSerializable"),
     "read files may be removed": Broken(ReadSet, "has_read", _none_was_read, ("delete", "select")),
     "read files may be removed from a whole read": Broken(checker, "_file_conflicts", _without(2), ("delete", "select")),
     "a file may be removed twice": Broken(checker, "_file_conflicts", _without(3), ("update", "compact", "evict")),

@@ -74,7 +74,7 @@ def test_a_write_whose_manifests_fail_stays(spark, table_path):
         lambda: spark.range(3, 5).write.format("delta").mode("append").save(table_path),
         lambda: DeltaTable.forPath(spark, table_path).delete("id = 4"),
     ):
-        with pytest.raises(StorageError, match=r"version \d was committed") as failed:
+        with pytest.raises(StorageError, match=r"Version \d was committed") as failed:
             change()
         assert failed.value.getErrorClass() == "DELTA_POST_COMMIT_HOOK_FAILED"
     assert sorted(row.id for row in spark.read.format("delta").load(table_path).collect()) == [0, 1, 2, 3]

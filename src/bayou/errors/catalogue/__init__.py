@@ -15,7 +15,7 @@ A message names facts in braces, as `str.format` does: `{column}`, `{columns!r}`
 elements, separated by commas, or as `none`. `{table}`, `{version}` and `{file}` are the place of the error. Parameters may
 also name `{table_name}`, `{table_path}` and `{table_uri}`.
 
-No text of an error belongs anywhere else, and this folder imports nothing but the texts of errors.
+No message of an error belongs anywhere else, and this folder imports nothing else.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ from typing import Any, Final
 
 from bayou.errors.catalogue.actions import ACTIONS
 from bayou.errors.catalogue.columns import COLUMNS
+from bayou.errors.catalogue.commits import COMMITS
 from bayou.errors.catalogue.features import FEATURES
+from bayou.errors.catalogue.log import LOG
+from bayou.errors.catalogue.operations import OPERATIONS
 from bayou.errors.catalogue.schemas import SCHEMAS
 from bayou.errors.catalogue.storage import STORAGE
+from bayou.errors.catalogue.streams import STREAMS
 from bayou.errors.catalogue.tables import TABLES
 from bayou.errors.catalogue.writes import WRITES
 
@@ -43,6 +47,10 @@ AREAS: Final[Mapping[str, str]] = {
     "Log stores and locations": STORAGE,
     "Writes": WRITES,
     "Creating and altering tables": TABLES,
+    "Versions, snapshots, filters and change data": LOG,
+    "Commits, checkpoints and manifests": COMMITS,
+    "Creating, cloning, converting, restoring and VACUUM": OPERATIONS,
+    "Streams that read a table": STREAMS,
 }
 """The rows of each area, by its title in docs/errors.md."""
 

@@ -134,7 +134,7 @@ class ActionFile:
             if value is None:
                 continue
             if not isinstance(value, dict):
-                raise self._error(f"the action {name} is no JSON object, line {number}")
+                raise self._error(f"the action {name} is not a JSON object, line {number}")
             yield value
 
     def commit_info(self) -> CommitInfo | None:
@@ -183,11 +183,11 @@ class ActionFile:
             text = line.decode("utf-8").strip()
             action, end = _DECODER.raw_decode(text)
         except (ValueError, RecursionError) as error:
-            raise self._error(f"line {number} is no valid JSON: {error}") from error
+            raise self._error(f"line {number} is not valid JSON: {error}") from error
         if text[end:].lstrip().startswith("{"):
             raise self._error(f"line {number} holds two JSON objects")
         if not isinstance(action, dict):
-            raise self._error(f"line {number} is no JSON object")
+            raise self._error(f"line {number} is not a JSON object")
         return action
 
     @property
@@ -214,7 +214,7 @@ class ActionFile:
     def _error(self, message: str, raised: type[CorruptLogError] = CorruptLogError) -> CorruptLogError:
         kind = DerivedFileError if self._derived else raised
         return kind(
-            f"a file of the log cannot be read: {message}",
+            f"A file of the log cannot be read: {message}.",
             table=self._table,
             version=self.version,
             file=self.path,

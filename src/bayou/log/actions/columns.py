@@ -101,11 +101,6 @@ def actions_table(actions: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa
     return table
 
 
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    return pa.concat_arrays([pa.array([], column.type), *column.chunks])
-
-
 def to_objects(column: pa.ChunkedArray) -> list[Any]:
     """Return the values of a column as JSON-like objects: structs and maps are dictionaries."""
     return [_plain(value, column.type) for value in column.to_pylist()]
@@ -137,7 +132,7 @@ _PLAIN_INTEGERS: Final = frozenset({int, type(None)})
 def _typed(values: list[Any], wanted: pa.DataType) -> pa.Array:
     # Arrow accepts true and 1.5 as 1; an action with such a value is broken.
     if pa.types.is_integer(wanted) and not _PLAIN_INTEGERS.issuperset(map(type, values)) and any(map(_is_odd_integer, values)):
-        msg = "a number is no integer"
+        msg = "a number is not an integer"
         raise TypeError(msg)
     return pa.array(values, wanted)
 
@@ -172,7 +167,7 @@ def _as_text(item: object) -> str | None:
     if item is None or isinstance(item, str):
         return item
     if isinstance(item, (dict, list)):
-        msg = "a map value is no text"
+        msg = "a map value is not a string"
         raise TypeError(msg)
     return str(item).lower() if isinstance(item, bool) else str(item)
 

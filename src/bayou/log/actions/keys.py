@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.actions.columns import one_array
+from bayou.plan.statistics.members import one_array
 from bayou.protocol.actions.paths import canonical, hadoop_uri, to_uri
 
 # Paths that may have another spelling: encoded, absolute, or not normalised.
@@ -78,11 +78,6 @@ def _canonical_chunk(paths: pa.Array, special: pa.Array, table_uri: str) -> pa.A
             continue
         prefix = known.get(folder)
         if prefix is None:
-            prefix = known[folder] = _folder_prefix(folder, table_uri)
+            prefix = known[folder] = canonical(f"{folder}/x", table_uri)[:-1]
         replaced.append(prefix + name)
     return pc.replace_with_mask(paths, special, pa.array(replaced, pa.string()))
-
-
-def _folder_prefix(folder: str, table_uri: str) -> str:
-    """Return the canonical prefix of a plain file name in that folder."""
-    return canonical(f"{folder}/x", table_uri)[:-1]

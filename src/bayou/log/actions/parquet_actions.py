@@ -81,7 +81,7 @@ class ParquetActions:
             return []
         column = found[action]
         present = functools.reduce(pc.or_, (pc.is_valid(pc.struct_field(column, name)) for name in fields))
-        return [_without_nulls(value) for value in to_objects(column.filter(present))]
+        return [{name: item for name, item in value.items() if item is not None} for value in to_objects(column.filter(present))]
 
     def load(self, names: Iterable[str]) -> Mapping[str, pa.ChunkedArray]:
         """Return columns of the live files by the names of ADD_SCHEMA; null if the file lacks one."""
@@ -273,7 +273,3 @@ def _texts_of_typed(values: pa.ChunkedArray) -> pa.ChunkedArray:
         offsets = pa.array(range(0, len(items) + 1, len(names)), pa.int32())
         chunks.append(pa.MapArray.from_arrays(offsets, pa.array(names * len(chunk), pa.string()), pa.array(items, pa.string())))
     return pa.chunked_array(chunks, TEXT_MAP)
-
-
-def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: item for name, item in value.items() if item is not None}

@@ -25,7 +25,7 @@ _MICROS_PER_MILLISECOND: Final = 1_000
 
 
 def stats_texts(texts: pa.Array, parsed: pa.Array | None, wall_clocks: frozenset[Path]) -> pa.Array:
-    """Return the JSON statistics of some files, converted from the checkpoint's `stats_parsed` if there is no JSON."""
+    """Return the JSON statistics of some files, converted from the checkpoint's `stats_parsed` if the JSON is missing."""
     if parsed is None or not texts.null_count:
         return texts
     missing = pc.is_null(texts)

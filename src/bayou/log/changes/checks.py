@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import TimeTravelError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.schema.read_compatibility import column_mapping_mode, is_read_compatible, keeps_columns, reads_older_rows
@@ -43,22 +43,6 @@ class SchemaMode(Enum):
 def records_changes(metadata: Metadata) -> bool:
     """Return whether `delta.enableChangeDataFeed`, or its old name, is true."""
     return properties.ENABLE_CHANGE_DATA_FEED.read(metadata.configuration)
-
-
-def not_recorded(version: int, first: int, last: int, table: str) -> TimeTravelError:
-    """Return the error for a version that did not record its changes."""
-    key = properties.ENABLE_CHANGE_DATA_FEED.key
-    return TimeTravelError(
-        f"the change data of the range [{first}, {last}] cannot be read: change data was not recorded for version [{version}]",
-        table=table,
-        version=version,
-        error_class="DELTA_MISSING_CHANGE_DATA",
-        next_step=f"Give a range in which {key} is true throughout; the history says when it was set. To record changes"
-        f" from now on, set {key} to true.",
-        start=first,
-        end=last,
-        key=key,
-    )
 
 
 class RangeCheck:
@@ -132,28 +116,26 @@ class RangeCheck:
 
     def _check_recorded(self, version: int, metadata: Metadata) -> None:
         if not records_changes(metadata):
-            raise not_recorded(version, self._versions.start, self._versions.end, self._table)
-
-    def _incompatible(self, version: int, read: Metadata, read_version: int, *, is_change: bool) -> UnsupportedFeatureError:
-        first, last = self._versions.start, self._versions.end
-        what = "schema change" if is_change else "data schema"
-        if is_change:
-            next_step = (
-                f"Read the changes from version {first} to {version - 1}, and from {version} to {last}, one after the other."
+            raise failed(
+                "DELTA_MISSING_CHANGE_DATA",
+                table=self._table,
+                version=version,
+                start=self._versions.start,
+                end=self._versions.end,
             )
-        else:
-            next_step = f"Set {SCHEMA_MODE_CONF} to endVersion, or begin at a later version."
-        return UnsupportedFeatureError(
-            f"retrieving the table's changes between version {first} and {last} failed because of an incompatible {what}: the"
-            f" schema to read is that of version {read_version}, {read.schema_string}, and version {version} has another one",
+
+    def _incompatible(self, version: int, read: Metadata, read_version: int, *, is_change: bool) -> DeltaError:
+        first, last = self._versions.start, self._versions.end
+        return failed(
+            "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE" if is_change else "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA",
             table=self._table,
             version=version,
-            error_class=f"DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_{'SCHEMA_CHANGE' if is_change else 'DATA_SCHEMA'}",
-            next_step=next_step,
             features=("changeDataFeed",),
             start=first,
             end=last,
+            before=version - 1,
             read_version=read_version,
+            schema=read.schema_string,
             incompatible_version=version,
         )
 

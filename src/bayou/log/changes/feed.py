@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError, VersionNotFoundError
+from bayou.errors import VersionNotFoundError, failed
 from bayou.log.actions.action_files import ActionFile, file_actions
 from bayou.log.changes.checks import RangeCheck, SchemaMode
 from bayou.log.changes.files import CHANGE_FILES, DELETE, FeedCommit, change_files
@@ -187,12 +187,8 @@ class _Reading:
         try:
             return ActionFile.of_commit(self._log.store, version, self._log.table_uri)
         except FileNotFoundError as error:
-            raise CorruptLogError(
-                "a commit was listed and is gone: the log was cleaned up, or the table was replaced, at the same time",
-                table=self._log.table_uri,
-                version=version,
-                file=commit_path(version),
-                next_step="Read the change data feed from a later version on.",
+            raise failed(
+                "DELTA_STATE_RECOVER_ERROR/feed-commit", table=self._log.table_uri, version=version, file=commit_path(version)
             ) from error
 
     def _check_before_start(self, files: pa.Table, snapshot: Snapshot) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, TimestampOutOfRangeError, VersionNotFoundError
+from bayou.errors import TimestampOutOfRangeError, failed
 from bayou.log.segment.segment import earliest_version, version_not_found
 from bayou.log.segment.time_travel import Timestamp, to_milliseconds
 from bayou.protocol import arguments
@@ -61,7 +61,7 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
     """Return the versions within some bounds.
 
     Raises:
-        InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+        InvalidOptionError: a start is missing, a side is given twice, or the end is before the start.
         VersionNotFoundError: the start is after the latest version, or its commit is gone.
         TimestampOutOfRangeError: a timestamp is after the latest commit, or the end is before the first one.
         InvalidTimestampError: a string is not a timestamp.
@@ -72,18 +72,11 @@ def resolve_range(bounds: ChangeBounds, listing: LogListing, times: CommitTimes,
     if start > latest:
         if bounds.allow_out_of_range:
             return ChangeRange(start, latest)
-        raise _start_after_latest(table, start, latest)
+        raise failed("DELTA_CDC_START_VERSION_AFTER_LATEST", table=table, version=start, earliest=None, latest=latest)
     if resolver.ends_between_commits(start, end):
         return ChangeRange(start, end)
     if end < start:
-        raise InvalidOptionError(
-            f"the change feed's range from start {start} to end {end} was invalid: the end cannot be before the start",
-            table=table,
-            error_class="DELTA_INVALID_CDC_RANGE",
-            next_step="Give an end that is not before the start.",
-            start=start,
-            end=end,
-        )
+        raise failed("DELTA_INVALID_CDC_RANGE", table=table, start=start, end=end)
     earliest = _earliest_changes(listing, end)
     if earliest is None or start < earliest:
         raise version_not_found(table, start, earliest, latest)
@@ -140,7 +133,7 @@ def _milliseconds(timestamp: Timestamp | None, bounds: ChangeBounds) -> int | No
 
 
 def check_bounds(bounds: ChangeBounds, table: str) -> None:
-    """Raise InvalidOptionError if there is no start, a side is given twice, or a value has the wrong type."""
+    """Raise InvalidOptionError if a start is missing, a side is given twice, or a value has the wrong type."""
     arguments.instance(bounds, ChangeBounds, "bounds", "a ChangeBounds", table=table)
     sides = {
         "starting": (bounds.starting_version, bounds.starting_timestamp),
@@ -148,29 +141,7 @@ def check_bounds(bounds: ChangeBounds, table: str) -> None:
     }
     for side, (version, timestamp) in sides.items():
         if version is not None and timestamp is not None:
-            raise InvalidOptionError(
-                f"multiple {side} arguments were provided for the change feed",
-                table=table,
-                error_class="DELTA_MULTIPLE_CDC_BOUNDARY",
-                next_step=f"Give one of {side}Timestamp and {side}Version.",
-            )
+            raise failed("DELTA_MULTIPLE_CDC_BOUNDARY", table=table, side=side)
         arguments.optional_integer(version, f"{side}Version", table=table)
     if bounds.starting_version is None and bounds.starting_timestamp is None:
-        raise InvalidOptionError(
-            "no startingVersion or startingTimestamp was provided for the change feed",
-            table=table,
-            error_class="DELTA_NO_START_FOR_CDC_READ",
-            next_step="Give one of them.",
-        )
-
-
-def _start_after_latest(table: str, start: int, latest: int) -> VersionNotFoundError:
-    return VersionNotFoundError(
-        f"the start version {start} of the change feed exceeds the latest table version {latest}",
-        table=table,
-        version=start,
-        error_class="DELTA_CDC_START_VERSION_AFTER_LATEST",
-        next_step=f"Start at a version up to {latest}; with {OUT_OF_RANGE_CONF} set to true there are no rows instead.",
-        earliest=None,
-        latest=latest,
-    )
+        raise failed("DELTA_NO_START_FOR_CDC_READ", table=table)

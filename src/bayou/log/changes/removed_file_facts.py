@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError
+from bayou.errors import DeltaError, failed
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.changes.files import CDC, CHANGE_FILES, DELETE
 
@@ -29,7 +29,12 @@ def with_file_facts(files: pa.Table, sources: Iterable[pa.Table], table_uri: str
     """
     unsized = files.filter(pc.and_(pc.is_null(files["size"]), pc.equal(files["kind"], CDC)))
     if unsized.num_rows:
-        raise _unsized(unsized, table_uri)
+        raise failed(
+            "DELTA_STATE_RECOVER_ERROR/cdc-size",
+            table=table_uri,
+            version=unsized["commit_version"][0].as_py(),
+            file=unsized["path"][0].as_py(),
+        )
     lacks = _lacks(files, is_partitioned=is_partitioned)
     pending = iter(sources)
     while pc.any(lacks).as_py():
@@ -68,28 +73,13 @@ def _filled(files: pa.Table, lacks: pa.ChunkedArray, known: pa.Table, table_uri:
     return pa.concat_tables([rest, some]).sort_by([("commit_version", "ascending"), ("kind", "ascending")])
 
 
-def _unsized(files: pa.Table, table_uri: str) -> CorruptLogError:
-    path, version = files["path"][0].as_py(), files["commit_version"][0].as_py()
-    return CorruptLogError(
-        f"the `cdc` action of version {version} for {path} lacks the file's size, which the protocol asks for:"
-        " none of its rows would be read",
-        table=table_uri,
-        version=version,
-        file=path,
-        next_step="Begin the change feed at a later version.",
-    )
-
-
-def _missing(files: pa.Table, table_uri: str) -> CorruptLogError:
+def _missing(files: pa.Table, table_uri: str) -> DeltaError:
     sample: Sequence[str] = files["path"].slice(0, 5).to_pylist()
-    return CorruptLogError(
-        f"{files.num_rows} removed files of the change feed are logged without their size and partition values, and the log"
-        f" does not hold the actions any more that added them: {', '.join(sample)}",
+    return failed(
+        "DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA",
         table=table_uri,
         version=files["commit_version"][0].as_py(),
         file=sample[0],
-        error_class="DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA",
-        next_step="Begin the change feed at a later version.",
-        files=tuple(sample),
+        files=sample,
         num_files=files.num_rows,
     )

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError
+from bayou.errors import failed
 from bayou.log.actions.keys import vector_ids
 from bayou.log.checkpoint.columns import CheckpointColumns, action_rows, file_rows, removes
 from bayou.log.checkpoint.part_hash import parts_of
@@ -105,12 +105,7 @@ class CheckpointContents:
             found += files.num_rows
             yield "add", files
         if found != self.files.num_files:
-            raise CorruptLogError(
-                f"the snapshot has {self.files.num_files} files, and {found} were found for its checkpoint",
-                at=self,
-                error_class="DELTA_CHECKPOINT_SNAPSHOT_MISMATCH",
-                next_step="Open the table again; its base checkpoint may have been replaced.",
-            )
+            raise failed("DELTA_CHECKPOINT_SNAPSHOT_MISMATCH", at=self, expected=self.files.num_files, found=found)
         for start in range(0, self.tombstones.num_rows, ROWS):
             yield "remove", self.tombstones.slice(start, ROWS)
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.plan.statistics.members import one_array
+
 SEED: Final = 42
 """Spark's seed, which is also the hash of an action without a path."""
 
@@ -23,7 +25,7 @@ _WORD_BYTES: Final = 4
 
 def parts_of(paths: pa.ChunkedArray, vector_ids: pa.ChunkedArray, parts: int) -> pa.Array:
     """Return the part of each file action, counted from zero, int64; the id of a missing deletion vector is null."""
-    hashes = murmur3(_one_array(vector_ids), murmur3(_one_array(paths), pa.repeat(_word(SEED), len(paths))))
+    hashes = murmur3(one_array(vector_ids), murmur3(one_array(paths), pa.repeat(_word(SEED), len(paths))))
     return _modulo(hashes.view(pa.int32()).cast(pa.int64()), parts)
 
 
@@ -97,7 +99,3 @@ def _modulo(values: pa.Array, divisor: int) -> pa.Array:
     """Return the remainder, never negative."""
     rest = pc.subtract(values, pc.multiply(pc.divide(values, divisor), divisor))
     return pc.if_else(pc.less(rest, 0), pc.add(rest, divisor), rest)
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])

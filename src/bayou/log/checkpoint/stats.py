@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import InvalidSchemaError
-from bayou.plan.predicates.partition_values import arrow_type, parse_distinct
+from bayou.plan.predicates.partition_values import arrow_type
 from bayou.plan.statistics.json import exact_integers, read_rows
-from bayou.plan.statistics.members import TEXT_PARSERS, column_members
+from bayou.plan.statistics.members import TEXT_PARSERS, column_members, one_array, parsed_texts
 from bayou.protocol.stats.file_stats import IndexedLeaf
 
 _NUM_RECORDS: Final = "numRecords"
@@ -61,7 +61,7 @@ def _bound_type(leaf: IndexedLeaf) -> pa.DataType | None:
 
 def _from_texts(texts: pa.Array, target: pa.StructType) -> pa.Array:
     rows = read_rows(pa.chunked_array([texts]), pa.schema([(each.name, _json_type(each.type)) for each in target]))
-    arrays = [_one_array(column) for column in rows.columns]
+    arrays = [one_array(column) for column in rows.columns]
     members = [_conformed(array, each.type, len(texts)) for array, each in zip(arrays, target, strict=True)]
     return pa.StructArray.from_arrays(members, fields=list(target), mask=_all_null(arrays))
 
@@ -109,7 +109,7 @@ def _conformed(values: pa.Array | None, target: pa.DataType, size: int) -> pa.Ar
     if values.type == target:
         return values
     if pa.types.is_string(values.type) and target in TEXT_PARSERS:
-        return _parsed_texts(values, target)
+        return parsed_texts(values, target)
     return _cast(values, target)
 
 
@@ -129,13 +129,6 @@ def _within_precision(values: pa.Array, digits: int) -> pa.Array:
     nines = (9,) * digits
     low, high = (pa.scalar(Decimal((sign, nines, -values.type.scale)), values.type) for sign in (1, 0))
     return pc.if_else(pc.and_(pc.greater_equal(values, low), pc.less_equal(values, high)), values, None)
-
-
-def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
-    try:
-        return texts.cast(target)
-    except pa.ArrowInvalid:
-        return parse_distinct(texts, target, TEXT_PARSERS[target])
 
 
 def _cast(values: pa.Array, target: pa.DataType) -> pa.Array:
@@ -163,7 +156,3 @@ def _cast_fitting(values: pa.Array, target: pa.DataType) -> pa.Array:
         return pa.nulls(len(values), target)
     distinct = [fitted(encoded.dictionary.slice(place, 1)) for place in range(len(encoded.dictionary))]
     return pa.concat_arrays([*distinct, pa.array([], target)]).take(encoded.indices)
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])

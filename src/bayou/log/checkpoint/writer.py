@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import InvalidOptionError, StorageError, UnsupportedFeatureError, UnsupportedProtocolError, reason
+from bayou.errors import StorageError, failed, reason
 from bayou.log import events
 from bayou.log.checkpoint.columns import CheckpointColumns, spark_schema
 from bayou.log.checkpoint.contents import CheckpointContents
@@ -98,35 +98,20 @@ def _write_hint(snapshot: Snapshot, hint: LastCheckpoint) -> None:
 def _check_protocol(snapshot: Snapshot) -> None:
     version = snapshot.protocol.min_writer_version
     if version > MAX_WRITER_VERSION:
-        raise UnsupportedProtocolError(
-            f"the table needs writer version {version}; bayou knows up to {MAX_WRITER_VERSION}",
-            at=snapshot,
-            next_step="Write the checkpoint with the engine that created the table.",
-            features=(),
-            required=version,
-            supported=MAX_WRITER_VERSION,
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/checkpoint", at=snapshot, features=(), required=version, supported=MAX_WRITER_VERSION
         )
     unknown = tuple(sorted(writer_features(snapshot.protocol) - FEATURES.keys()))
     if unknown:
-        raise UnsupportedFeatureError(
-            f"a checkpoint could lose what these features put into the log: {', '.join(unknown)}",
-            at=snapshot,
-            error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-            next_step="Write the checkpoint with an engine that supports all of these.",
-            features=unknown,
-        )
+        raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/checkpoint", at=snapshot, features=unknown)
 
 
 def _check_sizes(snapshot: Snapshot, part_size: int | None, sidecar_actions: int) -> None:
     for name, size in (("part_size", part_size), ("sidecar_actions", sidecar_actions)):
         if size is not None and size < 1:
-            raise InvalidOptionError(f"{name} is {size}", table=snapshot.table_uri, next_step="Give a positive number.")
+            raise failed("DELTA_ILLEGAL_OPTION/checkpoint-size", table=snapshot.table_uri, option=name, size=size)
     if part_size is not None and _has_v2(snapshot):
-        raise InvalidOptionError(
-            "a table with the feature v2Checkpoint must not have multi-part checkpoints",
-            at=snapshot,
-            next_step="Leave part_size out, or set delta.checkpointPolicy to v2 for a checkpoint with sidecars.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/multi-part", at=snapshot)
 
 
 def _has_v2(snapshot: Snapshot) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import ChecksumMismatchError
+from bayou.errors import failed
 from bayou.log.checksum.state import mismatches
 
 if TYPE_CHECKING:
@@ -28,10 +28,4 @@ def verify_checksum(snapshot: Snapshot) -> bool:
     if not wrong:
         return True
     shown = "; ".join(f"{name} is {noted!r:.100}, the log says {found!r:.100}" for name, (noted, found) in wrong.items())
-    raise ChecksumMismatchError(
-        f"the checksum of the version disagrees with its log: {shown}",
-        at=snapshot,
-        file=known.path,
-        next_step="Check the log for lost or edited files; if it is sound, delete the checksum file.",
-        mismatches=wrong,
-    )
+    raise failed("DELTA_TXN_LOG_FAILED_INTEGRITY", at=snapshot, file=known.path, differences=shown, mismatches=wrong)

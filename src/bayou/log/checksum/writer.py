@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError, StorageError
+from bayou.errors import CorruptLogError, StorageError, failed, reason
 from bayou.log.actions.commit_info import MAY_DO_ANYTHING
 from bayou.log.checksum.state import (
     MOST_FILES,
@@ -128,13 +128,7 @@ def write_checksum(store: LogStore, table: str, version: int, document: Mapping[
     try:
         return store.put_if_absent(path, text.encode("utf-8"))
     except StorageError as error:
-        raise StorageError(
-            f"the checksum of the version could not be written, though its commit is in the log: {error.message}",
-            table=table,
-            version=version,
-            file=path,
-            next_step="Nothing is lost; versions have checksums again from the next checkpoint on.",
-        ) from error
+        raise failed("checksum-not-written", table=table, version=version, file=path, reason=reason(error)) from error
 
 
 class _UnknownError(Exception):

@@ -78,15 +78,15 @@ def inside(transaction: OpenTransaction) -> Iterator[None]:
     """Make a transaction active within the block."""
     _BY_ID[transaction.txn_id] = transaction
     token = _ACTIVE.set((*_ACTIVE.get(), transaction))
-    _tell()
+    _notify()
     try:
         yield
     finally:
         _ACTIVE.reset(token)
-        _tell()
+        _notify()
 
 
-def _tell() -> None:
+def _notify() -> None:
     ids = " ".join(each.txn_id for each in _ACTIVE.get())
     for watcher in tuple(_WATCHERS):
         watcher(ids)

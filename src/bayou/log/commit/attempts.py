@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import random
 import time
 from collections.abc import Mapping
@@ -10,28 +12,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import (
     ConcurrentModificationError,
-    ConcurrentWriteException,
     CorruptLogError,
+    DeltaError,
     StorageError,
     TableNotFoundError,
+    failed,
     reason,
 )
 from bayou.log import events
-from bayou.log.commit.late_commits import Standing, standing, withdraw
+from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown
 from bayou.log.conflict.checker import resolve
-from bayou.log.conflict.winning_commits import CommitsGoneError, Winner, read_winners
+from bayou.log.conflict.winning_commits import CommitsGoneError, WinningCommit, read_winning_commits
+from bayou.log.segment.listing import LogListing, list_versions
+from bayou.log.segment.segment import earliest_version
 from bayou.protocol.actions.file_names import commit_path
+from bayou.storage.store import FileStatus
 
 if TYPE_CHECKING:
     from bayou.log.commit.prepared import PreparedCommit
     from bayou.log.snapshot.log_reader import LogReader
+    from bayou.log.snapshot.snapshot import Snapshot
 
 _STORE_ATTEMPTS: Final = 3
 """The most retries of a put that failed and did not land."""
 _FIRST_PAUSE: Final = 0.001
 _LONGEST_PAUSE: Final = 0.2
-
 # The facts of a conflict with no single winning commit.
 _NO_ONE_TO_BLAME: Final[Mapping[str, Any]] = {
     "conflicting_version": None,
@@ -80,15 +86,15 @@ class CommitLoop:
             except BaseException:
                 self.is_abandoned = True  # every put so far was answered
                 raise
-            winners = self._race(version, data, attempt)
-            if not isinstance(winners, list):
-                return winners
-            self._lost(winners[0], attempt)
+            winning_commits = self._race(version, data, attempt)
+            if not isinstance(winning_commits, list):
+                return winning_commits
+            self._emit_lost_race(winning_commits[0], attempt)
             try:
-                state = resolve(self._commit.intent, state, winners)
+                state = resolve(self._commit.intent, state, winning_commits)
             except ConcurrentModificationError as error:
-                if self._is_replay(winners):
-                    return Unchanged(winners[-1].version, "replayed")
+                if self._is_replay(winning_commits):
+                    return Unchanged(winning_commits[-1].version, "replayed")
                 return self._conflicted(error, attempt)
             except BaseException:
                 # No other put was started: no commit can name the files that were written for this one.
@@ -98,27 +104,26 @@ class CommitLoop:
                 self._pause(state.version + 1, attempt, "nothing that matters was changed")
         return self._conflicted(self._too_many(max_attempts), max_attempts)
 
-    def _race(self, version: int, data: bytes, attempt: int) -> list[Winner] | CommitOutcome:
+    def _race(self, version: int, data: bytes, attempt: int) -> list[WinningCommit] | CommitOutcome:
         """Try to commit a version. Return the outcome, or the winning commits if it is taken."""
         try:
             # A version that this process has seen is taken, even if log cleanup has deleted its file.
             won = version > self._log.known_version and self._put(version, data)
-            winners = [] if won else self._winners(version)
+            winning_commits = [] if won else self._winning_commits(version)
         except CommitsGoneError as error:
             if self._is_unanswered:  # the file that exists may be ours
-                lost = f"the commits from there to {error.latest} were cleaned up before they could be looked at"
-                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+                return self._unknown(version, failed("commits-cleaned-up", table=self._log.table_uri, latest=error.latest), attempt)
             return self._conflicted(self._cleaned_up(version, error.latest), attempt)
         except StorageError as error:
             if error.facts.get("is_refused") and not self._is_unanswered:
                 self.is_abandoned = True  # the store says that it did nothing
                 raise
             return self._unknown(version, error, attempt)
-        ours = next((each.version for each in winners if each.info.txn_id == self._provenance.txn_id), None)
+        ours = next((each.version for each in winning_commits if each.info.txn_id == self._provenance.txn_id), None)
         if won or ours is not None:
             return self._landed(version if ours is None else ours, attempt, data, won=won)
         self._is_unanswered = False
-        return winners
+        return winning_commits
 
     def _put(self, version: int, data: bytes) -> bool:
         """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land.
@@ -145,42 +150,33 @@ class CommitLoop:
                 else:
                     return False
 
-    def _winners(self, version: int) -> list[Winner]:
+    def _winning_commits(self, version: int) -> list[WinningCommit]:
         try:
-            winners = read_winners(self._log, version)
+            winning_commits = read_winning_commits(self._log, version)
         except (CorruptLogError, FileNotFoundError) as error:
-            raise StorageError(
-                f"the commits from version {version} on cannot be read: {reason(error)}", table=self._log.table_uri
-            ) from error
-        if not winners:
-            raise StorageError(
-                f"the store says that version {version} exists, and does not list it",
-                table=self._log.table_uri,
-                version=version,
-                file=commit_path(version),
-            )
-        return winners
+            raise failed("commits-unreadable", table=self._log.table_uri, first=version, reason=reason(error)) from error
+        if not winning_commits:
+            raise failed("commit-not-listed", table=self._log.table_uri, version=version, file=commit_path(version))
+        return winning_commits
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
         """Return the outcome of a commit whose file is in the log."""
-        worth, latest = Standing.HELD, -1
+        status, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
             latest = found.version
-            worth = standing(self._log, found, version)
+            status = standing(self._log, found, version)
         except TableNotFoundError:
             pass
         except Exception:  # noqa: BLE001  (the commit is final; the next reader of the log reports the problem)
             return self._committed(version, attempt, data)
-        if worth is Standing.LATE:
-            withdraw(self._log, version, self._provenance.txn_id)
+        if status is Standing.LATE:
+            remove_late(self._log, version, self._provenance.txn_id)
             if self._is_unanswered:  # an earlier put may have landed in time, and cleanup may have deleted it since
-                lost = "the log begins after it, and an earlier attempt at it had no answer"
-                return self._unknown(version, StorageError(lost, table=self._log.table_uri), attempt)
+                return self._unknown(version, failed("commit-after-cleanup", table=self._log.table_uri), attempt)
             return self._conflicted(self._cleaned_up(version, latest), attempt)
-        if worth is Standing.GONE:
-            gone = f"the log begins after version {version}, and the commit is not there any more"
-            return self._unknown(version, StorageError(gone), attempt)
+        if status is Standing.GONE:
+            return self._unknown(version, failed("commit-gone", table=self._log.table_uri, version=version), attempt)
         committed = self._committed(version, attempt, data)
         if latest < version:
             raise self._not_listed(version, latest)
@@ -200,49 +196,47 @@ class CommitLoop:
         )
         return Committed(version, attempt, self._commit.metrics)
 
-    def _not_listed(self, version: int, latest: int) -> StorageError:
-        ends = "is empty" if latest < 0 else f"ends at version {latest}"
-        return StorageError(
-            f"version {version} was committed and its rows are in the table, but the listing of the log {ends}",
+    def _not_listed(self, version: int, latest: int) -> DeltaError:
+        return failed(
+            "DELTA_INVALID_COMMITTED_VERSION",
             table=self._log.table_uri,
             version=version,
             file=commit_path(version),
-            error_class="DELTA_INVALID_COMMITTED_VERSION",
-            next_step="The commit stands: do not write the rows again. Find out why the store lists old contents first.",
+            listing="is empty" if latest < 0 else f"ends at version {latest}",
             outcome="committed",
             txn_id=self._provenance.txn_id,
         )
 
-    def _cleaned_up(self, version: int, latest: int) -> ConcurrentModificationError:
-        return ConcurrentWriteException(
-            f"{self._provenance.operation} was not committed: another commit made version {version}, which the log does not "
-            f"hold any more. Whether the versions from there to {latest} matter cannot be known",
+    def _cleaned_up(self, version: int, latest: int) -> DeltaError:
+        return failed(
+            "DELTA_CONCURRENT_WRITE/commits-gone",
             table=self._log.table_uri,
             version=latest,
-            next_step="Run the operation again; commit sooner after reading, or raise delta.logRetentionDuration.",
+            operation=self._provenance.operation,
+            lost=version,
             **_NO_ONE_TO_BLAME,
         )
 
-    def _is_replay(self, winners: list[Winner]) -> bool:
+    def _is_replay(self, winning_commits: list[WinningCommit]) -> bool:
         """Whether a winning commit has the same application's version, or a later one."""
         if self._txn is None:
             return False
         app_id, version = self._txn
-        done = (winner.header.transactions.get(app_id) for winner in winners)
+        done = (winning.header.transactions.get(app_id) for winning in winning_commits)
         return any(each is not None and each.version >= version for each in done)
 
-    def _lost(self, winner: Winner, attempt: int) -> None:
+    def _emit_lost_race(self, winning: WinningCommit, attempt: int) -> None:
         events.emit(
             events.LostRaceEvent(
                 **self._facts,
-                version=winner.version,
+                version=winning.version,
                 attempt=attempt,
-                winning_operation=winner.info.operation,
-                winning_txn_id=winner.info.txn_id,
+                winning_operation=winning.info.operation,
+                winning_txn_id=winning.info.txn_id,
             )
         )
 
-    def _conflicted(self, error: ConcurrentModificationError, attempts: int) -> Conflicted:
+    def _conflicted(self, error: DeltaError, attempts: int) -> Conflicted:
         events.emit(
             events.ConflictEvent(
                 **self._facts,
@@ -256,26 +250,26 @@ class CommitLoop:
         )
         return Conflicted(error)
 
-    def _unknown(self, version: int, error: StorageError, attempts: int) -> Unknown:
+    def _unknown(self, version: int, error: DeltaError, attempts: int) -> Unknown:
         events.emit(events.UnknownOutcomeEvent(**self._facts, version=version, attempts=attempts, error=error.message))
-        unknown = StorageError(
-            f"the store failed while writing version {version}, and whether it was written is not known: {error.message}",
+        unknown = failed(
+            "outcome-unknown",
             table=self._log.table_uri,
             version=version,
             file=commit_path(version),
-            next_step=f"Look for txnId {self._provenance.txn_id} in the history; if it is there, the commit succeeded.",
+            reason=reason(error),
             outcome="unknown",
             txn_id=self._provenance.txn_id,
         )
         unknown.__cause__ = error
         return Unknown(unknown)
 
-    def _too_many(self, attempts: int) -> ConcurrentModificationError:
-        return ConcurrentWriteException(
-            f"{self._provenance.operation} lost {attempts} races for the next version",
+    def _too_many(self, attempts: int) -> DeltaError:
+        return failed(
+            "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
             table=self._log.table_uri,
-            error_class="DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
-            next_step="Run it again when fewer writers are at work, or allow more attempts (max_attempts).",
+            operation=self._provenance.operation,
+            attempts=attempts,
             **_NO_ONE_TO_BLAME,
         )
 
@@ -283,3 +277,50 @@ class CommitLoop:
         wait = random.uniform(0, min(_FIRST_PAUSE * 2 ** min(attempt, 16), _LONGEST_PAUSE))  # noqa: S311  (jitter needs no secret source)
         events.emit(events.RetryEvent(**self._facts, version=version, attempt=attempt + 1, wait_seconds=wait, reason=reason))
         time.sleep(wait)
+
+
+class Standing(enum.Enum):
+    """The status of a commit after its put."""
+
+    HELD = "a version of the table"
+    LATE = "a file that no version of the table holds"
+    GONE = "not there any more, and older than every version that can be recreated"
+
+
+def standing(log: LogReader, latest: Snapshot, version: int) -> Standing:
+    """Return the status of a commit after its put. Log cleanup may have deleted its version if the writer was suspended for long.
+
+    The file of a late commit is in the log's folder, but in no version of the table: it is newer than a checkpoint of a later
+    version. A listing before the put is not sufficient: the process may be suspended between the two, the store may answer the put
+    late, and the clock of the cleanup may be wrong. Only times of the store are compared.
+
+    Lists the log only if a checkpoint of this or a later version exists, which is rare right after the commit.
+
+    Args:
+        latest: the table's latest version, as listed after the put.
+    """
+    checkpoint = latest.segment.checkpoint
+    if checkpoint is None or checkpoint.version < version:
+        return Standing.HELD
+    listing = list_versions(log.store)
+    first, ours = earliest_version(listing), listing.commits.get(version)
+    if first is None or version >= first:
+        return Standing.HELD
+    if ours is None:
+        return Standing.GONE
+    return Standing.LATE if _is_newer(ours, listing, version) else Standing.HELD
+
+
+def remove_late(log: LogReader, version: int, txn_id: str) -> None:
+    """Delete the commit of a version if it is the given one. Readers ignore it if it stays."""
+    with contextlib.suppress(DeltaError, OSError):
+        path = commit_path(version)
+        info = read_commit_info(log.store, FileStatus(path, 0, 0), version, log.table_uri)
+        if info is not None and info.txn_id == txn_id:
+            log.store.delete(path)
+
+
+def _is_newer(commit: FileStatus, listing: LogListing, version: int) -> bool:
+    """Whether a commit is newer than a checkpoint of its version or a later one."""
+    later = (found for found in listing.checkpoints if found.version >= version)
+    return any(max(each.modification_time for each in found.files) < commit.modification_time for found in later)

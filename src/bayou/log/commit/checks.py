@@ -11,15 +11,29 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
-from bayou.log.actions.columns import JSON_NAMES, one_array
-from bayou.log.commit.protocol_checks import check_features, check_metadata, check_protocol
+from bayou.errors import CorruptLogError, DeltaError, failed, reason
+from bayou.log.actions.columns import JSON_NAMES
 from bayou.log.commit.vector_checks import check_vector_statistics
-from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, RemoveFile
+from bayou.plan.statistics.members import one_array
+from bayou.protocol.actions.actions import AddCDCFile, AddFile, Metadata, Protocol, RemoveFile
 from bayou.protocol.actions.file_names import CHANGES_FOLDER, LOG_FOLDER
 from bayou.protocol.actions.paths import canonical
-from bayou.protocol.features.features import check_writable
-from bayou.protocol.features.protocol_rules import check_not_append_only
+from bayou.protocol.columns.clustering_rules import ClusteringRules
+from bayou.protocol.features.features import (
+    FEATURES,
+    MAX_READER_VERSION,
+    MAX_WRITER_VERSION,
+    check_writable,
+    reader_features,
+    writer_features,
+)
+from bayou.protocol.features.protocol_rules import (
+    check_features_match_metadata,
+    check_no_downgrade,
+    check_not_append_only,
+    supported_features,
+)
+from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID
 from bayou.protocol.schema.reserved_names import check_feed_of
 from bayou.protocol.types.schema import parse_schema
 
@@ -34,6 +48,7 @@ _ODD_PATH: Final = rf"^$|^(?:\.{{1,2}}|{LOG_FOLDER})(?:/|$)"
 # The first numbers that the columns of checkpoints cannot hold.
 _INT32: Final = 1 << 31
 _INT64: Final = 1 << 63
+_CATALOG_KEYS: Final = ("delta.coordinatedcommits.", "delta.feature.catalogmanaged", "delta.feature.catalogowned")
 
 
 def check_staged(
@@ -59,13 +74,7 @@ def check_staged(
     """
     protocol, metadata = staged.protocol or base.protocol, staged.metadata or base.metadata
     if protocol is None or metadata is None:
-        raise InvalidCommitError(
-            "the first commit of a table must set its protocol and its metadata",
-            table=table,
-            version=base.version + 1,
-            error_class="DELTA_METADATA_ABSENT",
-            next_step="Add both actions to the commit.",
-        )
+        raise failed("DELTA_METADATA_ABSENT", table=table, version=base.version + 1)
     version = base.version if base.version >= 0 else None
     if staged.metadata is not None:
         check_metadata(staged.metadata, base, table, replaces_table=replaces_table)
@@ -89,11 +98,8 @@ def check_staged(
 def _check_numbers(staged: StagedActions, table: str) -> None:
     for name, of, value, lowest, limit in _numbers(staged):
         if value is not None and not (type(value) is int and lowest <= value < limit):
-            raise InvalidCommitError(
-                f"{name} of {of!r} is {value!r:.60}, and should be a whole number from {lowest} to {limit - 1}",
-                table=table,
-                error_class="NUMERIC_VALUE_OUT_OF_RANGE",
-                next_step="The log's readers and checkpoints hold no other numbers.",
+            raise failed(
+                "NUMERIC_VALUE_OUT_OF_RANGE", table=table, name=name, of=of, value=value, lowest=lowest, greatest=limit - 1
             )
 
 
@@ -168,26 +174,14 @@ def _check_paths(staged: StagedActions, added: Sequence[str], removed: Sequence[
     for path, data_change in odd.items():
         keeps_rows = not data_change and path.startswith("../")
         if not path.startswith("/") and path not in there and not keeps_rows:
-            raise InvalidCommitError(
-                f"{path!r} is no path of a data file: it is not under the table, or in its log",
-                table=table,
-                file=path,
-                error_class="DELTA_INVALID_PATH",
-                next_step="Give a path under the table's folder, or an absolute one.",
-            )
+            raise failed("DELTA_INVALID_PATH/data-file", table=table, file=path)
 
 
 def _check_changes(changes: Sequence[AddCDCFile], table: str) -> None:
     """Check the change data files. Source: PROTOCOL.md, "Change Data Files"."""
     for change in changes:
         if not change.path.startswith(f"{CHANGES_FOLDER}/"):
-            raise InvalidCommitError(
-                f"{change.path!r} is no path of a file of changed rows: it is not in the table's folder {CHANGES_FOLDER}",
-                table=table,
-                file=change.path,
-                error_class="DELTA_INVALID_PATH",
-                next_step=f"Write the file into {CHANGES_FOLDER}.",
-            )
+            raise failed("DELTA_INVALID_PATH/change-file", table=table, file=change.path)
 
 
 def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: str) -> None:
@@ -202,12 +196,8 @@ def _check_many(name: str, keys: pa.ChunkedArray, others: Sequence[str], table: 
         raise _twice(name, others[pc.index(shared, True).as_py()], table)
 
 
-def _twice(name: str, key: str, table: str) -> InvalidCommitError:
-    return InvalidCommitError(
-        f"the commit has the action {name} more than once for {key.partition(chr(0))[0]}",
-        table=table,
-        next_step="Commit each file, application and domain once.",
-    )
+def _twice(name: str, key: str, table: str) -> DeltaError:
+    return failed("DELTA_DUPLICATE_ACTIONS_FOUND", table=table, action=name, of=key.partition(chr(0))[0])
 
 
 def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> None:
@@ -218,20 +208,127 @@ def _check_partitions(staged: StagedActions, metadata: Metadata, table: str) -> 
         wanted.add(name if found is None else found.physical_name)
     many = [] if staged.added_files is None else staged.added_files.partition_values
     given = chain[tuple[str, Collection[str]]](
-        ((f"the file {each.path} has", each.partition_values) for each in staged.adds),
-        ((f"the file {each.path} has", each.partition_values) for each in staged.changes),
-        (("files have", each) for each in many),
+        ((f"The file {each.path} has", each.partition_values) for each in staged.adds),
+        ((f"The file {each.path} has", each.partition_values) for each in staged.changes),
+        (("Files have", each) for each in many),
     )
     for files, values in given:
         if set(values) != wanted:
-            raise InvalidCommitError(
-                f"{files} partition values for {sorted(values)}, and the table is partitioned by {sorted(wanted)}",
-                table=table,
-                error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-                next_step="Give each file a value, which may be null, for each partition column.",
+            raise failed(
+                "DELTA_INVALID_PARTITIONING_SCHEMA", table=table, files=files, names=sorted(values), columns=sorted(wanted)
             )
 
 
 def _key(path: str, action: AddFile | RemoveFile) -> str:
     vector = action.deletion_vector
     return path if vector is None else f"{path}\0{vector.unique_id}"
+
+
+def check_metadata(metadata: Metadata, base: TableState, table: str, *, replaces_table: bool) -> None:
+    """Check the metadata of a commit.
+
+    Raises:
+        InvalidCommitError: the table would get another id, a partition column that does not exist, or a catalog.
+        InvalidSchemaError: a column has the name of a materialised row id column.
+    """
+    if base.metadata is not None and metadata.id != base.metadata.id and not replaces_table:
+        raise failed("DELTA_METADATA_MISMATCH/table-id", table=table, version=base.version, old=base.metadata.id, new=metadata.id)
+    schema = parse_schema(metadata.schema_string)
+    for name in metadata.partition_columns:
+        if schema.field(name) is None:
+            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/partition", table=table, column=name, columns=schema.names)
+    hidden = {metadata.configuration.get(each.key, "").lower() for each in (MATERIALIZED_ROW_ID, MATERIALIZED_ROW_COMMIT_VERSION)}
+    taken = [each.name for each in schema.fields if {each.name.lower(), each.physical_name.lower()} & (hidden - {""})]
+    if taken:
+        raise failed(
+            "DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED/row-ids", table=table, version=base.version, columns=(taken[0],)
+        )
+    for key in metadata.configuration:
+        if key.lower().startswith(_CATALOG_KEYS):
+            raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/catalog", table=table, key=key)
+
+
+def check_protocol(protocol: Protocol, base: TableState, table: str, dropped_features: Collection[str]) -> None:
+    """Check that a protocol is valid, and does not remove features.
+
+    Raises:
+        InvalidCommitError: it is not valid, or removes features.
+
+    Source: PROTOCOL.md, "Protocol Evolution" and "Table Features".
+    """
+    problems = list(_problems(protocol))
+    if problems:
+        raise failed(
+            "DELTA_INVALID_PROTOCOL_VERSION/commit",
+            table=table,
+            version=base.version if base.version >= 0 else None,
+            protocol=protocol.to_json(),
+            problems=problems,
+        )
+    if base.protocol is not None:
+        kept = tuple(sorted(supported_features(base.protocol).difference(dropped_features)))
+        before = Protocol(MAX_READER_VERSION, MAX_WRITER_VERSION, (), kept)
+        check_no_downgrade(before, protocol, table=table, version=base.version)
+
+
+def check_features(staged: StagedActions, protocol: Protocol, metadata: Metadata, table: str, version: int | None) -> None:
+    """Check that the protocol lists the features that the actions use, so that other clients know them.
+
+    Args:
+        version: the table's version; None if the commit creates it.
+
+    Raises:
+        InvalidCommitError: the protocol lacks features; `features` lists them.
+        InvalidSchemaError: a table with the feature `clustering` would be partitioned.
+    """
+    if staged.protocol is not None or staged.metadata is not None:
+        ClusteringRules(table, version).check_not_partitioned(protocol, metadata)
+        schema = parse_schema(metadata.schema_string)
+        try:
+            check_features_match_metadata(protocol, schema, metadata.configuration, table=table, version=version)
+        except CorruptLogError as error:
+            raise failed(
+                "DELTA_FEATURES_PROTOCOL_METADATA_MISMATCH/commit",
+                table=table,
+                version=version,
+                error_class=error.error_class,
+                reason=reason(error),
+                **error.facts,
+            ) from error
+    supported = writer_features(protocol)
+    marked = next((add for add in staged.adds if add.deletion_vector is not None), None)
+    for action, feature, error_class in (
+        (marked, "deletionVectors", "DELTA_ADDING_DELETION_VECTORS_DISALLOWED"),
+        (next(iter(staged.domains), None), "domainMetadata", "DELTA_DOMAIN_METADATA_NOT_SUPPORTED"),
+    ):
+        if action is not None and feature not in supported:
+            what = f"the file {action.path}" if isinstance(action, AddFile) else f"the domain {action.domain!r}"
+            raise failed(
+                "feature-not-in-protocol",
+                table=table,
+                version=version,
+                error_class=error_class,
+                feature=feature,
+                action=what,
+                features=(feature,),
+            )
+
+
+def _problems(protocol: Protocol) -> Iterator[str]:
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader < 1 or writer < 1:
+        yield "versions begin with 1"
+    if reader >= MAX_READER_VERSION and writer < MAX_WRITER_VERSION:
+        yield f"reader version {reader} needs writer version {MAX_WRITER_VERSION}"
+    for kind, listed, needed in (
+        ("reader", protocol.reader_features, reader == MAX_READER_VERSION),
+        ("writer", protocol.writer_features, writer == MAX_WRITER_VERSION),
+    ):
+        if (listed is not None) != needed:
+            yield f"a list of {kind} features {'is missing' if needed else 'is for tables with table features alone'}"
+    for_readers, for_writers = reader_features(protocol), frozenset(protocol.writer_features or ())
+    if protocol.reader_features:
+        yield from (f"{name} is for readers and not for writers" for name in sorted(for_readers - for_writers))
+    for name in sorted(for_writers - for_readers):
+        if name in FEATURES and FEATURES[name].reader_writer:
+            yield f"{name} is for writers and not for readers"

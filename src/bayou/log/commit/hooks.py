@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from bayou.errors import StorageError, reason
+from bayou.errors import failed, reason
 from bayou.log import events
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.commit_info import COUNTABLE_TAG, MAY_DO_ANYTHING
@@ -164,13 +165,12 @@ def write_due_checkpoint(committed: CommittedVersion) -> None:
     if not committed.is_checkpoint_due:
         return
     snapshot = committed.snapshot()
-    document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
-    _put_checksum(write_checksum, committed.log, committed.version, document)
-    try:
-        checkpoint(snapshot)
-    finally:
+    with contextlib.ExitStack() as stack:
         # The file list was loaded for this. A process that only appends does not need it again.
-        committed.log.forget()
+        stack.callback(committed.log.forget)
+        stack.callback(checkpoint, snapshot)  # even if the checksum fails
+        document = checksum_of(snapshot, txn_id=committed.commit_info["txnId"])
+        _put_checksum(write_checksum, committed.log, committed.version, document)
 
 
 def clean_up_log(committed: CommittedVersion) -> None:
@@ -230,21 +230,14 @@ def run_hooks(committed: CommittedVersion, hooks: Mapping[str, Hook] = _HOOKS) -
                 )
             )
     if stale is not None:
-        raise _manifests_failed(committed, stale) from stale
-
-
-def _manifests_failed(committed: CommittedVersion, error: Exception) -> StorageError:
-    return StorageError(
-        f"version {committed.version} was committed and its rows are in the table, but the manifests could not be written: "
-        f"{reason(error)}",
-        table=committed.log.table_uri,
-        version=committed.version,
-        error_class="DELTA_POST_COMMIT_HOOK_FAILED",
-        next_step="The commit stands: do not write the rows again. Remove the cause, and write the manifests with "
-        "`bayou manifest TABLE`.",
-        outcome="committed",
-        txn_id=committed.commit_info.get("txnId"),
-    )
+        raise failed(
+            "DELTA_POST_COMMIT_HOOK_FAILED",
+            table=committed.log.table_uri,
+            version=committed.version,
+            reason=reason(stale),
+            outcome="committed",
+            txn_id=committed.commit_info.get("txnId"),
+        ) from stale
 
 
 def checkpoint(snapshot: Snapshot, *, part_size: int | None = None) -> WrittenCheckpoint:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bayou.errors import ConcurrentModificationError, StorageError
+from bayou.errors import DeltaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,24 @@ class Unchanged:
 
 @dataclass(frozen=True, slots=True)
 class Conflicted:
-    """The commit is not in the log: a winning commit conflicts. Its files can be deleted."""
+    """The commit is not in the log: a winning commit conflicts. Its files can be deleted.
 
-    error: ConcurrentModificationError
+    Attributes:
+        error: a ConcurrentModificationError.
+    """
+
+    error: DeltaError
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The store failed, and the log does not show whether the commit landed. Its files must stay."""
+    """The store failed, and the log does not show whether the commit landed. Its files must stay.
 
-    error: StorageError
+    Attributes:
+        error: a StorageError.
+    """
+
+    error: DeltaError
 
 
 CommitOutcome: TypeAlias = Committed | Unchanged | Conflicted | Unknown

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError, InvalidOptionError, TransactionStateError
+from bayou.errors import failed
 from bayou.log.commit.active_transactions import inside
 from bayou.log.commit.attempts import CommitLoop
 from bayou.log.commit.hooks import CommittedVersion, run_hooks
@@ -223,7 +223,7 @@ class Transaction:
         """
         self._check_open()
         if self._removed is not None:
-            raise InvalidCommitError("remove_files was called twice", table=self.log.table_uri, next_step="Give all files at once.")
+            raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/called-twice", table=self.log.table_uri, method="remove_files")
         self._removed = RemovedFiles.of(files, int(self._clock() * 1000), data_change=data_change, table=self.log.table_uri)
         return self._removed
 
@@ -238,7 +238,7 @@ class Transaction:
         """
         self._check_open()
         if self._added is not None:
-            raise InvalidCommitError("add_again was called twice", table=self.log.table_uri, next_step="Give all files at once.")
+            raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/called-twice", table=self.log.table_uri, method="add_again")
         self._added = files
 
     def delete_rows(self, rows: DeletedRows) -> None:
@@ -258,13 +258,8 @@ class Transaction:
         self._check_open()
         arguments.instance(rows, DeletedRows, "rows", "a DeletedRows", table=self.log.table_uri)
         if self._rows is not None or rows.snapshot.version != self.read_version:
-            twice = "delete_rows was called twice" if self._rows is not None else f"the rows are of version {rows.snapshot.version}"
-            raise InvalidCommitError(
-                f"rows cannot be deleted so: {twice}",
-                table=self.log.table_uri,
-                version=self.read_version,
-                next_step="Delete all rows at once, those of the transaction's own snapshot.",
-            )
+            twice = "delete_rows was called twice" if self._rows is not None else f"they are of version {rows.snapshot.version}"
+            raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/rows", table=self.log.table_uri, version=self.read_version, reason=twice)
         self._rows = rows
 
     def add_files(self, paths: Sequence[str], partition_values: Mapping[str, Mapping[str, Any]] | None = None) -> list[AddFile]:
@@ -420,11 +415,11 @@ class Transaction:
 
     def _check_open(self) -> None:
         if self._state is not _State.OPEN:
-            raise TransactionStateError(
-                f"the transaction is over: it was {self._state.value}",
+            raise failed(
+                "transaction-over",
                 table=self.log.table_uri,
                 version=self.read_version if self.snapshot is not None else None,
-                next_step="Begin another one, which reads the table as it is now.",
+                state=self._state.value,
                 txn_id=self.txn_id,
             )
 
@@ -449,9 +444,5 @@ def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | No
     except (TypeError, ValueError):
         app_id, version = "", -1
     if type(app_id) is not str or not app_id or type(version) is not int or not 0 <= version < _LIMIT:
-        raise InvalidOptionError(
-            f"txn is {arguments.shown_text(txn)}, and should be an application's id and a number from 0 to {_LIMIT - 1}",
-            table=table,
-            next_step="Give for example txn=('nightly-load', 17), and a higher number for each run.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/txn", table=table, given=arguments.shown_text(txn), greatest=_LIMIT - 1)
     return arguments.text(app_id, "the application's id of txn", table=table), version

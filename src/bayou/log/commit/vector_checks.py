@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.keys import canonical_paths, vector_ids
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.protocol.actions.paths import canonical
@@ -50,24 +50,23 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
     many = {} if staged.removed_files is None else _vectors(staged.removed_files.files, wanted, table)
     for path, remove in removes.items():
         if path in live and _vector_id(remove) not in live[path]:
-            raise InvalidCommitError(
-                f"the commit removes {remove.path} {_worded(_vector_id(remove))}, and the table has it {_worded(*live[path])}",
-                table=table,
-                version=snapshot.version,
+            raise failed(
+                "DELTA_FILE_TO_OVERWRITE_NOT_FOUND",
+                at=snapshot,
                 file=remove.path,
-                error_class="DELTA_FILE_TO_OVERWRITE_NOT_FOUND",
-                next_step="Remove files with Transaction.remove_files(files), or copy each file's deletion vector.",
+                given=_worded(_vector_id(remove)),
+                known=_worded(*live[path]),
             )
     for path, add in adds.items():
         gone = many.get(path, set()) | ({_vector_id(removes[path])} if path in removes else set())
         stays = live.get(path, set()) - gone - {_vector_id(add)}
         if stays:
-            raise InvalidCommitError(
-                f"the commit adds {add.path} {_worded(_vector_id(add))}, and the table has it already {_worded(*stays)}",
-                table=table,
-                version=snapshot.version,
+            raise failed(
+                "DELTA_DUPLICATE_ACTIONS_FOUND/live-file",
+                at=snapshot,
                 file=add.path,
-                next_step="The file's rows are in the table. To bring deleted ones back, remove the file in the same commit.",
+                given=_worded(_vector_id(add)),
+                known=_worded(*stays),
             )
 
 
@@ -90,17 +89,9 @@ def check_vector_statistics(add: AddFile, table: str, *, may_be_tight: bool = Fa
     except (ValueError, RecursionError):
         stats = {}
     if not isinstance(stats, dict) or stats.get("numRecords") is None:
-        raise InvalidCommitError(
-            f"the file {add.path} has a deletion vector, and its statistics do not say how many rows it has",
-            table=table,
-            error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
-        )
+        raise failed("DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS", table=table, file=add.path)
     if stats.get("tightBounds") is not False and not may_be_tight:
-        raise InvalidCommitError(
-            f"the file {add.path} has a deletion vector, and its statistics claim to be tight",
-            table=table,
-            error_class="DELTA_ADDING_DELETION_VECTORS_WITH_TIGHT_BOUNDS_DISALLOWED",
-        )
+        raise failed("DELTA_ADDING_DELETION_VECTORS_WITH_TIGHT_BOUNDS_DISALLOWED", table=table, file=add.path)
 
 
 def _vectors(files: pa.Table, wanted: pa.Array, table: str) -> dict[str, set[str | None]]:

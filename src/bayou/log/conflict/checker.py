@@ -25,15 +25,16 @@ from bayou.errors import (
     DeltaError,
     MetadataChangedException,
     ProtocolChangedException,
+    failed,
     reason,
 )
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.conflict.row_rebase import Rebased, RowConflict, rebase
 from bayou.log.conflict.state import CommitIntent, IsolationLevel, TableState
-from bayou.log.conflict.winning_commits import Winner, WinningFiles, data_changes, winning_files
+from bayou.log.conflict.winning_commits import WinningCommit, WinningFiles, data_changes, winning_files
 from bayou.log.rows.row_tracking import high_water_mark
-from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.segment.commit_times import ICT_KEYS, ICT_PREVIEW_KEYS, InCommitTimestamps
 from bayou.log.segment.time_travel import format_timestamp
 from bayou.log.snapshot.added_files import AddedFiles
 from bayou.log.snapshot.data_skipping import may_match
@@ -59,14 +60,14 @@ _SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIE
 """Properties that are set together with one that is enabled."""
 
 
-def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> TableState:
+def resolve(intent: CommitIntent, base: TableState, winning_commits: Sequence[WinningCommit]) -> TableState:
     """Return the state that the commit is rebased on next.
 
     If winning commits changed files in which the commit deletes rows by deletion vectors, new deletion vectors are written, and
     unused ones deleted.
 
     Args:
-        winners: the commits after `base`, in order.
+        winning_commits: the commits after `base`, in order.
 
     Raises:
         ConcurrentModificationError: a winning commit conflicts; the first such commit is named.
@@ -75,15 +76,15 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
         StorageError: new deletion vectors cannot be written.
     """
     state = base
-    passed: list[Winner] = []
+    passed: list[WinningCommit] = []
     excluded: ConcurrentModificationError | None = None
-    for winner in winners:
+    for winning in winning_commits:
         try:
-            state = _check_header(intent, state, winner)
+            state = _check_header(intent, state, winning)
         except ConcurrentModificationError as error:
             excluded = error
             break
-        passed.append(winner)
+        passed.append(winning)
     # A file rule that an earlier commit breaks takes precedence over the conflict of `excluded`.
     overlooked, rebased = _check_files(intent, base, passed)
     if excluded is not None:
@@ -95,50 +96,52 @@ def resolve(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -
     return replace(state, overlooked=overlooked, rows=rows)
 
 
-def _check_header(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
-    after = _checked_protocol(intent, state, winner)
-    after = _checked_metadata(intent, after, winner)
-    if (winner.header.protocol or winner.header.metadata) and after.protocol and after.metadata:
+def _check_header(intent: CommitIntent, state: TableState, winning: WinningCommit) -> TableState:
+    after = _checked_protocol(intent, state, winning)
+    after = _checked_metadata(intent, after, winning)
+    if (winning.header.protocol or winning.header.metadata) and after.protocol and after.metadata:
         try:
-            check_writable(after.protocol, after.metadata, intent.table, winner.version)
+            check_writable(after.protocol, after.metadata, intent.table, winning.version)
         except DeltaError as error:
-            kind = ProtocolChangedException if winner.header.protocol else MetadataChangedException
-            raise lost(kind, intent, winner, f"asks for what this writer does not do ({reason(error)})") from error
-    shared = intent.domains.intersection(winner.header.domains)
+            kind = ProtocolChangedException if winning.header.protocol else MetadataChangedException
+            raise conflict_error(kind, intent, winning, f"requires what this writer does not support ({reason(error)})") from error
+    shared = intent.domains.intersection(winning.header.domains)
     if shared:
-        raise lost(ConcurrentTransactionException, intent, winner, f"set the domain metadata {min(shared)!r} too")
-    again = intent.app_ids.intersection(winner.header.transactions)
+        raise conflict_error(ConcurrentTransactionException, intent, winning, f"set the domain metadata {min(shared)!r} too")
+    again = intent.app_ids.intersection(winning.header.transactions)
     if again:
         why = f"committed a transaction of the application {min(again)!r}, whose last one this operation relied on"
-        raise lost(ConcurrentTransactionException, intent, winner, why)
-    if intent.reads.unneeded_files and winner.info.operation in {VACUUM_START, VACUUM_END}:
-        raise lost(ConcurrentDeleteReadException, intent, winner, "may have deleted files that this operation brings back")
-    mark = high_water_mark(winner.header.domains, after.row_id_mark)
-    return replace(after, version=winner.version, timestamp=_timestamp_after(intent, after, winner), row_id_mark=mark)
+        raise conflict_error(ConcurrentTransactionException, intent, winning, why)
+    if intent.reads.unneeded_files and winning.info.operation in {VACUUM_START, VACUUM_END}:
+        raise conflict_error(
+            ConcurrentDeleteReadException, intent, winning, "may have deleted files that this operation brings back"
+        )
+    mark = high_water_mark(winning.header.domains, after.row_id_mark)
+    return replace(after, version=winning.version, timestamp=_timestamp_after(intent, after, winning), row_id_mark=mark)
 
 
-def _timestamp_after(intent: CommitIntent, state: TableState, winner: Winner) -> int | None:
+def _timestamp_after(intent: CommitIntent, state: TableState, winning: WinningCommit) -> int | None:
     """Return the lower bound of timestamps after a winning commit. It never decreases, so times follow the order of versions."""
-    own = winner.info.in_commit_timestamp
+    own = winning.info.in_commit_timestamp
     if own is not None:
         return own if state.timestamp is None else max(own, state.timestamp)
-    if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winner.version):
-        raise missing_in_commit_timestamp(intent.table, winner.version, winner.file.path)
+    if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winning.version):
+        raise failed("DELTA_MISSING_COMMIT_TIMESTAMP", table=intent.table, version=winning.version, file=winning.file.path)
     # Readers compute the same time for a commit whose file is not newer than the one before.
-    return None if state.timestamp is None else max(winner.file_time, state.timestamp + 1)
+    return None if state.timestamp is None else max(winning.file_time, state.timestamp + 1)
 
 
-def _checked_protocol(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
-    protocol = winner.header.protocol
+def _checked_protocol(intent: CommitIntent, state: TableState, winning: WinningCommit) -> TableState:
+    protocol = winning.header.protocol
     if protocol is None:
         return state
     if intent.changes_protocol:
-        raise lost(ProtocolChangedException, intent, winner, "set the table's protocol, as this operation does")
+        raise conflict_error(ProtocolChangedException, intent, winning, "set the table's protocol, as this operation does")
     before = state.protocol
     if before is not None:
         dropped = _features(before) - _features(protocol)
         if dropped:
-            raise lost(ProtocolChangedException, intent, winner, f"dropped the table feature {min(dropped)}")
+            raise conflict_error(ProtocolChangedException, intent, winning, f"dropped the table feature {min(dropped)}")
     return replace(state, protocol=protocol)
 
 
@@ -146,13 +149,13 @@ def _features(protocol: Protocol) -> frozenset[str]:
     return reader_features(protocol) | writer_features(protocol)
 
 
-def _checked_metadata(intent: CommitIntent, state: TableState, winner: Winner) -> TableState:
-    metadata = winner.header.metadata
+def _checked_metadata(intent: CommitIntent, state: TableState, winning: WinningCommit) -> TableState:
+    metadata = winning.header.metadata
     if metadata is None:
         return state
     why = _why_metadata_conflict(intent, state.metadata, metadata)
     if why:
-        raise lost(MetadataChangedException, intent, winner, why)
+        raise conflict_error(MetadataChangedException, intent, winning, why)
     return replace(state, metadata=metadata)
 
 
@@ -192,7 +195,7 @@ def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> boo
     return new[key].strip().lower() == _MAY_BE_TURNED_ON.get(key)
 
 
-def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winner]) -> tuple[int | None, Rebased]:
+def _check_files(intent: CommitIntent, base: TableState, winning_commits: Sequence[WinningCommit]) -> tuple[int | None, Rebased]:
     """Check the rules about files and rows; the first commit that breaks one is named, by the first rule that it breaks.
 
     The rules about rows may read files, so they are only checked if all others hold.
@@ -201,45 +204,48 @@ def _check_files(intent: CommitIntent, base: TableState, winners: Sequence[Winne
         The first version with an overlooked append, and the changes to the files whose rows are deleted.
     """
     rows = base.rows
-    if not winners or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
+    if not winning_commits or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
         return base.overlooked, Rebased()
-    files = winning_files(winners)
-    matching = _matching_adds(intent, base, files)
+    files = winning_files(winning_commits)
+    # Whether the commit would have read each added file if it had begun later.
+    matching = _read_by(intent.reads, intent, base, files)
     of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
-    may_wait = _may_wait(intent, winners, files)
-    overlooked = _first_overlooked(base, winners, files, pc.and_(pc.or_(matching, of_rows), may_wait))
+    may_wait = _may_wait(intent, winning_commits, files)
+    overlooked = _first_overlooked(base, winning_commits, files, pc.and_(pc.or_(matching, of_rows), may_wait))
     missed = pc.and_(matching, pc.invert(may_wait))
-    conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winners, files))
-    found = min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
+    conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winning_commits, files))
+    found = min(conflicts, key=lambda each: (each.position, each.rule), default=None)
     partitioned = bool(base.metadata and base.metadata.partition_columns)
     if found is not None:
-        raise found.error(intent, winners[found.winner], files, partitioned=partitioned)
+        raise found.error(intent, winning_commits[found.position], files, partitioned=partitioned)
     rebased = Rebased() if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
     if isinstance(rebased, RowConflict):
         paths = pa.chunked_array([rebased.paths], pa.string())
-        conflict = _FileConflict(rebased.rule, rebased.winner, rebased.kind, rebased.why, paths, rebased.facts)
-        raise conflict.error(intent, winners[rebased.winner], files, partitioned=partitioned)
+        conflict = _FileConflict(rebased.rule, rebased.position, rebased.kind, rebased.why, paths, rebased.facts)
+        raise conflict.error(intent, winning_commits[rebased.position], files, partitioned=partitioned)
     return overlooked, rebased
 
 
 @dataclass(frozen=True, slots=True)
 class _FileConflict:
     rule: int
-    winner: int
+    position: int
     kind: type[ConcurrentModificationError]
     why: str
     paths: pa.ChunkedArray
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def error(self, intent: CommitIntent, winner: Winner, files: WinningFiles, *, partitioned: bool) -> ConcurrentModificationError:
+    def error(
+        self, intent: CommitIntent, winning: WinningCommit, files: WinningFiles, *, partitioned: bool
+    ) -> ConcurrentModificationError:
         # The files that the operation read are gone, but their rows exist: a rerun would select the same rows.
-        only_moved = self.winner in files.moved_only().to_pylist() and not (winner.header.metadata or winner.header.protocol)
+        only_moved = self.position in files.moved_only().to_pylist() and not (winning.header.metadata or winning.header.protocol)
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
-        return lost(
+        return conflict_error(
             self.kind,
             intent,
-            winner,
+            winning,
             self.why,
             paths=self.paths,
             error_class=f"{named}.{hint}",
@@ -256,7 +262,7 @@ def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array)
     else:
         was_read = intent.reads.has_read(removed)
     # Rows that were read and only moved to another file are still the rows that were read.
-    was_read = pc.and_(was_read, pc.invert(pc.is_in(files.remove_winner, value_set=files.moved_only())))
+    was_read = pc.and_(was_read, pc.invert(pc.is_in(files.remove_commit, value_set=files.moved_only())))
     why = "removed files that this operation has read"
     yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
     why = "removed files that this operation removes too"
@@ -282,18 +288,13 @@ def _first(
     files: WinningFiles,
 ) -> Iterator[_FileConflict]:
     """Yield the conflict with the first winning commit that has a marked file action, if there is one."""
-    owners = files.add_winner if table is files.adds else files.remove_winner
+    owners = files.add_commit if table is files.adds else files.remove_commit
     mask = pa.concat_arrays(mask.chunks) if isinstance(mask, pa.ChunkedArray) and mask.num_chunks else mask
     if not len(mask) or not pc.any(mask).as_py():
         return
-    winner = pc.min(owners.filter(mask)).as_py()
-    paths = table["path"].filter(pc.and_(mask, pc.equal(owners, winner)))
-    yield _FileConflict(rule, winner, kind, why, paths)
-
-
-def _matching_adds(intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
-    """Return for each added file whether the commit would have read it if it had begun later."""
-    return _read_by(intent.reads, intent, base, files)
+    position = pc.min(owners.filter(mask)).as_py()
+    paths = table["path"].filter(pc.and_(mask, pc.equal(owners, position)))
+    yield _FileConflict(rule, position, kind, why, paths)
 
 
 def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
@@ -310,22 +311,24 @@ def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: Winn
     return pc.and_(counted, matched)
 
 
-def _may_wait(intent: CommitIntent, winners: Sequence[Winner], files: WinningFiles) -> pa.Array:
+def _may_wait(intent: CommitIntent, winning_commits: Sequence[WinningCommit], files: WinningFiles) -> pa.Array:
     """Return for each added file whether it may count as added after the commit."""
     if intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE or intent.changes_metadata:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
-    blind = pa.array([position for position, winner in enumerate(winners) if winner.is_blind_append], pa.int32())
-    return pc.is_in(files.add_winner, value_set=blind)
+    blind = pa.array([position for position, winning in enumerate(winning_commits) if winning.is_blind_append], pa.int32())
+    return pc.is_in(files.add_commit, value_set=blind)
 
 
-def _first_overlooked(base: TableState, winners: Sequence[Winner], files: WinningFiles, mask: pa.Array) -> int | None:
+def _first_overlooked(
+    base: TableState, winning_commits: Sequence[WinningCommit], files: WinningFiles, mask: pa.Array
+) -> int | None:
     if base.overlooked is not None or not pc.any(mask).as_py():
         return base.overlooked
-    first: int = pc.min(files.add_winner.filter(mask)).as_py()
-    return winners[first].version
+    first: int = pc.min(files.add_commit.filter(mask)).as_py()
+    return winning_commits[first].version
 
 
-def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: WinningFiles) -> Iterator[_FileConflict]:
+def _readers_of(overlooked: int | None, winning_commits: Sequence[WinningCommit], files: WinningFiles) -> Iterator[_FileConflict]:
     """Yield the conflict with the first winning commit that changed rows and may have read an overlooked append.
 
     An append may only count as added after the commit if no earlier commit read it. The log does not state what a winning commit
@@ -334,11 +337,11 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
     if overlooked is None:
         return
     changed = {
-        *files.add_winner.filter(data_changes(files.adds["data_change"])).to_pylist(),
-        *files.remove_winner.filter(data_changes(files.removes["data_change"])).to_pylist(),
+        *files.add_commit.filter(data_changes(files.adds["data_change"])).to_pylist(),
+        *files.remove_commit.filter(data_changes(files.removes["data_change"])).to_pylist(),
     }
-    for position, winner in enumerate(winners):
-        if position in changed and not winner.is_blind_append and winner.may_have_read(overlooked):
+    for position, winning in enumerate(winning_commits):
+        if position in changed and not winning.is_blind_append and winning.may_have_read(overlooked):
             why = f"may have read the append of version {overlooked}, which this operation has not"
             yield _FileConflict(4, position, ConcurrentAppendException, why, pa.chunked_array([], pa.string()))
             return
@@ -347,10 +350,10 @@ def _readers_of(overlooked: int | None, winners: Sequence[Winner], files: Winnin
 _SAMPLE: Final = 5
 
 
-def lost(
+def conflict_error(
     kind: type[ConcurrentModificationError],
     intent: CommitIntent,
-    winner: Winner,
+    winning: WinningCommit,
     why: str,
     *,
     paths: pa.ChunkedArray | None = None,
@@ -358,21 +361,21 @@ def lost(
     **facts: Any,
 ) -> ConcurrentModificationError:
     """Return the error for a commit that conflicts with a winning commit."""
-    info = winner.info
+    info = winning.info
     when = info.in_commit_timestamp or info.timestamp
     at = f" of {format_timestamp(when)}" if when is not None else ""
     sample = tuple(paths.slice(0, _SAMPLE).to_pylist()) if paths is not None else ()
     total = 0 if paths is None else len(paths)
     shown = f": {', '.join(sample)}{f' and {total - _SAMPLE} more' if total > _SAMPLE else ''}" if sample else ""
     return kind(
-        f"{intent.operation} was not committed: version {winner.version}, a concurrent {info.operation or 'operation'}{at}, "
-        f"{why}{shown}",
+        f"{intent.operation} was not committed: version {winning.version}, a concurrent {info.operation or 'operation'}{at}, "
+        f"{why}{shown}.",
         table=intent.table,
-        version=winner.version,
-        file=winner.file.path,
+        version=winning.version,
+        file=winning.file.path,
         error_class=error_class,
-        next_step="Run the operation again: it will see that version.",
-        conflicting_version=winner.version,
+        next_step="Run the operation again, which then sees that version.",
+        conflicting_version=winning.version,
         conflicting_operation=info.operation,
         conflicting_timestamp=when,
         conflicting_commit=dict(info.raw),

@@ -33,7 +33,7 @@ class CommitsGoneError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Winner:
+class WinningCommit:
     """One winning commit: its header, its `commitInfo` (empty if left out), and its file's modification time in ms."""
 
     file: ActionFile
@@ -42,7 +42,7 @@ class Winner:
     file_time: int
 
     @classmethod
-    def of(cls, file: ActionFile, file_time: int) -> Winner:
+    def of(cls, file: ActionFile, file_time: int) -> WinningCommit:
         """Read a winning commit from its file, or raise CorruptLogError if it is not a commit."""
         return cls(file, file.header(), file.commit_info() or CommitInfo({}), file_time)
 
@@ -68,28 +68,28 @@ class WinningFiles:
 
     adds: pa.Table
     removes: pa.Table
-    add_winner: pa.Array
-    remove_winner: pa.Array
+    add_commit: pa.Array
+    remove_commit: pa.Array
 
     def between(self, first: int, end: int | None) -> WinningFiles:
         """Return the file actions of the commits from one position up to, but without, another one (None: all the rest)."""
         masks = []
-        for owners in (self.add_winner, self.remove_winner):
+        for owners in (self.add_commit, self.remove_commit):
             mask = pc.greater_equal(owners, first)
             masks.append(mask if end is None else pc.and_(mask, pc.less(owners, end)))
         adds, removes = masks
         return WinningFiles(
-            self.adds.filter(adds), self.removes.filter(removes), self.add_winner.filter(adds), self.remove_winner.filter(removes)
+            self.adds.filter(adds), self.removes.filter(removes), self.add_commit.filter(adds), self.remove_commit.filter(removes)
         )
 
     def moved_only(self) -> pa.Array:
         """Return the positions of the commits that removed files and changed no row."""
         changes = [
             owners.filter(data_changes(actions["data_change"]))
-            for actions, owners in ((self.adds, self.add_winner), (self.removes, self.remove_winner))
+            for actions, owners in ((self.adds, self.add_commit), (self.removes, self.remove_commit))
         ]
         changed = pa.concat_arrays(changes)
-        removing = self.remove_winner.unique()
+        removing = self.remove_commit.unique()
         return removing.filter(pc.invert(pc.is_in(removing, value_set=changed)))
 
 
@@ -98,7 +98,7 @@ def data_changes(column: pa.ChunkedArray) -> pa.Array:
     return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
-def read_winners(log: LogReader, first: int) -> list[Winner]:
+def read_winning_commits(log: LogReader, first: int) -> list[WinningCommit]:
     """Read every commit from a version on, in order; one listing, and one read each.
 
     Raises:
@@ -111,41 +111,45 @@ def read_winners(log: LogReader, first: int) -> list[Winner]:
     while first + len(versions) in listing.commits:
         versions.append(first + len(versions))
 
-    def read(version: int) -> Winner:
+    def read(version: int) -> WinningCommit:
         file = ActionFile.of_commit(log.store, version, log.table_uri)
-        return Winner.of(file, listing.commits[version].modification_time)
+        return WinningCommit.of(file, listing.commits[version].modification_time)
 
     return list(read_each(log.store, versions, read))
 
 
-def winning_files(winners: Sequence[Winner]) -> WinningFiles:
+def winning_files(winning_commits: Sequence[WinningCommit]) -> WinningFiles:
     """Return the file actions of some winning commits, or raise CorruptLogError if one is malformed."""
     adds: list[Mapping[str, Any]] = []
     removes: list[Mapping[str, Any]] = []
-    add_winner: list[int] = []
-    remove_winner: list[int] = []
-    for position, winner in enumerate(winners):
-        for action in winner.file.actions():
+    add_commit: list[int] = []
+    remove_commit: list[int] = []
+    for position, winning in enumerate(winning_commits):
+        for action in winning.file.actions():
             if (value := action.get("add")) is not None:
                 adds.append(value)
-                add_winner.append(position)
+                add_commit.append(position)
             elif (value := action.get("remove")) is not None:
                 removes.append(value)
-                remove_winner.append(position)
+                remove_commit.append(position)
     return WinningFiles(
-        _table(adds, "add", add_winner, winners, ADD_SCHEMA),
-        _table(removes, "remove", remove_winner, winners, _REMOVES),
-        pa.array(add_winner, pa.int32()),
-        pa.array(remove_winner, pa.int32()),
+        _table(adds, "add", add_commit, winning_commits, ADD_SCHEMA),
+        _table(removes, "remove", remove_commit, winning_commits, _REMOVES),
+        pa.array(add_commit, pa.int32()),
+        pa.array(remove_commit, pa.int32()),
     )
 
 
 def _table(
-    values: Sequence[Mapping[str, Any]], kind: str, owners: Iterable[int], winners: Sequence[Winner], schema: pa.Schema
+    values: Sequence[Mapping[str, Any]],
+    kind: str,
+    owners: Iterable[int],
+    winning_commits: Sequence[WinningCommit],
+    schema: pa.Schema,
 ) -> pa.Table:
     try:
         return actions_table(values, schema)
     except BROKEN_ACTION:
         for place, (value, owner) in enumerate(zip(values, owners, strict=True), 1):
-            winners[owner].file.check_action(value, kind, place, schema)
+            winning_commits[owner].file.check_action(value, kind, place, schema)
         raise

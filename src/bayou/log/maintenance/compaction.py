@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.actions.action_files import ActionFile, FileActions, file_actions
 from bayou.log.actions.keys import action_keys
 from bayou.log.segment.listing import LogListing, list_versions
@@ -45,21 +45,13 @@ def compact_log(log: LogReader, start: int, end: int) -> str:
         StorageError: the store failed.
     """
     if any(type(version) is not int for version in (start, end)) or start >= end:
-        raise InvalidOptionError(
-            f"a log compaction cannot go from version {shown_text(start)} to version {shown_text(end)}",
-            table=log.table_uri,
-            next_step="Give two versions, the second one after the first.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/compaction-range", table=log.table_uri, start=shown_text(start), end=shown_text(end))
     log.update()
     listing = list_versions(log.store)
     files = [_read(log, listing, version) for version in range(start, end + 1)]
     actions = list(_reconciled(files, log.table_uri))
     if not actions:
-        raise InvalidOptionError(
-            f"the commits of versions {start} to {end} hold no action that a compacted file could keep",
-            table=log.table_uri,
-            next_step="Choose another range, or leave these commits as they are.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/nothing-to-compact", table=log.table_uri, start=start, end=end)
     path = compacted_path(start, end)
     log.store.put_if_absent(path, encode_commit(actions))
     return path
@@ -90,7 +82,9 @@ def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str
                     field = _LAST_COUNTS[kind]
                     last[kind, value[field] if field else None] = {kind: value}
                 elif kind not in _LEFT_OUT and value is not None:
-                    raise _unknown_action(kind, file, table)
+                    raise failed(
+                        "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/action", table=table, version=file.version, kind=kind, features=()
+                    )
     yield from last.values()
     for kind, mask in zip(_FILE_ACTIONS, _last_on_their_key(file_actions(files), table), strict=True):
         yield from ({kind: value} for value, is_last in zip(bulk[kind], mask.to_pylist(), strict=True) if is_last)
@@ -104,14 +98,3 @@ def _last_on_their_key(actions: FileActions, table: str) -> tuple[pa.Array, pa.A
     grouped = pa.table(columns, names=["key", "order"]).group_by("key").aggregate([("order", "max")])
     last = grouped["order_max"].combine_chunks()
     return pc.is_in(orders[0], value_set=last), pc.is_in(orders[1], value_set=last)
-
-
-def _unknown_action(kind: str, file: ActionFile, table: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"a commit holds an action of the kind {kind!r}, which bayou does not know and would lose",
-        table=table,
-        version=file.version,
-        error_class="DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-        next_step="Compact the log with the engine that wrote the commit, or choose another range.",
-        features=(),
-    )

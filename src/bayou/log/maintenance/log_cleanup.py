@@ -230,15 +230,15 @@ def _unreferenced_sidecars(snapshot: Snapshot, listing: LogListing, cut: int, ol
     store = snapshot.source.store
     found = [status for status in list_log(store, f"{SIDECAR_FOLDER}/") if status.modification_time < older_than]
     old = [status for status in found if _is_sidecar(status.name)]
-    lost = [status for status in found if _is_sidecar(_name_meant(status))]
+    leftover = [status for status in found if _is_sidecar(_final_name(status))]
     if not old:
-        return lost
+        return leftover
     kept = [found for found in listing.checkpoints if found.version >= cut]
     try:
         referenced = set(_references(store, snapshot.table_uri, kept))
     except DerivedFileError:  # its references are unknown
-        return lost
-    return [*(status for status in old if status.path not in referenced), *lost]
+        return leftover
+    return [*(status for status in old if status.path not in referenced), *leftover]
 
 
 def _is_sidecar(name: str) -> bool:
@@ -252,14 +252,14 @@ def _references(store: LogStore, table: str, checkpoints: Sequence[CheckpointFil
 
 def _temporary_files(statuses: Iterable[FileStatus], older_than: int) -> tuple[FileStatus, ...]:
     """Return the hidden files that crashed writers left, named after a file of the log."""
-    return tuple(status for status in statuses if status.modification_time < older_than and _is_log_file(_name_meant(status)))
+    return tuple(status for status in statuses if status.modification_time < older_than and _is_log_file(_final_name(status)))
 
 
 def _is_log_file(name: str) -> bool:
     return parse_log_file_name(name) is not None or f"{LOG_FOLDER}/{name}" == LAST_CHECKPOINT
 
 
-def _name_meant(status: FileStatus) -> str:
+def _final_name(status: FileStatus) -> str:
     """Return the final name of a temporary file; empty for other files."""
     found = _TEMPORARY.fullmatch(status.name)
     return "" if found is None else found["name"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import StorageError, UnsupportedFeatureError
+from bayou.errors import failed, reason
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.snapshot.partition_columns import partition_texts
 from bayou.protocol.actions.paths import hadoop_text, to_uri
@@ -97,7 +97,7 @@ def follow_commit(log: LogReader, staged: StagedActions, before: Metadata | None
         if not staged.touches_files:
             return None
         only = _touched(staged, after.partition_columns)
-        if only is not None and _has_some(log):
+        if only is not None and next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None:
             return write_manifests(log, log.update(), only)
     return write_manifests(log, log.update())
 
@@ -106,7 +106,7 @@ def check_manifests(snapshot: Snapshot) -> None:
     """Raise UnsupportedFeatureError if files have deletion vectors or columns are mapped: readers of manifests see no log."""
     _check_mapping(snapshot.metadata, snapshot.table_uri, snapshot.version)
     if len(_with_vectors(snapshot)):
-        raise _has_vectors(snapshot.table_uri, snapshot.version)
+        raise failed("DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS", at=snapshot, features=("deletionVectors",))
 
 
 def check_commit(staged: StagedActions, snapshot: Snapshot | None, table: str) -> None:
@@ -123,21 +123,29 @@ def check_commit(staged: StagedActions, snapshot: Snapshot | None, table: str) -
     _check_mapping(after, table, version)
     is_new = before is None or not SYMLINK_MANIFEST.read(before.configuration)
     if any(add.deletion_vector is not None for add in staged.adds):
-        raise _has_vectors(table, version)
+        raise failed(
+            "DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS", table=table, version=version, features=("deletionVectors",)
+        )
     if snapshot is None or not (is_new or staged.touches_files):
         return
     paths = canonical_paths(_with_vectors(snapshot), table)
     if pc.all(pc.is_in(paths, value_set=staged.removed_paths(table).combine_chunks())).as_py() is False:
-        raise _refused_property(table, version) if is_new else _has_vectors(table, version)
+        raise failed(
+            "DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.EXISTING_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION"
+            if is_new
+            else "DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS",
+            table=table,
+            version=version,
+            features=("deletionVectors",),
+        )
 
 
 def _check_mapping(metadata: Metadata, table: str, version: int | None) -> None:
     if COLUMN_MAPPING_MODE.read(metadata.configuration).lower() != "none":
-        raise UnsupportedFeatureError(
-            "A table with column mapping has no manifests: whoever reads them does not know which column is which.",
+        raise failed(
+            "DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING/files",
             table=table,
             version=version,
-            error_class="DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING",
             features=("columnMapping",),
         )
 
@@ -148,29 +156,6 @@ def _with_vectors(snapshot: Snapshot) -> pa.ChunkedArray:
         return pa.chunked_array([], pa.string())
     files = snapshot.files(["path", "deletion_vector"])
     return files["path"].filter(pc.is_valid(files["deletion_vector"]))
-
-
-def _has_vectors(table: str, version: int | None) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        "A table with deletion vectors has no manifests: whoever reads them would see rows that are deleted.",
-        table=table,
-        version=version,
-        error_class="DELTA_UNSUPPORTED_GENERATE_WITH_DELETION_VECTORS",
-        next_step="Set delta.enableDeletionVectors to false, and have the files with deleted rows written anew (REORG).",
-        features=("deletionVectors",),
-    )
-
-
-def _refused_property(table: str, version: int | None) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"{SYMLINK_MANIFEST.key} cannot be enabled while the table has deletion vectors: whoever reads manifests would see rows "
-        "that are deleted.",
-        table=table,
-        version=version,
-        error_class="DELTA_VIOLATE_TABLE_PROPERTY_VALIDATION_FAILED.EXISTING_DELETION_VECTORS_WITH_INCREMENTAL_MANIFEST_GENERATION",
-        next_step="Have the files with deleted rows written anew (REORG) first.",
-        features=("deletionVectors",),
-    )
 
 
 def _manifests(snapshot: Snapshot, only: Collection[str] | None) -> Mapping[str, list[str]]:
@@ -218,11 +203,6 @@ def _path(folder: str) -> str:
     return f"{MANIFEST_FOLDER}/{folder}/{_NAME}" if folder else f"{MANIFEST_FOLDER}/{_NAME}"
 
 
-def _has_some(log: LogReader) -> bool:
-    """Return whether the manifest folder has an entry, from its first entries only."""
-    return next(iter(list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)), None) is not None
-
-
 def _there(log: LogReader) -> set[str]:
     batches = list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)
     files = (path for batch in batches for path in batch.filter(pc.invert(batch["is_folder"]))["path"].to_pylist())
@@ -238,12 +218,7 @@ def _put(log: LogReader, manifests: Mapping[str, Sequence[str]]) -> None:
 
 
 def _delete(log: LogReader, stale: Sequence[str]) -> None:
-    failed = delete_many(log.store, stale).failed if stale else {}
-    if failed:
-        path, error = next(iter(failed.items()))
-        raise StorageError(
-            f"{len(failed)} manifests of partitions that are gone could not be deleted: {error.message}",
-            table=log.table_uri,
-            file=path,
-            next_step="Engines that read manifests still see these partitions. Delete the files, or run GENERATE again.",
-        )
+    failures = delete_many(log.store, stale).failed if stale else {}
+    if failures:
+        path, error = next(iter(failures.items()))
+        raise failed("manifests-not-deleted", table=log.table_uri, file=path, num_files=len(failures), reason=reason(error))

@@ -18,12 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import (
-    DataFileNotFoundError,
-    InvalidCommitError,
     StorageError,
-    TableExistsError,
     TableNotFoundError,
-    UnsupportedFeatureError,
+    failed,
 )
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import hadoop_uris
@@ -155,7 +152,11 @@ def clone(
         transaction.stage(*header)
         _copy(log, copies, source)
         try:
-            committed = transaction.commit([_committed(each) for each in copies.adds], metrics=result.metrics, may_be_empty=True)
+            adds = [
+                replace(added_again(add), data_change=True, base_row_id=None, default_row_commit_version=None)
+                for add in copies.adds
+            ]
+            committed = transaction.commit(adds, metrics=result.metrics, may_be_empty=True)
         except BaseException:
             if not transaction.may_be_in_log:
                 _discard(log, copies)
@@ -166,25 +167,13 @@ def clone(
 def _check_latest(source: Snapshot, log: LogReader, request: CloneRequest) -> None:
     """Raise UnsupportedFeatureError for a clone onto itself of an earlier version, or with other properties."""
     if source.version != log.update().version:
-        raise UnsupportedFeatureError(
-            f"The table cannot be replaced by a clone of its own version {source.version}.",
-            at=source,
-            error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            next_step="Restore the version, with restoreToVersion().",
-            features=("CLONE",),
-        )
+        raise failed("DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE", at=source, features=("CLONE",))
     if request.properties:
-        raise UnsupportedFeatureError(
-            "The table cannot be replaced by a clone of itself with other properties.",
-            at=source,
-            error_class="DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE",
-            next_step="Set the properties, with setProperties().",
-            features=("CLONE",),
-        )
+        raise failed("DELTA_UNSUPPORTED_CLONE_REPLACE_SAME_TABLE/properties", at=source, features=("CLONE",))
 
 
 def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
-    """Return the existing table at the clone's location if it may be replaced; None if there is no table.
+    """Return the existing table at the clone's location if it may be replaced; None if the table does not exist.
 
     Raises:
         TableExistsError: a table that may not be replaced, or other files, exist there.
@@ -197,22 +186,9 @@ def _present(log: LogReader, request: CloneRequest) -> Snapshot | None:
         refuse_other_files(log, next_step="Choose an empty folder. If a clone was interrupted here, delete the folder first.")
         return None
     if not request.replace:
-        raise TableExistsError(
-            f"Cannot create table {log.table_uri} because it already exists.",
-            table=log.table_uri,
-            version=latest.version,
-            error_class="TABLE_OR_VIEW_ALREADY_EXISTS",
-            next_step="Choose another place, or replace the table with replace=True.",
-        )
+        raise failed("TABLE_OR_VIEW_ALREADY_EXISTS/clone", table=log.table_uri, version=latest.version)
     if request.shallow and latest.num_files:
-        raise UnsupportedFeatureError(
-            "A shallow clone cannot replace a table that has files.",
-            table=log.table_uri,
-            version=latest.version,
-            error_class="DELTA_UNSUPPORTED_NON_EMPTY_CLONE",
-            next_step="Choose an empty place, delete the table's rows first, or make a deep clone.",
-            features=("CLONE",),
-        )
+        raise failed("DELTA_UNSUPPORTED_NON_EMPTY_CLONE", table=log.table_uri, version=latest.version, features=("CLONE",))
     return latest
 
 
@@ -272,12 +248,13 @@ def _description(latest: Snapshot | None, change: PropertyChange) -> str | None:
 def _check_mapping(table: Snapshot, metadata: Metadata, uri: str) -> None:
     now, then = mapping_mode(table.metadata.configuration), mapping_mode(metadata.configuration)
     if now != then:
-        raise UnsupportedFeatureError(
-            f"A clone cannot change the column mapping mode: it would be {then!r}, and that of {table.table_uri} is {now!r}.",
+        raise failed(
+            "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE/clone",
             table=uri,
-            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            next_step="Leave delta.columnMapping.mode out, or clone to another place.",
             features=("columnMapping",),
+            cloned=table.table_uri,
+            mode=now,
+            new_mode=then,
         )
 
 
@@ -290,14 +267,7 @@ def _files(source: Snapshot, *, counted: bool) -> pa.Table:
     files, counts = source.files(), source.statistics({}).num_records
     if counted and counts.null_count:
         path = files["path"].filter(pc.is_null(counts))[0].as_py()
-        raise InvalidCommitError(
-            f"The source's file {path} has no row count in its statistics, and the clone tracks rows: "
-            "without a count its rows get no ids.",
-            at=source,
-            error_class="DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS",
-            next_step="Compute the source's statistics first, with computeStatistics().",
-            file=path,
-        )
+        raise failed("DELTA_CLONE_WITH_ROW_TRACKING_WITHOUT_STATS", at=source, file=path)
     return files.filter(pc.fill_null(pc.not_equal(counts, 0), True)).select(ADD_SCHEMA.names)
 
 
@@ -324,10 +294,6 @@ def _absolute(add: AddFile, table_uri: str) -> AddFile:
     return replace(add, path=hadoop_uri(to_uri(add.path, table_uri)), deletion_vector=vector)
 
 
-def _committed(add: AddFile) -> AddFile:
-    return replace(added_again(add), data_change=True, base_row_id=None, default_row_commit_version=None)
-
-
 def _header(target: FirstActions, latest: Snapshot | None) -> list[Action]:
     """Return the changed actions that are not about files."""
     if latest is None:
@@ -343,11 +309,7 @@ def _copy(log: LogReader, copies: CopyPlan, source: Snapshot) -> None:
     try:
         copy_files(log.store, copies.copies)
     except FileNotFoundError as error:
-        raise DataFileNotFoundError(
-            f"A file of version {source.version} of the source is gone, so the clone was not made: {error}.",
-            at=source,
-            next_step="VACUUM or somebody else deleted it. Clone a later version.",
-        ) from error
+        raise failed("DELTA_FILE_NOT_FOUND_DETAILED/clone", at=source, reason=str(error)) from error
 
 
 def _discard(log: LogReader, copies: CopyPlan) -> None:

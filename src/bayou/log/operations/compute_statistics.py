@@ -19,18 +19,16 @@ import pyarrow.parquet as pq
 
 from bayou.errors import (
     ConcurrentModificationError,
-    DataFileNotFoundError,
     DeltaError,
-    InvalidOptionError,
     StorageError,
-    UnreadableDataFileError,
+    failed,
     reason,
 )
 from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.maintained import Begin, place_in_store, plain_transactions, store_of, writable_snapshot
 from bayou.log.rows.deleted_rows import live_files
 from bayou.log.snapshot.data_skipping import to_predicate
-from bayou.log.staging.footer_statistics import told_by
+from bayou.log.staging.footer_statistics import stated_statistics
 from bayou.plan.predicates.predicate import columns
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, indexed_leaves, to_json
@@ -87,7 +85,7 @@ class FileStatistics:
     @classmethod
     def of(cls, add: AddFile, footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileStatistics:
         """Return the statistics in a file's footer."""
-        found, unsure = told_by(footer, leaves)
+        found, unsure = stated_statistics(footer, leaves)
         if add.deletion_vector is not None:
             unsure = {leaf.path for leaf in leaves}
         return cls(add, footer.num_rows, found, frozenset(unsure))
@@ -208,14 +206,12 @@ def _in_partitions(snapshot: Snapshot, where: Filters) -> pa.Array:
     physical = set(snapshot.partition_texts())
     others = sorted(".".join(path) for path in columns(to_predicate(where, snapshot.schema)) if path[0] not in physical)
     if others:
-        raise InvalidOptionError(
-            f"the filter names the column {others[0]!r}, which is no partition column: statistics that are to be made anew choose "
-            "no files",
+        raise failed(
+            "DELTA_NON_PARTITION_COLUMN_REFERENCE/statistics",
             at=snapshot,
-            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            next_step=f"The partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
             option="where",
             column=others[0],
+            partition_columns=snapshot.partition_columns,
         )
     return snapshot.may_match(where)
 
@@ -234,6 +230,5 @@ def _footer(log: LogReader, add: AddFile) -> pq.FileMetaData:
 def footer_error(error: Exception, add: AddFile, table: str) -> DeltaError:
     """Return the error for a file whose footer cannot be read."""
     if isinstance(error, FileNotFoundError):
-        return DataFileNotFoundError("a file of the table is not there", table=table, file=add.path)
-    message = f"the footer of a file of the table cannot be read: {reason(error)}"
-    return UnreadableDataFileError(message, table=table, file=add.path)
+        return failed("DELTA_FILE_NOT_FOUND_DETAILED/live", table=table, file=add.path)
+    return failed("FAILED_READ_FILE", table=table, file=add.path, reason=reason(error))

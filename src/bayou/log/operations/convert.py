@@ -13,14 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bayou.errors import (
-    DataFileNotFoundError,
-    InvalidCommitError,
-    PathNotFoundError,
+    DeltaError,
     StorageError,
-    TableExistsError,
-    TableNotFoundError,
-    UnreadableDataFileError,
-    UnsupportedFeatureError,
+    failed,
     reason,
 )
 from bayou.log.operations.create import first_actions
@@ -164,13 +159,7 @@ def history_parameters(
 def _check_mapping(configuration: Mapping[str, str], table: str) -> None:
     mode = mapping_mode(configuration)
     if mode != "none":
-        raise UnsupportedFeatureError(
-            f"Files that were written without column mapping cannot make up a table with the column mapping mode {mode!r}.",
-            table=table,
-            error_class="DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING",
-            next_step="unset the default of delta.columnMapping.mode in the session; set the property once the table is converted.",
-            features=["columnMapping"],
-        )
+        raise failed("DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING", table=table, mode=mode, features=("columnMapping",))
 
 
 class _Described:
@@ -254,15 +243,10 @@ class _Described:
 
     def _readable(self, file: SourceFile, footer: pq.FileMetaData | OSError) -> pq.FileMetaData:
         if isinstance(footer, FileNotFoundError):
-            message = "A file that was listed is not there."
-            raise DataFileNotFoundError(message, table=self.merged.table, file=file.path) from footer
+            raise failed("DELTA_FILE_NOT_FOUND_DETAILED/listed", table=self.merged.table, file=file.path) from footer
         if isinstance(footer, OSError):
-            raise UnreadableDataFileError(
-                f"The file is no Parquet file: {reason(footer)}",
-                table=self.merged.table,
-                file=file.path,
-                error_class="DELTA_FAILED_READ_FILE_FOOTER",
-                next_step="move it out of the folder; or set spark.sql.files.ignoreCorruptFiles to leave out such files.",
+            raise failed(
+                "DELTA_FAILED_READ_FILE_FOOTER", table=self.merged.table, file=file.path, reason=reason(footer)
             ) from footer
         return footer
 
@@ -307,13 +291,13 @@ def _listed_files(log: LogReader) -> Iterator[tuple[str, int, int]]:
                 continue
             if is_folder:
                 if name == LOG_FOLDER and folder:
-                    raise _other_table(log, folder)
+                    raise failed("DELTA_PATH_EXISTS/nested", table=log.table_uri, file=folder)
                 folders.append(path)
             elif not is_hidden_file(name):
                 yield path, size, modified
     for path in linked_folders(log.store, folders):
         if not is_hidden_folder(path):
-            raise _linked(log, path)
+            raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/linked-folder", table=log.table_uri, file=path)
 
 
 def _files_of_partitions(
@@ -333,7 +317,7 @@ def _files_of_partitions(
 
 
 def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
-    """Return the files that a streaming sink's log names; None if there is no such log."""
+    """Return the files that a streaming sink's log names; None if the log does not exist."""
     try:
         names = [each.name for each in log.store.list_from(f"{SINK_LOG}/")]
     except FileNotFoundError:
@@ -344,22 +328,12 @@ def _noted_files(log: LogReader) -> list[tuple[str, int, int]] | None:
     try:
         noted = sink_files(log.store.read(path).decode("utf-8") for path in chosen)
     except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(
-            f"The log of the streaming sink cannot be read: {error}",
-            table=log.table_uri,
-            file=SINK_LOG,
-            next_step=f"delete the folder {SINK_LOG} to take all files of the table's folder.",
-        ) from error
+        raise failed("sink-log-unreadable", table=log.table_uri, file=SINK_LOG, reason=str(error)) from error
     found = []
     for uri, (size, modified) in noted.items():
         path = paths.canonical(uri, log.table_uri)
         if paths.is_absolute(path):
-            raise InvalidCommitError(
-                f"The log of the streaming sink names the file {path}, which is not in the table's folder.",
-                table=log.table_uri,
-                file=path,
-                next_step=f"delete the folder {SINK_LOG} to take all files of the table's folder.",
-            )
+            raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/sink-log-outside", table=log.table_uri, file=path)
         found.append((path, size, modified))
     return found
 
@@ -375,34 +349,9 @@ def _without_traces(store: LogStore) -> Iterator[None]:
         raise
 
 
-def _linked(log: LogReader, folder: str) -> InvalidCommitError:
-    return InvalidCommitError(
-        f"The folder {folder} is a link, and a table has no files behind a link to a folder.",
-        table=log.table_uri,
-        file=folder,
-        next_step="put the folder itself in the place of the link; or remove the link, if its files are not to be the table's.",
-    )
-
-
-def _empty(log: LogReader) -> TableNotFoundError:
+def _empty(log: LogReader) -> DeltaError:
     try:
-        is_there = next(iter(log.store.list_from("")), None) is not None
+        next(iter(log.store.list_from("")), None)
     except FileNotFoundError:
-        message = f"The folder {log.table_uri} does not exist."
-        return PathNotFoundError(message, table=log.table_uri, error_class="DELTA_PATH_DOES_NOT_EXIST")
-    what = "no file whose name begins with neither _ nor ." if is_there else "no file"
-    return TableNotFoundError(
-        f"There is {what} in the folder {log.table_uri}, and a table is not made of nothing.",
-        table=log.table_uri,
-        error_class="DELTA_EMPTY_DIRECTORY",
-        next_step="check the path, or create an empty table with DeltaTable.create.",
-    )
-
-
-def _other_table(log: LogReader, folder: str) -> TableExistsError:
-    return TableExistsError(
-        f"The folder {folder} is a Delta table of its own: some of its files may hold rows that were deleted.",
-        table=log.table_uri,
-        file=folder,
-        next_step="move it elsewhere, or convert the other folders by themselves.",
-    )
+        return failed("DELTA_PATH_DOES_NOT_EXIST", table=log.table_uri)
+    return failed("DELTA_EMPTY_DIRECTORY", table=log.table_uri)

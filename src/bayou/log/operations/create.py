@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError
+from bayou.errors import TableNotFoundError, failed
 from bayou.log.commit.transaction import Transaction
 from bayou.log.rows.row_tracking import FEATURE as TRACKS_ROWS
 from bayou.log.rows.row_tracking import with_materialised_columns
@@ -55,12 +55,7 @@ def create_table(
     except TableNotFoundError:
         pass
     else:
-        raise TableExistsError(
-            "there is a table already",
-            table=log.table_uri,
-            version=present.version,
-            next_step="Append to it, or choose another path.",
-        )
+        raise failed("DELTA_PATH_EXISTS", table=log.table_uri, version=present.version)
     refuse_constraints(properties, log.table_uri)
     first = first_actions(schema, partition_by, properties, table=log.table_uri, description=description)
     parameters = creation_parameters(first.metadata, managed=False)
@@ -70,25 +65,15 @@ def create_table(
 def refuse_constraints(properties: Mapping[str, str], table: str) -> None:
     """Raise InvalidOptionError if a property defines a CHECK constraint, which needs Spark."""
     if any(key.lower().startswith(known_properties.CONSTRAINT_PREFIX) for key in properties):
-        raise InvalidOptionError(
-            "a CHECK constraint is looked at by Spark, and a table is made here without it",
-            table=table,
-            error_class="DELTA_ADD_CONSTRAINTS",
-            next_step="Use DeltaTable.create, or DeltaTable.addConstraint.",
-        )
+        raise failed("DELTA_ADD_CONSTRAINTS/create", table=table)
 
 
-def refuse_other_files(
-    log: LogReader,
-    *,
-    is_expected: bool = False,
-    next_step: str = "choose an empty folder, or convert the files that are there.",
-) -> None:
+def refuse_other_files(log: LogReader, *, is_expected: bool = False, next_step: str | None = None) -> None:
     """Check that a folder without a log has no files.
 
     Args:
         is_expected: whether the caller expects a table there.
-        next_step: the advice in the error if it does not.
+        next_step: the advice in the error if it does not; None for the usual one.
 
     Raises:
         TableExistsError: there are files.
@@ -101,19 +86,8 @@ def refuse_other_files(
     if found is None:
         return
     if is_expected:
-        raise TableNotFoundError(
-            f"You are trying to create an external table from {log.table_uri} using Delta, but there is no transaction log present "
-            "at the location, and it is not empty.",
-            table=log.table_uri,
-            error_class="DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG",
-            next_step="check the path; or convert the files that are there.",
-        )
-    raise TableExistsError(
-        f"Cannot create table at {log.table_uri}: the location is not empty and also not a Delta table.",
-        table=log.table_uri,
-        error_class="DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-        next_step=next_step,
-    )
+        raise failed("DELTA_CREATE_EXTERNAL_TABLE_WITHOUT_TXN_LOG", table=log.table_uri)
+    raise failed("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", table=log.table_uri, next_step=next_step)
 
 
 def creation_parameters(metadata: Metadata, cluster_by: ClusteringColumns | None = None, *, managed: bool) -> dict[str, Any]:

@@ -15,11 +15,9 @@ import pyarrow.compute as pc
 
 from bayou.errors import (
     ConcurrentModificationError,
-    DataFileNotFoundError,
-    InvalidOptionError,
     TimestampOutOfRangeError,
-    UnsupportedFeatureError,
     VersionNotFoundError,
+    failed,
     sample,
 )
 from bayou.log.actions.columns import ADD_SCHEMA
@@ -127,7 +125,15 @@ def _restore_once(
     highest_row_id = high_water_mark(latest.domain_metadata)
     missing = missing_files(log, restored, storage_options) if request.checks_files else ()
     if missing and not request.ignore_missing_files:
-        raise _missing(log, target, sorted(missing))
+        paths = sorted(missing)
+        raise failed(
+            "DELTA_FILE_NOT_FOUND_DETAILED/restore",
+            at=target,
+            file=paths[0],
+            num_files=len(paths),
+            sample=sample(paths),
+            paths=paths,
+        )
     found = restored.filter(pc.invert(pc.is_in(restored["path"], value_set=pa.array(sorted(missing), pa.string()))))
     found = _as_restored(found, highest_row_id)
     metadata = _metadata(latest, target)
@@ -181,26 +187,19 @@ def _target(log: LogReader, latest: Snapshot, request: RestoreRequest) -> Snapsh
         VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
     """
     if (request.version is None) == (request.timestamp is None):
-        raise InvalidOptionError(
-            "RESTORE needs a version or a timestamp, and one of them only.",
-            table=log.table_uri,
-            next_step="Give one of them.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/restore", table=log.table_uri)
     version = request.version
     if request.timestamp is not None:
         version = _version_at(log, latest, request.timestamp, request.time_zone)
     try:
         return latest if version == latest.version else log.snapshot(version)
     except VersionNotFoundError as error:
-        first, last = error.facts.get("earliest"), error.facts.get("latest")
-        raise VersionNotFoundError(
-            f"The table cannot be restored to version {version}. Versions {first} to {last} are available.",
+        raise failed(
+            "DELTA_CANNOT_RESTORE_TABLE_VERSION",
             table=log.table_uri,
             version=version,
-            error_class="DELTA_CANNOT_RESTORE_TABLE_VERSION",
-            next_step="Give a version in that range.",
-            earliest=first,
-            latest=last,
+            earliest=error.facts.get("earliest"),
+            latest=error.facts.get("latest"),
         ) from error
 
 
@@ -213,13 +212,9 @@ def _version_at(log: LogReader, latest: Snapshot, timestamp: Timestamp, time_zon
     try:
         return times.version_at(wanted)
     except TimestampOutOfRangeError as error:
-        first = min(listing.commits)
-        raise TimestampOutOfRangeError(
-            f"The table cannot be restored to {timestamp}: its first version that can be read was committed at "
-            f"{format_timestamp(times.of(first))}.",
-            table=log.table_uri,
-            error_class="DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER",
-            next_step="Give a later time, or a version.",
+        first = format_timestamp(times.of(min(listing.commits)))
+        raise failed(
+            "DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER", table=log.table_uri, timestamp=str(timestamp), first=first
         ) from error
 
 
@@ -274,26 +269,9 @@ def _check_mapping(latest: Snapshot, target: Snapshot) -> None:
     """Raise UnsupportedFeatureError if the column mapping mode has changed since the target."""
     now, then = (COLUMN_MAPPING_MODE.read(each.metadata.configuration).lower() for each in (latest, target))
     if now != then:
-        raise UnsupportedFeatureError(
-            f"The table cannot be restored to version {target.version}: its column mapping mode was {then!r}, and is {now!r} now.",
-            table=latest.table_uri,
-            version=target.version,
-            error_class="DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-            next_step=f"Read version {target.version}, and write its rows into the table.",
-            features=("columnMapping",),
+        raise failed(
+            "DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE/restore", at=target, features=("columnMapping",), mode=now, old_mode=then
         )
-
-
-def _missing(log: LogReader, target: Snapshot, paths: Sequence[str]) -> DataFileNotFoundError:
-    return DataFileNotFoundError(
-        f"{len(paths)} files of version {target.version} are gone, for example {sample(paths)}.",
-        table=log.table_uri,
-        version=target.version,
-        file=paths[0],
-        next_step="VACUUM or somebody else deleted them. Restore a later version, or set spark.sql.files.ignoreMissingFiles "
-        "(ignore_missing_files=True) to restore what is left.",
-        paths=tuple(paths),
-    )
 
 
 def _later_batches(latest: Snapshot, target: Snapshot) -> dict[str, int]:

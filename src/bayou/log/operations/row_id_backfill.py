@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, failed
 from bayou.log.operations.maintained import Begin
 from bayou.log.rows.deleted_rows import added_again, live_files
 from bayou.log.rows.row_tracking import NO_ROW_ID, assigned_columns, tracks_rows
@@ -98,7 +98,13 @@ def _recommitted(log: LogReader, begin: Begin, recommit: _Recommit, files_per_co
         if not files.num_rows:
             return commits
         if tracks_rows(snapshot.protocol, snapshot.metadata) is not recommit.gives_ids:
-            raise _changed_meanwhile(snapshot, recommit)
+            raise failed(
+                "DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL",
+                at=snapshot,
+                features=("rowTracking",),
+                operation=recommit.operation,
+                change="suspended" if recommit.gives_ids else "enabled",
+            )
         try:
             _commit(snapshot, begin, recommit, files.slice(0, files_per_commit), commits)
         except ConcurrentModificationError:
@@ -119,14 +125,3 @@ def _commit(snapshot: Snapshot, begin: Begin, recommit: _Recommit, files: pa.Tab
             transaction.remove_files(files.filter(pa.array(empty)), data_change=False)
         kept = (add for add, is_empty in zip(adds, empty, strict=True) if not is_empty)
         transaction.commit(map(recommit.prepared, kept), metrics={})
-
-
-def _changed_meanwhile(snapshot: Snapshot, recommit: _Recommit) -> UnsupportedFeatureError:
-    state = "suspended" if recommit.gives_ids else "enabled"
-    return UnsupportedFeatureError(
-        f"{recommit.operation} stops: row tracking was {state} by another writer at the same time",
-        at=snapshot,
-        error_class="DELTA_ROW_TRACKING_BACKFILL_RUNNING_CONCURRENTLY_WITH_UNBACKFILL",
-        next_step="Try again when the other operation is done.",
-        features=("rowTracking",),
-    )

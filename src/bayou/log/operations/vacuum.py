@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, InvalidOptionError, StorageError, TableNotFoundError, reason
+from bayou.errors import DeltaError, TableNotFoundError, failed, reason
 from bayou.log import events
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
@@ -92,11 +92,13 @@ class VacuumResult:
         """Raise StorageError if files could not be deleted; it names the first, `failed` has all."""
         if self.failed:
             path, error = next(iter(self.failed.items()))
-            raise StorageError(
-                f"{len(self.failed)} files could not be deleted, for example {path}: {reason(error)}. The others are deleted.",
+            raise failed(
+                "files-not-deleted",
                 table=self.table_uri,
                 file=path,
-                next_step=error.next_step or "The next VACUUM tries them again.",
+                num_files=len(self.failed),
+                reason=reason(error),
+                next_step=error.next_step or None,
                 failed=self.failed,
             )
 
@@ -132,7 +134,10 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     result = VacuumResult(log.table_uri, request.kind, retention.cutoff, request.dry_run, files, 0, candidates.num_folders, {})
     if request.dry_run:
         return result
-    run = _Run(log, (begin or plain_transactions(log)) if _is_logged(request, log.table_uri) else None)
+    is_logged = request.is_logged
+    if is_logged is None:
+        is_logged = log.table_uri.partition(":")[0] in _NOTED_SCHEMES
+    run = _Run(log, (begin or plain_transactions(log)) if is_logged else None)
     run.start(retention, result)
     try:
         deletions = _delete(log, snapshot, names, files["path"])
@@ -253,18 +258,10 @@ def _table(log: LogReader) -> Snapshot:
         raise _not_the_table_itself(error, log.table_uri) from error
 
 
-def _not_the_table_itself(error: TableNotFoundError, uri: str) -> TableNotFoundError:
+def _not_the_table_itself(error: TableNotFoundError, uri: str) -> DeltaError:
     """Return the error for a path without a table; if the path is a partition folder, it names the folder's table."""
     folder = PartitionFolder.below_table(uri, {})
-    if folder is None:
-        return error
-    return TableNotFoundError(
-        f"Please provide the base path ({folder.table}) when Vacuuming Delta tables. Vacuuming specific partitions is currently "
-        "not supported.",
-        table=uri,
-        error_class="DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION",
-        next_step=f"run VACUUM on {folder.table}: it is about the whole table.",
-    )
+    return error if folder is None else failed("DELTA_UNSUPPORTED_VACUUM_SPECIFIC_PARTITION", table=uri, base=folder.table)
 
 
 def _check(request: VacuumRequest, table: str) -> None:
@@ -273,22 +270,10 @@ def _check(request: VacuumRequest, table: str) -> None:
     if request.inventory is None:
         return
     if request.kind == "lite":
-        raise InvalidOptionError(
-            "VACUUM was given an inventory, and is to be a LITE one, which looks at the log only.",
-            table=table,
-            error_class="DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES",
-            next_step="Leave one of them out.",
-        )
+        raise failed("DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES/inventory", table=table)
     missing = [name for name in INVENTORY_COLUMNS if name not in request.inventory.column_names]
     if missing:
-        raise InvalidOptionError(
-            f"The inventory has no column {', '.join(missing)}.",
-            table=table,
-            error_class="DELTA_INVALID_INVENTORY_SCHEMA",
-            next_step="Give the columns path (a string), length (a long), isDir (a boolean) and modificationTime "
-            "(a long, in milliseconds since 1970).",
-            columns=tuple(missing),
-        )
+        raise failed("DELTA_INVALID_INVENTORY_SCHEMA", table=table, columns=missing)
 
 
 def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int | None) -> Sequence[int]:
@@ -299,13 +284,7 @@ def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int
     versions = range(first, reached + 1)
     missing = next((version for version in versions if version not in listing.commits), None)
     if missing is not None:
-        raise InvalidOptionError(
-            f"VACUUM LITE needs the commits of the versions {first} to {reached}, and version {missing} is no longer in the log.",
-            table=log.table_uri,
-            version=missing,
-            error_class="DELTA_CANNOT_VACUUM_LITE",
-            next_step="Run a full VACUUM once; LITE works from then on.",
-        )
+        raise failed("DELTA_CANNOT_VACUUM_LITE", table=log.table_uri, version=missing, first=first, last=reached)
     return versions
 
 
@@ -323,10 +302,6 @@ def _last_before(cutoff: int, times: CommitTimes, listing: LogListing, latest: i
     versions = sorted(version for version in listing.commits if version <= latest)
     count = bisect_left(versions, cutoff, key=times.of)  # a time may cost a read
     return versions[count - 1] if count else None
-
-
-def _is_logged(request: VacuumRequest, table_uri: str) -> bool:
-    return table_uri.partition(":")[0] in _NOTED_SCHEMES if request.is_logged is None else request.is_logged
 
 
 def _other_tables(paths: Sequence[str]) -> set[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import TimeTravelError
+from bayou.errors import failed
 from bayou.log.actions.action_files import ActionFile, file_actions
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.segment.time_travel import format_timestamp
@@ -207,13 +207,9 @@ def _versions_since(log: LogReader, cutoff: int, listing: LogListing, times: Com
     # A commit before a gap may be left over from a cleanup; what was removed in the gap is not known.
     first = next((each for each in reversed(versions) if each - 1 not in listing.commits), None)
     if first is None or (first > 0 and times.of(first) > cutoff):
-        reached = "nothing" if first is None else f"version {first}, {format_timestamp(times.of(first))}"
-        raise TimeTravelError(
-            f"VACUUM is to keep what was removed since {format_timestamp(cutoff)}, and the log reaches back to {reached} only.",
-            table=log.table_uri,
-            next_step="Give fewer hours. To keep more from now on, raise delta.logRetentionDuration and "
-            "delta.deletedFileRetentionDuration.",
-            earliest=first,
+        reached = "no version" if first is None else f"version {first}, {format_timestamp(times.of(first))}"
+        raise failed(
+            "DELTA_VERSION_NOT_FOUND/vacuum", table=log.table_uri, earliest=first, since=format_timestamp(cutoff), reached=reached
         )
     return versions[bisect_left(versions, cutoff, lo=versions.index(first), key=times.of) :]
 

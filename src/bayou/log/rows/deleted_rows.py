@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.columns import ADD_SCHEMA, DELETION_VECTOR, to_objects
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.log.staging.read_set import ReadSet
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bayou.log.staging.staged import StagedActions
     from bayou.storage import LogStore
 
-Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | Untold"]
+Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | NotEvaluated"]
 """Whether some files, ADD_SCHEMA, hold a live row that an operation would have changed or joined.
 
 The second argument has the rows to check in each file; None for all. A file may occur more than once.
@@ -37,7 +37,7 @@ The second argument has the rows to check in each file; None for all. A file may
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class NotEvaluated:
     """The condition could not be evaluated for a row, for the given reason."""
 
     reason: str
@@ -266,7 +266,7 @@ def marked_files(
     Arguments and errors are those of `delete_rows`.
     """
     lives = live_files(files)
-    gone = read_gone(snapshot, store, [each.deletion_vector for each in lives], storage_options)
+    gone = read_deleted(snapshot, store, [each.deletion_vector for each in lives], storage_options)
     relied = needed or [Bitmap()] * len(lives)
     marked = []
     for live, old, new, others in zip(lives, gone, rows, relied, strict=True):
@@ -301,13 +301,13 @@ def added_again(add: AddFile) -> AddFile:
     return add if rows is None else replace(add, stats=with_wide_bounds(add.stats, rows, add.deletion_vector.cardinality))
 
 
-def read_gone(
+def read_deleted(
     snapshot: Snapshot,
     store: LogStore,
     descriptors: Sequence[DeletionVectorDescriptor | None],
     storage_options: Mapping[str, str] | None,
 ) -> list[Bitmap]:
-    """Return the rows that deletion vectors delete, each of their files read once; no rows if there is no deletion vector."""
+    """Return the rows that deletion vectors delete, each of their files read once; no rows if no file has a deletion vector."""
     names = [each.name for each in DELETION_VECTOR]
     values = [None if each is None else {name: getattr(each, name) for name in names} for each in descriptors]
     found = read_vectors(snapshot, pa.array(values, DELETION_VECTOR), storage_options, store=store)
@@ -318,25 +318,15 @@ def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]
     known = num_records(live.stats)
     known = physical_rows.get(live.path) if known is None else known
     if known is None:
-        raise InvalidCommitError(
-            f"the file {live.path} cannot have a deletion vector: its statistics do not say how many rows it has",
-            at=snapshot,
-            file=live.path,
-            error_class="DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS",
-            next_step="Read the number of rows from the file's footer.",
-        )
+        raise failed("DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS/delete", at=snapshot, file=live.path)
     return known
 
 
 def _check_rows(file: MarkedFile, snapshot: Snapshot) -> None:
     last = file.rows.maximum
     if last is not None and last >= file.num_records:
-        raise InvalidCommitError(
-            f"row {last} of the file {file.live.path} cannot be deleted: the file has {file.num_records} rows",
-            at=snapshot,
-            file=file.live.path,
-            error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",
-            next_step="Compare the file's statistics (numRecords) with its footer.",
+        raise failed(
+            "DELTA_DELETION_VECTOR_INVALID_ROW_INDEX", at=snapshot, file=file.live.path, row=last, num_rows=file.num_records
         )
 
 

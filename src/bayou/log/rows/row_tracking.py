@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import CorruptLogError, InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.action_files import ActionFile
-from bayou.log.actions.columns import one_array
+from bayou.plan.statistics.members import one_array
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import AddFile, DomainMetadata, Metadata, Protocol
 from bayou.protocol.actions.file_names import commit_path
@@ -81,7 +81,7 @@ def high_water_mark(domains: Mapping[str, DomainMetadata], before: int = NO_ROW_
     except (ValueError, KeyError, TypeError, RecursionError):
         mark = None
     if type(mark) is not int:
-        raise CorruptLogError(f"the domain {DOMAIN} does not hold {_MARK}: {domain.configuration[:80]!r}")
+        raise failed("DELTA_STATE_RECOVER_ERROR/row-id-mark", domain=DOMAIN, mark=_MARK, configuration=domain.configuration)
     return mark
 
 
@@ -99,9 +99,7 @@ def with_row_ids(staged: StagedActions, mark: int, version: int, table: str) -> 
         InvalidCommitError: a new file has no row count, a file has ids that were never assigned, or the domain was staged.
     """
     if any(each.domain == DOMAIN for each in staged.domains):
-        raise InvalidCommitError(
-            f"the domain {DOMAIN} is set by the commit itself: its highest row id cannot be staged", table=table
-        )
+        raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/row-id-mark", table=table, domain=DOMAIN)
     adds, highest = assigned_files(staged.adds, mark, version, table)
     added_files = staged.added_files
     if added_files is not None:
@@ -195,13 +193,7 @@ def _counted(stats: str | None) -> int | None:
 def _num_records(path: str, stats: str | None, version: int, table: str) -> int:
     count = _counted(stats)
     if count is None:
-        raise InvalidCommitError(
-            f"the rows of {path} cannot get ids: its statistics do not say how many there are",
-            table=table,
-            version=version,
-            error_class="DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS",
-            next_step="Add the file with statistics (numRecords).",
-        )
+        raise failed("DELTA_ROW_ID_ASSIGNMENT_WITHOUT_STATS", table=table, version=version, file=path)
     return count
 
 
@@ -221,12 +213,7 @@ def _check_given(path: str, stats: str | None, base: int, mark: int, version: in
     """Check that a file's ids are not above the highest one; a file without rows may begin right after it."""
     if base == mark + 1 and _counted(stats) == 0:
         return
-    raise InvalidCommitError(
-        f"the file {path} has the row ids from {base} on, and the highest one that the table gave is {mark}",
-        table=table,
-        version=version,
-        next_step="Stage the file without baseRowId: the commit gives its rows new ids.",
-    )
+    raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/row-ids", table=table, version=version, file=path, first=base, highest=mark)
 
 
 def _with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
@@ -259,25 +246,17 @@ def first_without_ids(log: LogReader, versions: Iterable[int]) -> int | None:
                     return file.version
                 if metadata is None:
                     continue
-                now = _names(metadata)
+                now = tuple(each.read(metadata.configuration) for each in _NAMES)
                 if not properties.ENABLE_ROW_TRACKING.read(metadata.configuration) or now != (names or now):
                     return file.version
                 names = now
     return None
 
 
-def _names(metadata: Metadata) -> tuple[str | None, ...]:
-    return tuple(each.read(metadata.configuration) for each in _NAMES)
-
-
 def _read(log: LogReader, version: int) -> ActionFile:
     try:
         return ActionFile.of_commit(log.store, version, log.table_uri)
     except FileNotFoundError as error:
-        raise CorruptLogError(
-            "a commit of the range is gone, and with it what says whether rows kept their ids",
-            table=log.table_uri,
-            version=version,
-            file=commit_path(version),
-            next_step="Read the changes from a later version on.",
+        raise failed(
+            "DELTA_STATE_RECOVER_ERROR/range-commit", table=log.table_uri, version=version, file=commit_path(version)
         ) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from bayou.errors import DeletionVectorError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.actions import paths
 from bayou.protocol.deletion_vectors import descriptor as deletion_vector
 from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
@@ -111,12 +111,6 @@ def _read(store: LogStore, name: str) -> bytes | OSError:
         return error
 
 
-def _unreadable(snapshot: Snapshot, uri: str, error: Exception) -> DeletionVectorError:
-    message = f"The deletion vector file cannot be read: {getattr(error, 'strerror', None) or type(error).__name__}."
-    return DeletionVectorError(
-        message,
-        at=snapshot,
-        file=uri,
-        error_class="DELTA_DELETION_VECTOR_FILE_NOT_FOUND",
-        next_step="restore the file, or restore the table to a version that does not need it.",
-    )
+def _unreadable(snapshot: Snapshot, uri: str, error: Exception) -> DeltaError:
+    why = getattr(error, "strerror", None) or type(error).__name__
+    return failed("DELTA_DELETION_VECTOR_FILE_NOT_FOUND", at=snapshot, file=uri, reason=why)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import StorageError
+from bayou.errors import failed
 from bayou.protocol.actions.file_names import vector_prefix
 from bayou.protocol.deletion_vectors import z85
 from bayou.protocol.deletion_vectors.descriptor import FRAME_BYTES, Bitmap, DeletionVectorDescriptor, encode, frame_file
@@ -101,7 +101,7 @@ class VectorFiles:
         self.paths.add(path)
         if not self._store.put_if_absent(path, data):
             self.paths.discard(path)
-            raise StorageError("a deletion vector file of a new name is there already", table=self.table_uri, file=path)
+            raise failed("vector-file-exists", table=self.table_uri, file=path)
         return descriptors
 
 

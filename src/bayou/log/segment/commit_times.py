@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bayou.errors import CorruptLogError, TimestampOutOfRangeError
+from bayou.errors import CorruptLogError, DeltaError, failed
 from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.segment.listing import LogListing
 from bayou.log.segment.segment import earliest_version
@@ -138,7 +138,7 @@ class CommitTimes:
         """
         versions = self._versions()
         if not versions:
-            raise self._out_of_range(timestamp, "there is no commit with a time", early=True)
+            raise self._out_of_range(timestamp, "no commit has a time", early=True)
         if timestamp > self.of(versions[-1]):
             last = format_timestamp(self.of(versions[-1]))
             raise self._out_of_range(
@@ -176,18 +176,16 @@ class CommitTimes:
             return own or older
         return older
 
-    def _out_of_range(
-        self, timestamp: int, why: str, *, early: bool, versions: list[int] | None = None
-    ) -> TimestampOutOfRangeError:
-        kind = "EARLIER_THAN_COMMIT_RETENTION" if early else "GREATER_THAN_COMMIT"
+    def _out_of_range(self, timestamp: int, why: str, *, early: bool, versions: list[int] | None = None) -> DeltaError:
         known = versions or []
         bounds = (self.of(known[0]), self.of(known[-1])) if known else (None, None)
         span = f"; {format_timestamp(bounds[0])} to {format_timestamp(bounds[1])} is available" if known else ""
-        return TimestampOutOfRangeError(
-            f"no version can be read as of {format_timestamp(timestamp)}: {why}{span}",
+        return failed(
+            "timestamp-out-of-range",
             table=self._table,
-            error_class=f"DELTA_TIMESTAMP_{kind}",
-            next_step="Ask for a timestamp in that range, or for a version.",
+            error_class=f"DELTA_TIMESTAMP_{'EARLIER_THAN_COMMIT_RETENTION' if early else 'GREATER_THAN_COMMIT'}",
+            wanted=format_timestamp(timestamp),
+            why=why + span,
             timestamp=timestamp,
             earliest=bounds[0],
             latest=bounds[1],
@@ -212,20 +210,8 @@ def in_commit_timestamp(store: LogStore, status: FileStatus, version: int, table
     """Return the timestamp that a commit carries, or raise CorruptLogError if it has none."""
     info = read_commit_info(store, status, version, table)
     if info is None or info.in_commit_timestamp is None:
-        raise missing_in_commit_timestamp(table, version, status.path)
+        raise failed("DELTA_MISSING_COMMIT_TIMESTAMP", table=table, version=version, file=status.path)
     return info.in_commit_timestamp
-
-
-def missing_in_commit_timestamp(table: str, version: int, path: str) -> CorruptLogError:
-    """Return the error for a commit without the timestamp that the table's properties require."""
-    return CorruptLogError(
-        "the table uses in-commit timestamps, and a commit has none",
-        table=table,
-        version=version,
-        file=path,
-        error_class="DELTA_MISSING_COMMIT_TIMESTAMP",
-        next_step="Read by version, or disable delta.enableInCommitTimestamps.",
-    )
 
 
 def _last_at_or_before(times: CommitTimes, versions: list[int], timestamp: int) -> int | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bayou.errors import VersionNotFoundError
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.segment.commit_times import CommitTimes
@@ -114,15 +113,12 @@ def read_changes(
     last = max(listing.commits, default=-1) if end is None else end
     missing = next((version for version in range(start, last + 1) if version not in listing.commits), None)
     if missing is not None or start < 0 or (end is None and start > last):
-        raise _not_there(listing, table, start if missing is None else missing)
+        version = start if missing is None else missing
+        raise version_not_found(table, version, min(listing.commits, default=None), max(listing.commits, default=None))
     versions = range(start, last + 1)
     files = read_each(store, versions, lambda version: ActionFile.of_commit(store, version, table))
     for version, file in zip(versions, files, strict=True):
         yield CommitChanges(version, times.given(version, file.commit_info()), file.actions())
-
-
-def _not_there(listing: LogListing, table: str, version: int) -> VersionNotFoundError:
-    return version_not_found(table, version, min(listing.commits, default=None), max(listing.commits, default=None))
 
 
 def _entry(version: int, timestamp: int, info: CommitInfo | None) -> HistoryEntry:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Final
 
-from bayou.errors import CorruptLogError, TableNotFoundError, VersionGapError, VersionNotFoundError, redact_uri, sample
+from bayou.errors import DeltaError, failed, sample
 from bayou.log.segment.listing import CheckpointFiles, LogListing, list_versions, read_last_checkpoint
-from bayou.protocol.actions.file_names import LOG_FOLDER, commit_path
+from bayou.protocol.actions.file_names import commit_path
 from bayou.storage.store import FileStatus, LogStore
 
 _MOST_MISSING: Final = 100
@@ -70,7 +70,7 @@ def find_segment(
             return segment
     listing = list_versions(store)
     if listing.is_empty:
-        raise no_table(table)
+        raise failed("DELTA_TABLE_NOT_FOUND", table=table)
     segment = _segment_of(listing, version, unreadable)
     if segment is None:
         raise _why_not(listing, table, version, unreadable)
@@ -130,16 +130,6 @@ def _start_of_run(present: AbstractSet[int], end: int) -> int:
     return first
 
 
-def no_table(table: str) -> TableNotFoundError:
-    """Return the error for a folder without a log."""
-    return TableNotFoundError(
-        f"Delta table `{redact_uri(table)}` doesn't exist: {LOG_FOLDER} holds neither a commit nor a checkpoint, so this is not a"
-        " Delta table.",
-        table=table,
-        next_step="check the path; write to it to create a table there.",
-    )
-
-
 def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[str]) -> LogSegment | None:
     latest = listing.latest
     if latest is None:
@@ -181,9 +171,7 @@ def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: froz
         version = end + 1
 
 
-def _why_not(
-    listing: LogListing, table: str, version: int | None, unreadable: frozenset[str]
-) -> VersionNotFoundError | CorruptLogError:
+def _why_not(listing: LogListing, table: str, version: int | None, unreadable: frozenset[str]) -> DeltaError:
     latest = listing.latest
     earliest = earliest_version(listing)
     if version is not None and latest is not None and (version > latest or version < 0):
@@ -193,7 +181,7 @@ def _why_not(
     return _gap(listing, table, latest if version is None else version, unreadable)
 
 
-def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> VersionNotFoundError:
+def version_not_found(table: str, version: int, earliest: int | None, latest: int | None) -> DeltaError:
     """Return the error for a version that cannot be read; its message has the range of readable versions."""
     if version < 0:
         why = "versions count from 0"
@@ -203,19 +191,17 @@ def version_not_found(table: str, version: int, earliest: int | None, latest: in
         why = "its commit is not in the log"
     else:
         why = "the log that led to it has been cleaned up"
-    is_known = earliest is not None and latest is not None
-    available = f"versions {earliest} to {latest} are available" if is_known else "the log holds no version that can be read"
-    return VersionNotFoundError(
-        f"version {version} cannot be read: {why}; {available}",
+    return failed(
+        "DELTA_VERSION_NOT_FOUND" if earliest is not None and latest is not None else "DELTA_VERSION_NOT_FOUND/empty-log",
         table=table,
         version=version,
-        next_step="Ask for a version in that range." if is_known else "Restore the missing files of the log from a backup.",
+        why=why,
         earliest=earliest,
         latest=latest,
     )
 
 
-def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozenset[str]) -> CorruptLogError:
+def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozenset[str]) -> DeltaError:
     last = -1 if wanted is None else wanted
     usable = [found.version for found in listing.checkpoints if found.version <= last and found.files[0].path not in unreadable]
     first = max(usable, default=-1) + 1
@@ -223,17 +209,16 @@ def _gap(listing: LogListing, table: str, wanted: int | None, unreadable: frozen
     missing = tuple(islice(_missing(listing, first, last), _MOST_MISSING))
     notes = [f"the checkpoint of version {version} lacks a part" for version in listing.incomplete]
     notes += [f"{path} cannot be read" for path in sorted(unreadable)]
-    hint = f" ({sample(notes, '; ')})" if notes else ""
-    what = "the log holds no commit and no complete checkpoint"
+    problem = "holds no commit and no complete checkpoint"
     if missing:
         shown = sample(missing, total=num_missing)
-        what = f"the log is not contiguous: no commit for version {shown}, and no checkpoint that makes up for it"
-    return VersionGapError(
-        f"{what}{hint}",
+        problem = f"is not contiguous: no commit for version {shown}, and no checkpoint that makes up for it"
+    return failed(
+        "DELTA_VERSIONS_NOT_CONTIGUOUS",
         table=table,
         version=wanted,
         file=commit_path(missing[0]) if missing else None,
-        next_step="Restore the missing files of the log from a backup.",
+        problem=f"{problem} ({sample(notes, '; ')})" if notes else problem,
         missing=missing,
     )
 

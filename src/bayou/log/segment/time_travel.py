@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from bayou.errors import InvalidTimestampError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import arguments
 from bayou.protocol.types import instants
 from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, parse_timestamp
@@ -45,14 +45,14 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
         if value.tzinfo is not None:
             return (value - _EPOCH) // dt.timedelta(milliseconds=1)
     elif not isinstance(value, (str, dt.date)):
-        raise _invalid(value, "it is neither text nor a datetime")
+        raise _invalid(value, "it is neither a string nor a datetime")
     text = value if isinstance(value, str) else value.isoformat()
     micros = parse_timestamp(text, time_zone)
     if micros is not None:
         return micros // MICROS_PER_MILLISECOND
     if parse_timestamp(text, "UTC") is not None:
-        raise _invalid(value, f"there is no time zone {time_zone!r}")
-    raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, and behind it a zone if wanted")
+        raise _invalid(value, f"the time zone {time_zone!r} does not exist")
+    raise _invalid(value, "it is not of the form yyyy-MM-dd HH:mm:ss.SSS, optionally followed by a zone")
 
 
 def _in_zone(value: dt.datetime, time_zone: str) -> dt.datetime:
@@ -94,8 +94,5 @@ def split_path(path: str) -> TimeTravelPath | None:
     return TimeTravelPath(found["path"], timestamp=timestamp)
 
 
-def _invalid(value: object, why: str) -> InvalidTimestampError:
-    return InvalidTimestampError(
-        f"{arguments.shown_text(value)} is no timestamp: {why}",
-        next_step="Give a datetime, or text such as '2026-01-02 03:04:05' or '2026-01-02T03:04:05.678Z'.",
-    )
+def _invalid(value: object, why: str) -> DeltaError:
+    return failed("DELTA_TIMESTAMP_INVALID", value=arguments.shown_text(value), reason=why)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
 
-from bayou.errors import CorruptLogError, reason
+from bayou.errors import CorruptLogError, failed, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, FileActions, Header, file_actions
-from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA, one_array
+from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.actions.keys import action_keys
 from bayou.log.actions.parquet_actions import ParquetActions
 from bayou.log.snapshot.checkpoint_part import Part
+from bayou.plan.statistics.members import one_array
 from bayou.protocol.actions.actions import DomainMetadata, Metadata, SetTransaction
 from bayou.protocol.actions.file_names import SIDECAR_FOLDER
 from bayou.protocol.actions.paths import decode, is_absolute
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Each action has one of these fields; some writers leave the schema out if there is no column yet.
+# Each action has one of these fields; some writers leave the schema out if the table has no column yet.
 _HEADS: Final = {"protocol": ("minReaderVersion",), "metaData": ("id", "schemaString")}
 
 
@@ -245,7 +246,7 @@ class Checkpoint:
             raise
         except (pa.ArrowException, CorruptLogError, OSError, ValueError, TypeError, KeyError) as error:
             raise DerivedFileError(
-                f"the checkpoint cannot be read: {reason(error)}",
+                f"The checkpoint cannot be read: {reason(error)}.",
                 table=self._table,
                 version=self.version,
                 file=self.path,
@@ -281,11 +282,11 @@ class ManifestPart:
 def _sidecar_path(value: Mapping[str, Any], table: str) -> str:
     path = value.get("path")
     if not isinstance(path, str) or not path:
-        raise CorruptLogError("a sidecar action has no path")
+        raise failed("DELTA_STATE_RECOVER_ERROR/sidecar-path")
     if not is_absolute(path):
         return f"{SIDECAR_FOLDER}/{decode(path)}"
     # An absolute sidecar must be under the table: the store reaches nothing else.
     _, found, name = decode(path).rpartition(f"/{SIDECAR_FOLDER}/")
     if not found:
-        raise CorruptLogError(f"the sidecar {path} lies outside the table {table}")
+        raise failed("DELTA_STATE_RECOVER_ERROR/sidecar-outside", table=table, sidecar=path)
     return f"{SIDECAR_FOLDER}/{name}"

@@ -55,7 +55,7 @@ class FileSizeHistogram:
     def from_json(cls, document: object) -> FileSizeHistogram:
         """Parse a histogram of a checksum, or raise ValueError if it is invalid."""
         if not isinstance(document, Mapping):
-            raise ValueError("a file size histogram is no JSON object")  # noqa: TRY004  (the file is wrong, not the call)
+            raise ValueError("a file size histogram is not a JSON object")  # noqa: TRY004  (the file is wrong, not the call)
         found = cls(
             _integers(document.get("sortedBinBoundaries")),
             _integers(document.get("fileCounts")),

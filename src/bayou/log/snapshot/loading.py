@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 from bayou.errors import (
     CorruptLogError,
     DeltaError,
-    PathNotFoundError,
     StorageError,
     TableNotFoundError,
     VersionGapError,
     VersionNotFoundError,
-    redact_uri,
+    failed,
 )
 from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.segment.listing import LogListing, list_versions
-from bayou.log.segment.segment import extend_segment, find_segment, newest_recreatable, no_table
+from bayou.log.segment.segment import extend_segment, find_segment, newest_recreatable
 from bayou.log.snapshot.snapshot import Snapshot
 from bayou.log.snapshot.source import SnapshotSource
 from bayou.protocol.actions.file_names import parse_log_file_name
@@ -40,7 +39,7 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
         written: files that this process has just written, by path.
 
     Raises:
-        TableNotFoundError: there is no table.
+        TableNotFoundError: the table does not exist.
         VersionNotFoundError: the version does not exist, or its log is gone.
         CorruptLogError: the log is corrupt.
     """
@@ -109,25 +108,21 @@ def _broken_version(failure: DeltaError, tried: int) -> int:
 
 
 def find_version(store: LogStore, table_uri: str) -> int:
-    """Return the latest version of a table without reading a commit, or raise TableNotFoundError if there is no table."""
+    """Return the latest version of a table without reading a commit, or raise TableNotFoundError if the table does not exist."""
     try:
         return find_segment(store, table_uri).version
     except TableNotFoundError:
         raise _not_found(store, table_uri) from None
 
 
-def _not_found(store: LogStore, table_uri: str) -> TableNotFoundError:
+def _not_found(store: LogStore, table_uri: str) -> DeltaError:
     try:
         something = next(iter(store.list_from("")), None) is not None
     except FileNotFoundError:
         something = False
     local = store.local_path("")
     if local is not None and os.path.isfile(local):  # noqa: PTH113
-        return TableNotFoundError(
-            f"`{redact_uri(table_uri)}` is a file, and a Delta table is a folder.",
-            table=table_uri,
-            next_step="give the folder that holds _delta_log.",
-        )
+        return failed("DELTA_TABLE_NOT_FOUND/file", table=table_uri)
     if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
-        return no_table(table_uri)
-    return PathNotFoundError(f"Path does not exist: {redact_uri(table_uri)}.", table=table_uri, next_step="check the path.")
+        return failed("DELTA_TABLE_NOT_FOUND", table=table_uri)
+    return failed("PATH_NOT_FOUND", table=table_uri)

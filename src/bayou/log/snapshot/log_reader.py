@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import (
     CorruptLogError,
     DeltaError,
-    InvalidOptionError,
     StorageError,
     TableNotFoundError,
     TimestampOutOfRangeError,
+    failed,
     redact_uri,
 )
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
@@ -93,7 +93,7 @@ class LogReader:
             time_zone: the zone of a timestamp that names none.
 
         Raises:
-            TableNotFoundError: there is no table.
+            TableNotFoundError: the table does not exist.
             VersionNotFoundError: the version does not exist, or its log is gone.
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
             InvalidTimestampError: the string is not a timestamp.
@@ -101,12 +101,7 @@ class LogReader:
             CorruptLogError: the log is corrupt.
         """
         if version is not None and timestamp is not None:
-            raise InvalidOptionError(
-                "a version and a timestamp were both given",
-                table=self._table_uri,
-                error_class="DELTA_ONEOF_IN_TIMETRAVEL",
-                next_step="Give one of them.",
-            )
+            raise failed("DELTA_ONEOF_IN_TIMETRAVEL", table=self._table_uri)
         if timestamp is not None:
             version = self.version_at(timestamp, time_zone=time_zone)
         if version is None:
@@ -130,7 +125,7 @@ class LogReader:
             written: files that the caller has just written to the log, by path; they are not read again.
 
         Raises:
-            TableNotFoundError: there is no table; cached state of a former one is dropped.
+            TableNotFoundError: the table does not exist; cached state of a former one is dropped.
         """
         with self._lock:
             try:
@@ -151,7 +146,7 @@ class LogReader:
             self._latest = None
 
     def version(self) -> int:
-        """Return the latest version, or raise TableNotFoundError if there is no table."""
+        """Return the latest version, or raise TableNotFoundError if the table does not exist."""
         latest = self._latest
         if latest is not None:
             return self.update().version
@@ -180,7 +175,7 @@ class LogReader:
         """Return the latest readable version, and the error of a later one that cannot be read, or None.
 
         Raises:
-            TableNotFoundError: there is no table.
+            TableNotFoundError: the table does not exist.
             CorruptLogError: no version can be read.
         """
         try:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, InvalidOptionError, PathNotFoundError, TableNotFoundError
+from bayou.errors import DeltaError, TableNotFoundError, failed
 from bayou.log.snapshot.log_reader import open_reader
 from bayou.log.snapshot.replay import FileState
 from bayou.log.snapshot.snapshot import Snapshot
@@ -70,12 +70,7 @@ class PartitionFolder:
             masks.append(pc.fill_null(chosen, False))
         found = snapshot.files().filter(reduce(pc.and_, masks))
         if not found.num_rows:
-            raise PathNotFoundError(
-                f"{self.table}/{self.folders} doesn't exist, or is not a Delta table: the table has no files of this partition.",
-                at=snapshot,
-                error_class="DELTA_PATH_DOES_NOT_EXIST",
-                next_step="read the table, and say in a condition which rows are wanted.",
-            )
+            raise failed("DELTA_PATH_DOES_NOT_EXIST/partition", at=snapshot, path=f"{self.table}/{self.folders}")
         state = FileState.initial(None).with_adds(found, snapshot.table_uri)
         return snapshot.read_source(lambda source: Snapshot(source.with_state(state)))
 
@@ -83,22 +78,16 @@ class PartitionFolder:
         """Return the names of the columns and their values as strings."""
         pairs = [each.partition("=") for each in self.folders.split("/")]
         if not all(name and equals for name, equals, _ in pairs):
-            raise InvalidOptionError(
-                f"A partition path fragment should be the form like `part1=foo/part2=bar`. The partition path: {self.folders}",
-                at=snapshot,
-                error_class="DELTA_INVALID_PARTITION_PATH",
-                option="path",
-                next_step="check the path; a table is read by its own.",
-            )
+            raise failed("DELTA_INVALID_PARTITION_PATH", at=snapshot, option="path", path=self.folders)
         found = [(unquote(name), unquote(text)) for name, _, text in pairs]
         others = [name for name, _ in found if name not in snapshot.partition_columns]
         if others:
-            shown = ", ".join(f"`{name}`" for name in others)
-            raise InvalidOptionError(
-                f"Non-partitioning column(s) [{shown}] are specified where only partitioning columns are expected: {self.folders}.",
+            raise failed(
+                "DELTA_NON_PARTITION_COLUMN_SPECIFIED",
                 at=snapshot,
-                error_class="DELTA_NON_PARTITION_COLUMN_SPECIFIED",
                 option="path",
-                next_step=f"the partition columns are {', '.join(snapshot.partition_columns) or 'none'}.",
+                columns=[f"`{name}`" for name in others],
+                path=self.folders,
+                partition_columns=snapshot.partition_columns,
             )
         return found

@@ -18,6 +18,7 @@ from bayou.log.actions.columns import ADD_SCHEMA, REMOVE_SCHEMA
 from bayou.log.actions.keys import action_keys
 from bayou.log.actions.selection import Selection
 from bayou.log.snapshot.checkpoint_reader import Checkpoint
+from bayou.plan.statistics.members import one_array
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.statistics_cache import Fields, StatisticsCache
@@ -190,7 +191,7 @@ class FileState:
     def _keep(self, touched: pa.ChunkedArray, table_uri: str) -> Selection | None:
         if self.checkpoint is None:
             return None
-        gone = pc.is_in(self.checkpoint.keys(table_uri), value_set=_one_array(touched))
+        gone = pc.is_in(self.checkpoint.keys(table_uri), value_set=one_array(touched))
         if not pc.any(gone).as_py():
             return self._kept
         mask = pc.invert(gone)
@@ -204,7 +205,7 @@ def _latest(add_keys: pa.ChunkedArray, remove_keys: pa.ChunkedArray, actions: Fi
         return Selection.everything(len(add_keys)), Selection.everything(len(remove_keys))
     order = pa.chunked_array([actions.add_order, actions.remove_order])
     grouped = pa.table([keys, order], names=["key", "order"]).group_by("key").aggregate([("order", "max")])
-    last = _one_array(grouped["order_max"])
+    last = one_array(grouped["order_max"])
     return _among(actions.add_order, last), _among(actions.remove_order, last)
 
 
@@ -215,7 +216,7 @@ def _among(order: pa.Array, last: pa.Array) -> Selection:
 def _untouched(keys: pa.ChunkedArray, touched: pa.ChunkedArray) -> Selection:
     if not len(keys) or not len(touched):
         return Selection.everything(len(keys))
-    gone = pc.is_in(keys, value_set=_one_array(touched))
+    gone = pc.is_in(keys, value_set=one_array(touched))
     return Selection.of(pc.invert(gone)) if pc.any(gone).as_py() else Selection.everything(len(keys))
 
 
@@ -240,8 +241,4 @@ def _concat(first: pa.ChunkedArray, second: pa.ChunkedArray) -> pa.ChunkedArray:
     chunks = [chunk for chunk in (*first.chunks, *second.chunks) if len(chunk)]
     whole = pa.chunked_array(chunks, second.type)
     small = whole.num_chunks > _MOST_CHUNKS and len(whole) < _MOST_CHUNKS * whole.num_chunks
-    return pa.chunked_array([_one_array(whole)], whole.type) if small else whole
-
-
-def _one_array(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])
+    return pa.chunked_array([one_array(whole)], whole.type) if small else whole

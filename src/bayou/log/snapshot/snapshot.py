@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, InvalidOptionError
+from bayou.errors import DeltaError, failed
 from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.actions.columns import ADD_SCHEMA, TEXT_MAP
 from bayou.log.segment.segment import LogSegment
@@ -155,11 +155,7 @@ class Snapshot:
         names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
         unknown = [name for name in names if name not in ADD_SCHEMA.names]
         if unknown:
-            raise InvalidOptionError(
-                f"files have no column {unknown[0]!r}",
-                table=self.table_uri,
-                next_step=f"Choose from {', '.join(ADD_SCHEMA.names)}.",
-            )
+            raise failed("DELTA_ILLEGAL_OPTION/files-column", table=self.table_uri, column=unknown[0], columns=ADD_SCHEMA.names)
         found = self._columns(names)
         schema = pa.schema([ADD_SCHEMA.field(name) for name in names])
         table = pa.Table.from_arrays([found[name] for name in names], schema=schema)

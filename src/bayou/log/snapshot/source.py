@@ -7,10 +7,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from bayou.errors import CorruptLogError, StorageError, reason
+from bayou.errors import StorageError, failed, reason
 from bayou.log.actions.action_files import ActionFile, DerivedFileError, Header, file_actions
 from bayou.log.actions.commit_info import read_commit_info
-from bayou.log.segment.commit_times import InCommitTimestamps, missing_in_commit_timestamp
+from bayou.log.segment.commit_times import InCommitTimestamps
 from bayou.log.segment.segment import LogSegment, find_segment
 from bayou.log.snapshot.checkpoint_reader import Checkpoint
 from bayou.log.snapshot.checksum_file import VersionChecksum, read_checksum
@@ -110,7 +110,7 @@ class SnapshotSource:
         """
         unreadable = self._unreadable | ({path} if path else set())
         if unreadable == self._unreadable:
-            raise CorruptLogError(f"{path} is of no use, and was passed over already", table=self.table_uri)
+            raise failed("DELTA_STATE_RECOVER_ERROR/skipped", table=self.table_uri, file=path)
         segment = find_segment(self.store, self.table_uri, self.segment.version, unreadable=unreadable)
         return SnapshotSource.open(segment, self.store, self.table_uri, unreadable=unreadable)
 
@@ -133,13 +133,12 @@ class SnapshotSource:
             check_readable(protocol, self.table_uri, self.segment.version)
         if protocol is None or metadata is None:
             missing = [name for name, found in (("protocol", protocol), ("metaData", metadata)) if found is None]
-            raise CorruptLogError(
-                f"the log holds no {' and no '.join(missing)} action",
+            raise failed(
+                "DELTA_STATE_RECOVER_ERROR/header",
                 table=self.table_uri,
                 version=self.segment.version,
                 file=self.segment.files[-1].path,
-                next_step="Restore the first commits of the log, or the checkpoint, from a backup.",
-                missing=tuple(missing),
+                missing=missing,
             )
         return protocol, metadata
 
@@ -213,7 +212,7 @@ class SnapshotSource:
             return self.segment.files[-1].modification_time
         info = read_commit_info(self.store, commit, self.segment.version, self.table_uri)
         if info is None or info.in_commit_timestamp is None:
-            raise missing_in_commit_timestamp(self.table_uri, self.segment.version, commit.path)
+            raise failed("DELTA_MISSING_COMMIT_TIMESTAMP", table=self.table_uri, version=self.segment.version, file=commit.path)
         return info.in_commit_timestamp
 
     @property
@@ -243,18 +242,11 @@ def _read(store: LogStore, version: int, status: FileStatus, table_uri: str) -> 
         data = store.read(status.path)
     except (OSError, StorageError) as error:
         if derived:
-            text = f"a file of the log cannot be read: {reason(error)}"
+            text = f"A file of the log cannot be read: {reason(error)}."
             raise DerivedFileError(text, table=table_uri, version=version, file=status.path) from error
         if not isinstance(error, FileNotFoundError):
             raise
-        raise CorruptLogError(
-            "a commit was listed and cannot be found: it is a link that leads nowhere, or the log was cleaned up or the table"
-            " replaced at the same time",
-            table=table_uri,
-            version=version,
-            file=status.path,
-            next_step="Open the table again; if that fails too, restore the file from a backup.",
-        ) from error
+        raise failed("DELTA_STATE_RECOVER_ERROR/listed-commit", table=table_uri, version=version, file=status.path) from error
     return ActionFile(data, table=table_uri, path=status.path, version=version, derived=derived)
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.errors import DataFileNotFoundError, InvalidCommitError, SchemaMismatchError
+from bayou.errors import failed
 from bayou.log.staging.footer_statistics import bounds_of, columns_of, facts_of
 from bayou.protocol import arguments
 from bayou.protocol.actions import paths as encoded_paths
@@ -109,24 +109,15 @@ def metadata_for_files(staged: Sequence[object], snapshot: Snapshot | None, tabl
         snapshot: the snapshot that it reads; None if it creates the table.
 
     Raises:
-        InvalidCommitError: there is no table, and the transaction has not staged its metadata.
+        InvalidCommitError: the table does not exist, and the transaction has not staged its metadata.
         UnsupportedFeatureError: the table has requirements for each row that a file does not show.
     """
     metadata = next((each for each in staged if isinstance(each, Metadata)), None if snapshot is None else snapshot.metadata)
     protocol = next((each for each in staged if isinstance(each, Protocol)), None if snapshot is None else snapshot.protocol)
     if metadata is None:
-        raise _metadata_absent(table)
+        raise failed("DELTA_METADATA_ABSENT/staged", table=table)
     check_takes_files(protocol, metadata, table, None if snapshot is None else snapshot.version)
     return metadata
-
-
-def _metadata_absent(table: str) -> InvalidCommitError:
-    return InvalidCommitError(
-        "the table does not exist, and the transaction has not staged its metadata",
-        table=table,
-        error_class="DELTA_METADATA_ABSENT",
-        next_step="Create the table first (DeltaLog.create), or stage its protocol and metadata.",
-    )
 
 
 def _partition_fields(schema: StructType, columns: Sequence[str]) -> list[StructField]:
@@ -137,23 +128,17 @@ def _partition_fields(schema: StructType, columns: Sequence[str]) -> list[Struct
 def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str]) -> None:
     why = ""
     if path.startswith(("/", "..")) or posixpath.normpath(path) != path or "://" in path:
-        why = "is no path of a data file under the table"
+        why = "is not the path of a data file under the table"
     elif "\0" in path:
-        why = "is no path of a file: it has a NUL"
+        why = "is not a path, because it has a NUL"
     elif any(_is_hidden(part, partitions) for part in path.split("/")):
-        why = "is no path of a data file: VACUUM and other engines pass over names that begin with '_' or '.'"
+        why = "is not the path of a data file, because VACUUM and other engines skip names that begin with '_' or '.'"
     else:
         root, place = store.local_path(""), store.local_path(path)
         if root is not None and place is not None and not Path(place).resolve().is_relative_to(Path(root).resolve()):
-            why = "is no path of a data file under the table: a link leads out of it"
+            why = "is not the path of a data file under the table, because a link leads out of it"
     if why:
-        raise InvalidCommitError(
-            f"{path!r} {why}",
-            table=table,
-            file=path,
-            error_class="DELTA_INVALID_PATH",
-            next_step="Write the files into the table's folder first, and give their paths relative to it.",
-        )
+        raise failed("DELTA_INVALID_PATH", table=table, file=path, problem=why)
 
 
 def _is_hidden(part: str, partitions: Sequence[str]) -> bool:
@@ -169,14 +154,9 @@ def _footer(store: LogStore, table: str, path: str) -> tuple[pq.FileMetaData, in
         with store.open(path) as source:
             return pq.read_metadata(source), store.size(path)
     except FileNotFoundError as error:
-        raise DataFileNotFoundError("a file that was to be added is not there", table=table, file=path) from error
+        raise failed("DELTA_FILE_NOT_FOUND_DETAILED/added", table=table, file=path) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:  # the latter if a column name is not UTF-8
-        raise InvalidCommitError(
-            f"a file that was to be added is no Parquet file: {error}",
-            table=table,
-            file=path,
-            error_class="DELTA_FAILED_READ_FILE_FOOTER",
-        ) from error
+        raise failed("DELTA_FAILED_READ_FILE_FOOTER/added", table=table, file=path, reason=str(error)) from error
 
 
 def _check_columns(schema: StructType, partitions: Sequence[StructField], found: pa.Schema, table: str, path: str) -> None:
@@ -188,13 +168,11 @@ def _check_columns(schema: StructType, partitions: Sequence[StructField], found:
         if each.name in held:
             problems.extend(_type_differences(held[each.name].type, each.type, each.name))
     if problems:
-        raise SchemaMismatchError(
-            f"the file does not have the table's columns: {'; '.join(problems)}",
+        raise failed(
+            "DELTA_METADATA_MISMATCH/file-columns",
             table=table,
             file=path,
-            next_step=_NEXT_STEP_NANOSECONDS
-            if "[ns" in "".join(problems)
-            else "Write the file with the table's columns and types.",
+            next_step=_NEXT_STEP_NANOSECONDS if "[ns" in "".join(problems) else None,
             problems=problems,
         )
 
@@ -208,13 +186,14 @@ def _check_held(
         bounds = None if kind in _UNSURE else bounds_of(footer, field.physical_name, kind)
         text = values[field.physical_name]
         if bounds is not None and not _agrees(bounds, parse(text, kind), kind):
-            raise InvalidCommitError(
-                f"the file's rows have values from {bounds[0]} to {bounds[1]} in the partition column {field.name!r}, "
-                f"and its partition value is {text!r}",
+            raise failed(
+                "DELTA_INVALID_PARTITIONING_SCHEMA/rows",
                 table=table,
                 file=path,
-                error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-                next_step="Write one file for each partition value, and give that value.",
+                column=field.name,
+                least=bounds[0],
+                greatest=bounds[1],
+                value=text,
             )
 
 
@@ -233,7 +212,7 @@ def _differences(fields: Mapping[str, StructField], found: Sequence[pa.Field] | 
         present.add(each.name)
         field = fields.get(each.name)
         if field is None:
-            yield f"{name} is no column of the table"
+            yield f"{name} is not a column of the table"
         else:
             yield from _type_differences(field.type, each.type, name)
     for physical, field in fields.items():
@@ -272,13 +251,7 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
     columns = [field.name for field in partitions]
     missing = [name for name in columns if name not in named]
     if missing or (given is not None and len(named) > len(columns)):
-        raise InvalidCommitError(
-            f"the file's partition values are for {sorted(named)}, and the table is partitioned by {columns}",
-            table=table,
-            file=path,
-            error_class="DELTA_INVALID_PARTITIONING_SCHEMA",
-            next_step="Give a value, which may be None, for each partition column.",
-        )
+        raise failed("DELTA_INVALID_PARTITIONING_SCHEMA/file", table=table, file=path, names=sorted(named), columns=columns)
     found = {}
     for field in partitions:
         kind = field.type if isinstance(field.type, str) else "string"
@@ -286,12 +259,8 @@ def _values(partitions: Sequence[StructField], path: str, given: Mapping[str, An
             found[field.physical_name] = _text(named[field.name], kind)
         except (ValueError, TypeError, ArithmeticError) as error:
             shown = arguments.shown_text(named[field.name])
-            raise InvalidCommitError(
-                f"the partition column {field.name!r} has the type {kind}, and {shown} is no value of it",
-                table=table,
-                file=path,
-                error_class="DELTA_PARTITION_COLUMN_CAST_FAILED",
-                next_step="Give a value of the column's type, or a text that the log would hold for it.",
+            raise failed(
+                "DELTA_PARTITION_COLUMN_CAST_FAILED", table=table, file=path, column=field.name, type=kind, value=shown
             ) from error
     return found
 

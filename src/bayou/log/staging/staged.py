@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
-from bayou.errors import InvalidCommitError, reason
+from bayou.errors import failed, reason
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.segment.commit_times import ict_keys
 from bayou.log.staging.added_files import AddedFiles
@@ -70,7 +70,7 @@ class StagedActions:
             kinds[type(action)].append(action)
         for kind in (Protocol, Metadata):
             if len(kinds[kind]) > 1:
-                raise InvalidCommitError(f"the commit sets {_NAMES[kind]} {len(kinds[kind])} times", table=table)
+                raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/header", table=table, action=_NAMES[kind], count=len(kinds[kind]))
         return cls(
             next(iter(kinds[Protocol]), None),
             next(iter(kinds[Metadata]), None),
@@ -203,17 +203,12 @@ def encode_line(action: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(action, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidCommitError(
-            f"the action {next(iter(action))} holds a value that has no JSON: {reason(error)}",
-            next_step="Give strings, numbers, booleans, None, and lists and dictionaries of these.",
-        ) from error
+        raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/no-json", action=next(iter(action)), reason=reason(error)) from error
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InvalidCommitError(
-            f"the action {next(iter(action))} holds a text that is no Unicode: {text[max(error.start - 20, 0) : error.end]!r}",
-            next_step="Leave the character out: it is half of a surrogate pair, or a byte of a name that is not UTF-8.",
-        ) from error
+        part = text[max(error.start - 20, 0) : error.end]
+        raise failed("DELTA_DUPLICATE_ACTIONS_FOUND/unicode", action=next(iter(action)), part=part) from error
 
 
 def encode_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:

@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from bayou.errors import StreamingSourceError, VersionNotFoundError
+from bayou.errors import failed
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.segment.listing import list_versions
-from bayou.log.streaming.request.offsets import other_table
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -68,14 +67,14 @@ class LogTail(Generic[C]):
             StreamingSourceError: the table was replaced by another one, or the log ends before what the stream has read.
         """
         if self._begin is None or first < self._begin:
-            self._look_anew(first, is_resumed=is_resumed)
+            self._list_again(first, is_resumed=is_resumed)
             return
         last = self._last
         found = self._list(first - 1 if last is None else last[0])
         # The last known commit is gone or another file: the table was replaced or its log cleaned up.
         if last is not None and found.get(last[0]) != last[1]:
             self._check_same_table()
-            self._look_anew(first, is_resumed=is_resumed)
+            self._list_again(first, is_resumed=is_resumed)
             return
         self._append(found)
 
@@ -127,7 +126,7 @@ class LogTail(Generic[C]):
             for version in [version for version in held if version < before]:
                 del held[version]
 
-    def _look_anew(self, first: int, *, is_resumed: bool) -> None:
+    def _list_again(self, first: int, *, is_resumed: bool) -> None:
         self._versions, self._last, self._begin, self._last_time = [], None, first, -1
         for held in (self._unparsed, self._parsed, self._times):
             held.clear()
@@ -136,7 +135,7 @@ class LogTail(Generic[C]):
             self._check_same_table()
             latest = self._log.known_version
             if latest < first - 1 and self._fail_on_data_loss:
-                raise self._went_back(first, latest)
+                raise failed("DELTA_STREAMING_TRAILING_COMMIT_MISSING", table=self._log.table_uri, version=latest, last=first - 1)
         self._append(found)
 
     def _list(self, first: int) -> dict[int, FileStatus]:
@@ -180,28 +179,16 @@ class LogTail(Generic[C]):
     def _check_same_table(self) -> None:
         found = self._log.update().metadata.id
         if found != self._table_id:
-            raise other_table(found, self._table_id, self._log.table_uri)
+            raise failed(
+                "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", table=self._log.table_uri, new_id=found, old_id=self._table_id
+            )
 
     def _check_follows(self, expected: int, version: int) -> None:
         if version > expected and self._fail_on_data_loss:
-            raise VersionNotFoundError(
-                f"Delta stream cannot resume from version {expected}: the transaction log starts at {version}, so that the"
-                " commits in between are gone, by a cleanup of the log",
+            raise failed(
+                "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
                 table=self._log.table_uri,
                 version=expected,
-                error_class="DELTA_MISSING_FILES_UNEXPECTED_VERSION",
-                next_step="Restart the stream with a new checkpoint location, and raise delta.logRetentionDuration; with the"
-                ' option failOnDataLoss set to "false" it goes on without the rows of these commits.',
                 earliest=version,
                 latest=self.latest,
             )
-
-    def _went_back(self, first: int, latest: int) -> StreamingSourceError:
-        return StreamingSourceError(
-            f"Delta stream detected commits up to version {first - 1}, but files after version {latest} are missing from the"
-            " transaction log",
-            table=self._log.table_uri,
-            version=latest,
-            error_class="DELTA_STREAMING_TRAILING_COMMIT_MISSING",
-            next_step="Restore the missing files of the log, or restart the stream with a new checkpoint location.",
-        )

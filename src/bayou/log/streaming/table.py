@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bayou.errors import VersionNotFoundError
+from bayou.errors import VersionNotFoundError, failed
 from bayou.log.streaming.batches.initial_files import InitialFiles
 from bayou.log.streaming.log_tail import LogTail
 from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
@@ -100,7 +100,12 @@ class StreamTable:
                 metadata = self._log.snapshot(version).metadata
             except VersionNotFoundError as error:
                 if self._schemas.maps_columns and not self._is_tracking:
-                    raise self._no_snapshot(version) from error
+                    raise failed(
+                        "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
+                        table=self._log.table_uri,
+                        version=version,
+                        setting=UNSAFE_MAPPING_CONF,
+                    ) from error
             if not self._is_tracking:
                 self._schemas.check(metadata, version, is_start=True)
         self._batches.check_metadata(metadata, version)
@@ -114,23 +119,10 @@ class StreamTable:
         try:
             return self._log.snapshot(version)
         except VersionNotFoundError as error:
-            raise VersionNotFoundError(
-                f"the stream is in the middle of version {version}, and the log that led to it is gone: if nobody deleted it, the"
-                " query is lagging behind",
+            raise failed(
+                "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
                 table=self._log.table_uri,
                 version=version,
-                error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
-                next_step="Delete the query's checkpoint to restart from scratch, and raise delta.logRetentionDuration.",
                 earliest=error.facts.get("earliest"),
                 latest=error.facts.get("latest"),
             ) from error
-
-    def _no_snapshot(self, version: int) -> VersionNotFoundError:
-        return VersionNotFoundError(
-            f"the schema of version {version}, which the stream begins with, cannot be found: the log that led to it is gone. The"
-            " table has column mapping, so that columns may have been renamed or dropped since",
-            table=self._log.table_uri,
-            version=version,
-            error_class="DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
-            next_step=f"Choose a different start version; {UNSAFE_MAPPING_CONF}=true reads on, at the risk of wrong columns.",
-        )

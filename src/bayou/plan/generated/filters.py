@@ -70,7 +70,7 @@ def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -
 
 
 def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule]) -> Predicate | None:
-    """Return a predicate over partition columns that holds wherever the given one is true; None where nothing is known.
+    """Return a predicate over partition columns that holds wherever the given one is true; None if nothing is known.
 
     Args:
         predicate: over physical paths; the parts of an AND count one by one.

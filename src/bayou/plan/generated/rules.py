@@ -47,11 +47,11 @@ class PartitionRule:
     partition: Column
 
     def compared(self, op: Operator, value: Any) -> Predicate | None:  # noqa: ARG002  (for others)
-        """What `base op value` says about the partition; None where it says nothing. The operator is never <=>."""
+        """What `base op value` says about the partition; None if it says nothing. The operator is never <=>."""
         return None
 
     def prefixed(self, prefix: str) -> Predicate | None:  # noqa: ARG002  (for others)
-        """What it says about the partition that the base starts with a text; None where that is nothing."""
+        """What it says about the partition that the base starts with a string; None if nothing."""
         return None
 
     def null(self) -> Predicate:
@@ -59,7 +59,7 @@ class PartitionRule:
         return IsNull(self.partition)
 
     def _or_null(self, *tests: Predicate) -> Predicate:
-        """Kept where the partition value is NULL: an empty string, or a text that its type cannot hold."""
+        """Kept where the partition value is NULL: an empty string, or a string that its type cannot hold."""
         return Or((*tests, IsNull(self.partition)))
 
 
@@ -68,7 +68,7 @@ class ClockRule(PartitionRule):
     """Partition columns that, taken together, are in the order of the wall clock that the base shows.
 
     Attributes:
-        values: gives the columns their values for a wall clock; None where they have none in that order.
+        values: gives the columns their values for a wall clock; None if they have no values in that order.
     """
 
     values: Callable[[int], Tests | None]
@@ -116,7 +116,7 @@ class TruncatedTimestampRule(PartitionRule):
         clocks = _clocks(value, self.base_type)
         if clocks is None:
             return None
-        # The zone in which the partition's text is read may be another one still.
+        # The zone in which the partition's string is read may be another one still.
         earliest, latest = (truncated(clock, self.unit) for clock in clocks)
         least, greatest = Literal(earliest - _ANY_ZONE, "timestamp"), Literal(latest + _ANY_ZONE, "timestamp")
         tests: list[Predicate] = [Comparison(">=", self.partition, least)] if op in {"=", ">", ">="} else []

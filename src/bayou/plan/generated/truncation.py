@@ -38,7 +38,7 @@ TIMESTAMP_UNITS: Final = DATE_UNITS | frozenset(_UNITS)
 
 _FORMATS: Final = {"yyyy-MM": 7, "yyyy-MM-dd": 10, "yyyy-MM-dd-HH": 13}
 DATE_FORMATS: Final = frozenset(_FORMATS)
-"""The formats of `date_format` whose texts are in the order of time from year 1 to year 9999."""
+"""The formats of `date_format` whose strings are in the order of time from year 1 to year 9999."""
 
 _LAST_YEAR: Final = 9999
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError, reason
+from bayou.errors import InvalidSchemaError, SchemaMismatchError, failed, reason
 from bayou.protocol.evolution.schema_changes import COMMENT
 from bayou.protocol.evolution.schema_merge import merge_schemas
 from bayou.protocol.stats.file_stats import COLLATIONS
@@ -59,10 +59,19 @@ class FolderRules:
         """
         found = partition_texts(file.rpartition("/")[0])
         if len(found) != len(self.fields):
-            raise self._wrong_number(found, file)
+            raise failed(
+                "DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME",
+                table=self.table,
+                file=file,
+                found=[name for name, _ in found],
+                columns=[each.name for each in self.fields],
+                example=", ".join(f"{_in_sql(name)} string" for name, _ in found),
+            )
         for wanted, (name, _) in zip(self.fields, found, strict=True):
             if wanted.name.lower() != name.lower():
-                raise self._wrong_name(wanted.name, name, file)
+                raise failed(
+                    "DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME", table=self.table, file=file, column=wanted.name, name=name
+                )
         return {wanted.name: self._value(wanted, text, file) for wanted, (_, text) in zip(self.fields, found, strict=True)}
 
     def typed(self, texts: Mapping[str, str | None], file: str) -> dict[str, str | None]:
@@ -79,46 +88,11 @@ class FolderRules:
         if value is None:
             if self.takes_any_text and text:
                 return text
-            raise self._no_value(wanted, kind, text, file)
+            raise failed(
+                "DELTA_FAILED_CAST_PARTITION_VALUE", table=self.table, file=file, column=wanted.name, type=kind, value=text
+            )
         # Another reader may have another zone.
         return serialise(value, kind) if kind == "timestamp" else text
-
-    def _wrong_number(self, found: Sequence[tuple[str, str | None]], file: str) -> InvalidSchemaError:
-        names = [name for name, _ in found]
-        if self.is_declared:
-            step = "declare the columns that the folders name, in their order; or move the file to where the others are."
-        else:
-            columns = ", ".join(f"{_in_sql(name)} string" for name in names)
-            step = f"declare the columns with their types, as in partitionSchema={columns!r}."
-        return InvalidSchemaError(
-            f"The folders of the file {file} name {len(names)} partition columns: {_listed(names)}. "
-            f"The table is to have {len(self.fields)}: {_listed(each.name for each in self.fields)}.",
-            table=self.table,
-            file=file,
-            error_class="DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME",
-            next_step=step,
-        )
-
-    def _wrong_name(self, wanted: str, name: str, file: str) -> InvalidSchemaError:
-        return InvalidSchemaError(
-            f"The partition column {wanted!r} was expected, and the folders of the file {file} name {name!r} in its place.",
-            table=self.table,
-            file=file,
-            error_class="DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME",
-            next_step="declare the columns as the folders name them, in their order.",
-            column=wanted,
-        )
-
-    def _no_value(self, wanted: StructField, kind: str, text: str, file: str) -> InvalidSchemaError:
-        return InvalidSchemaError(
-            f"The partition value {text!r} of the file {file} cannot be cast to {kind}, the type of the column {wanted.name!r}.",
-            table=self.table,
-            file=file,
-            error_class="DELTA_FAILED_CAST_PARTITION_VALUE",
-            next_step="declare the column with another type, such as string; or move the file.",
-            column=wanted.name,
-            value=text,
-        )
 
 
 def partition_texts(folder: str) -> list[tuple[str, str | None]]:
@@ -190,13 +164,8 @@ class MergedSchema:
         try:
             self.schema = merge_schemas(self.schema, map_fields(schema, _as_column), table_uri=self.table)
         except (SchemaMismatchError, InvalidSchemaError) as error:
-            raise SchemaMismatchError(
-                f"Failed to merge the schema of the file {file} with those of the files before it, here called the table: "
-                f"{reason(error)} Schema of the file:\n{_shown(schema)}",
-                table=self.table,
-                file=file,
-                error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
-                next_step="write the file again with the types of the other files, or move it out of the folder.",
+            raise failed(
+                "DELTA_FAILED_MERGE_SCHEMA_FILE", table=self.table, file=file, reason=reason(error), schema=_shown(schema)
             ) from error
 
     def with_partitions(self, fields: Sequence[StructField]) -> StructType:
@@ -219,10 +188,6 @@ def _unescaped(text: str) -> str:
 
 def _in_sql(name: str) -> str:
     return name if name.isascii() and name.isidentifier() else quoted_name(name)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return f"[{', '.join(names)}]"
 
 
 def _shown(schema: StructType) -> str:

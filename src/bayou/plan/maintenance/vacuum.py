@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 
 _HOUR_MS: Final = 3_600_000
 _OF_DELTA: Final = ("_change_data", "_delta_index")
@@ -57,24 +57,12 @@ def retention_of(
     if hours is None:
         return Retention(now_ms - default_ms, default_ms, None, is_checked)
     if math.isnan(hours) or hours < 0:
-        raise InvalidOptionError(
-            f"The retention of VACUUM is {hours} hours, and cannot be less than 0.",
-            table=table,
-            error_class="DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE",
-            next_step="Give a number of hours from 0 on.",
-        )
+        raise failed("DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE", table=table, hours=hours)
     if ignores_hours and hours != 0:
         return Retention(now_ms - default_ms, default_ms, None, is_checked)
     specified = int(min(hours * _HOUR_MS, now_ms))
     if is_checked and specified < default_ms:
-        raise InvalidOptionError(
-            f"A retention of {hours:g} hours is shorter than the table's delta.deletedFileRetentionDuration, "
-            f"{default_ms / _HOUR_MS:g} hours. VACUUM could delete files that a running writer or reader still needs.",
-            table=table,
-            error_class="DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT",
-            next_step=f"Use at least {default_ms / _HOUR_MS:g} hours. If nobody uses the table, switch the check off: set "
-            "spark.databricks.delta.retentionDurationCheck.enabled to false, or pass check_retention=False.",
-        )
+        raise failed("DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT", table=table, hours=hours, least=default_ms / _HOUR_MS)
     return Retention(now_ms - specified, default_ms, specified, is_checked)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Whole numbers between two bounds, both included; None is no bound. It is empty if the first is greater."""
+    """Whole numbers between two bounds, both included; None means unbounded. It is empty if the first is greater."""
 
     first: int | None = None
     last: int | None = None

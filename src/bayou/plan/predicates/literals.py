@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.types import instants, partition_values
 
@@ -46,12 +46,13 @@ def literal(value: Any, data_type: str, *, column: str = "") -> Literal:
         converted = None
     if converted is None:
         is_decimal = partition_values.decimal_type(data_type) is not None
-        shown = f" for column {column!r}" if column else ""
-        raise InvalidOptionError(
-            f"{shown_text(value)} is no value of type {data_type}{shown}.",
-            next_step=_NO_FLOAT if isinstance(value, float) and is_decimal else "Give a value of the column's type.",
+        raise failed(
+            "DELTA_ILLEGAL_OPTION/literal",
+            next_step=_NO_FLOAT if isinstance(value, float) and is_decimal else None,
             option="where",
             value=value,
+            shown=shown_text(value),
+            type=f"{data_type} for column {column!r}" if column else data_type,
         )
     return Literal(converted, data_type)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.types import partition_values
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def arrow_type(data_type: str) -> pa.DataType:
         return pa.decimal128(*decimal)
     found = _ARROW_TYPES.get(data_type)
     if found is None:
-        raise InvalidSchemaError(f"A column of type {data_type} cannot be a partition column.", type=data_type)
+        raise failed("DELTA_SCHEMA_NOT_SET/partition-type", type=data_type)
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as Choice
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import DeltaError, InvalidOptionError, failed
 from bayou.plan.predicates.literals import Literal, literal
 from bayou.protocol.arguments import shown_text
 from bayou.protocol.stats.file_stats import is_collated, parse_column_list
@@ -191,32 +191,32 @@ def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
         InvalidOptionError: a column or an operator does not exist, or a value is not of the column's type.
     """
     if not isinstance(filters, list | tuple):
-        raise _invalid(f"{shown_text(filters)} is no list of filters.")
+        raise _invalid(f"{shown_text(filters)} is not a list of filters")
     if all(isinstance(each, tuple) for each in filters):
         return And(tuple(_filter(each, schema) for each in filters))
     if not all(isinstance(each, list) for each in filters):
-        raise _invalid("Filters are either tuples or lists of tuples, not both.")
+        raise _invalid("Filters are either tuples or lists of tuples, not both")
     return Or(tuple(And(tuple(_filter(each, schema) for each in group)) for group in filters))
 
 
 def _filter(entry: Any, schema: StructType) -> Predicate:
     if not isinstance(entry, tuple) or len(entry) not in _FILTER_SIZES or not all(isinstance(x, str) for x in entry[:2]):
-        raise _invalid(f"{shown_text(entry)} is no (column, operator, value).")
+        raise _invalid(f"{shown_text(entry)} is not (column, operator, value)")
     name, operator = entry[:2]
     path, field = _resolve(name, schema)
     column = Column(path)
     normalised = " ".join(operator.lower().split())
     if normalised in _NULL_TESTS:
         if len(entry) == len(("column", "operator", "value")) and entry[2] is not None:
-            raise _invalid(f"{shown_text(entry)} has a value, and {operator!r} takes none.")
+            raise _invalid(f"{shown_text(entry)} has a value, and {operator!r} takes none")
         return _NULL_TESTS[normalised](column)
     if normalised not in _OPERATORS and normalised not in _COMPARISONS:
-        raise _invalid(f"{operator!r} is no operator; there are {', '.join(_OPERATORS)}.")
+        raise _invalid(f"{operator!r} is not one of the operators {', '.join(_OPERATORS)}")
     if len(entry) < len(("column", "operator", "value")):
-        raise _invalid(f"{shown_text(entry)} has no value to compare the column with.")
+        raise _invalid(f"{shown_text(entry)} has no value to compare the column with")
     value = entry[2]
     if not isinstance(field.type, str):
-        raise _invalid(f"Column {name!r} is nested and cannot be compared.")
+        raise _invalid(f"Column {name!r} is nested and cannot be compared")
     test = _test(normalised, column, value, field.type, name)
     return Unknown() if is_collated(field) else test
 
@@ -224,11 +224,11 @@ def _filter(entry: Any, schema: StructType) -> Predicate:
 def _test(operator: str, column: Column, value: Any, data_type: str, name: str) -> Predicate:
     if operator in {"in", "not in"}:
         if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-            raise _invalid(f"{operator!r} takes a list of values, not {shown_text(value)}.")
+            raise _invalid(f"{operator!r} takes a list of values, not {shown_text(value)}")
         found = In(column, tuple(literal(each, data_type, column=name) for each in value))
         return found if operator == "in" else Not(found)
     if value is None:
-        raise _invalid(f"Nothing is {operator} NULL; use 'is null' or 'is not null'.")
+        raise _invalid(f"Nothing is {operator} NULL; use 'is null' or 'is not null'")
     constant = literal(value, data_type, column=name)
     if operator == "!=":
         return Not(Comparison("=", column, constant))
@@ -241,7 +241,7 @@ def _resolve(name: str, schema: StructType) -> tuple[Path, StructField]:
         found = _walk(parts, schema)
         if found is not None:
             return found
-    raise _invalid(f"There is no column {name!r}; the columns are: {', '.join(schema.names) or 'none'}.")
+    raise _invalid(f"Column {name!r} does not exist; the columns are: {', '.join(schema.names) or 'none'}")
 
 
 def _paths(name: str) -> Iterable[tuple[str, ...]]:
@@ -265,9 +265,5 @@ def _walk(parts: tuple[str, ...], schema: StructType) -> tuple[Path, StructField
     return None if field is None else (tuple(path), field)
 
 
-def _invalid(message: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        message,
-        next_step="Pass [(column, operator, value), ...] for AND, or a list of such lists for OR.",
-        option="where",
-    )
+def _invalid(problem: str) -> DeltaError:
+    return failed("DELTA_ILLEGAL_OPTION/filter", option="where", problem=problem)

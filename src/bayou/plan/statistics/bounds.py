@@ -43,7 +43,9 @@ class ColumnBounds:
         self._low: Any = None
         self._high: Any = None
         if statistics.min is not None and statistics.max is not None:
-            self._low, self._high = _known(statistics.min), _reaching(_known(statistics.max))
+            self._low, self._high = _known(statistics.min), _known(statistics.max)
+            if pa.types.is_timestamp(self._high.type):
+                self._high = _next_millisecond(self._high)
 
     def has_null(self) -> pa.Array:
         """Return whether the column may be NULL in a row."""
@@ -177,11 +179,6 @@ def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:
 def _known(limits: pa.Array) -> pa.Array:
     """Return the bounds without NaN, whose meaning differs between writers."""
     return pc.if_else(pc.is_nan(limits), None, limits) if pa.types.is_floating(limits.type) else limits
-
-
-def _reaching(maximum: pa.Array) -> pa.Array:
-    """Return an upper bound of all values except NaN."""
-    return _next_millisecond(maximum) if pa.types.is_timestamp(maximum.type) else maximum
 
 
 def _next_millisecond(maximum: pa.Array) -> pa.Array:

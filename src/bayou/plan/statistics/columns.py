@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.plan.predicates.partition_values import parse_distinct
 from bayou.plan.statistics.json import exact_integers, read_rows
-from bayou.plan.statistics.members import MAX_VALUES, MIN_VALUES, NULL_COUNT, TEXT_PARSERS, Path, column_members
+from bayou.plan.statistics.members import (
+    MAX_VALUES,
+    MIN_VALUES,
+    NULL_COUNT,
+    TEXT_PARSERS,
+    Path,
+    column_members,
+    one_array,
+    parsed_texts,
+)
 from bayou.protocol.stats.file_stats import has_bounds
 from bayou.protocol.types import partition_values
 
@@ -160,25 +168,15 @@ def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
 
 
 def _member(table: pa.Table, path: Path) -> pa.Array | None:
-    """Return a nested member as one array, null if its parents are; None if there is no such member."""
+    """Return a nested member as one array, null if its parents are; None if the member does not exist."""
     if path[0] not in table.column_names:
         return None
-    values: pa.Array = _combined(table[path[0]])
+    values: pa.Array = one_array(table[path[0]])
     for name in path[1:]:
         if not pa.types.is_struct(values.type) or values.type.get_field_index(name) < 0:
             return None
         values = pc.struct_field(values, [values.type.get_field_index(name)])
     return values
-
-
-def _combined(values: pa.ChunkedArray) -> pa.Array:
-    return (
-        values.chunk(0)
-        if values.num_chunks == 1
-        else pa.concat_arrays(values.chunks)
-        if values.num_chunks
-        else pa.array([], values.type)
-    )
 
 
 def _from_columns(member: Callable[..., pa.Array | None], size: int, fields: Mapping[Path, DataType]) -> FileStatistics:
@@ -196,7 +194,7 @@ def _from_columns(member: Callable[..., pa.Array | None], size: int, fields: Map
 
 def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, size: int) -> pa.Array:
     if values is not None and pa.types.is_string(values.type) and target in TEXT_PARSERS:
-        return _parsed_texts(values, target)
+        return parsed_texts(values, target)
     if values is not None and pa.types.is_timestamp(values.type) and values.type.unit == "ns":
         values = None
     return _as_written(_cast(values, target, size), data_type)
@@ -205,13 +203,6 @@ def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, si
 def _as_written(bound: pa.Array, data_type: DataType) -> pa.Array:
     """Round a float's bound to a float: its shortest digits denote another double than the float itself."""
     return bound.cast(pa.float32(), safe=False).cast(pa.float64()) if data_type == "float" else bound
-
-
-def _parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
-    try:
-        return texts.cast(target)
-    except pa.ArrowInvalid:
-        return parse_distinct(texts, target, TEXT_PARSERS[target])
 
 
 def _null_count(values: pa.Array | None, data_type: DataType, size: int) -> pa.Array:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
+from bayou.plan.predicates.partition_values import parse_distinct
 from bayou.protocol.types import instants
 
 Path: TypeAlias = tuple[str, ...]
@@ -33,6 +34,19 @@ def column_members(bounds: Mapping[Path, pa.DataType], counted: Iterable[Path]) 
     counts = dict.fromkeys(counted, pa.int64())
     members = [(MIN_VALUES, bounds), (MAX_VALUES, bounds), (NULL_COUNT, counts)]
     return [(name, _struct(leaves)) for name, leaves in members if leaves]
+
+
+def parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
+    """Return the values of strings that have a parser; null for an invalid one."""
+    try:
+        return texts.cast(target)
+    except pa.ArrowInvalid:
+        return parse_distinct(texts, target, TEXT_PARSERS[target])
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, without a copy if it is one already."""
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.array([], column.type)])
 
 
 def _struct(leaves: Mapping[Path, pa.DataType]) -> pa.StructType:

@@ -43,8 +43,6 @@ _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
     "DELTA_MISSING_DELTA_TABLE": {"tableName": _name},
     "DELTA_ONLY_OPERATION": {"operation": _fact("operation")},
     "DELTA_OPERATION_NOT_ALLOWED_DETAIL": {"operation": _fact("operation"), "tableName": _name},
-    "DELTA_PATH_EXISTS": {"path": _uri},
-    "DELTA_TABLE_NOT_FOUND": {"tableName": _name},
     "DELTA_TABLE_ONLY_OPERATION": {"tableName": _name, "operation": _fact("operation")},
     "DELTA_VERSION_NOT_FOUND": {
         "userVersion": lambda error: str(error.version),
@@ -52,7 +50,6 @@ _OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
         "latest": _fact("latest"),
     },
     "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE": {"viewName": _name, "operation": _fact("operation")},
-    "PATH_NOT_FOUND": {"path": _path},
     "TABLE_OR_VIEW_NOT_FOUND": {"relationName": _name},
 }
 

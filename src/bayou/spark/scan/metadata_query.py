@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from bayou.plan import skipping
+from bayou.plan import answers
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.relations.relation import local_relation
@@ -67,7 +67,7 @@ def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:
 def take_until(snapshot: Snapshot, rows: int) -> pa.Array | None:
     """Return the positions of enough files for so many rows; None if all files are needed, or row counts are missing."""
     statistics = snapshot.statistics({})
-    return skipping.take_until(statistics.num_records, _deleted(snapshot), rows)
+    return answers.take_until(statistics.num_records, _deleted(snapshot), rows)
 
 
 def _deleted(snapshot: Snapshot) -> pa.Array:
@@ -91,7 +91,7 @@ def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.
     if nodes[1]["num-children"] != 1:  # a FILTER clause
         return None
     if kinds[2] == "Count" and kinds[3] == "Literal" and nodes[3]["value"] is not None:
-        count = skipping.count_from_log(snapshot.statistics({}).num_records, _deleted(snapshot))
+        count = answers.count_from_log(snapshot.statistics({}).num_records, _deleted(snapshot))
         return None if count is None else (count, pa.int64())
     if kinds[2] in ("Min", "Max") and kinds[3] == "AttributeReference":
         return _extreme("min" if kinds[2] == "Min" else "max", nodes[3]["name"], snapshot)
@@ -107,5 +107,5 @@ def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tup
     if path in partitions and found.type == "timestamp":
         return None  # a value without a zone is in the session's
     statistics = snapshot.statistics({} if path in partitions else {path: found.type})
-    value = skipping.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
+    value = answers.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
     return None if value is None else (value.as_py(), value.type)

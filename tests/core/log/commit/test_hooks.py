@@ -91,6 +91,14 @@ def test_a_hook_that_fails_is_reported_and_the_commit_stands(heard, caplog, path
     assert builder.log().snapshot().num_files == 1
 
 
+def test_a_checksum_that_fails_does_not_stop_the_checkpoint(heard):
+    builder = faulty_table(delta__checkpointInterval="1")
+    builder.store.add(Fault("put_if_absent", r"\.crc", "before", times=None))
+    append(builder, "a")
+    assert [event.hook for event in heard if isinstance(event, events.HookFailedEvent)] == ["checkpoint"]
+    assert [event.version for event in heard if isinstance(event, events.CheckpointEvent)] == [1]
+
+
 def test_the_hooks_behind_one_that_fails_run_all_the_same(heard):
     builder = faulty_table()
     append(builder, "a")

@@ -122,7 +122,7 @@ def test_the_error_says_no_more_than_the_winner_says_of_itself():
     with pytest.raises(MetadataChangedException) as caught:
         transaction.commit(actions)
     error = caught.value
-    assert error.message == "DELETE was not committed: version 2, a concurrent operation, changed the table's property note"
+    assert error.message == "DELETE was not committed: version 2, a concurrent operation, changed the table's property note."
     assert (error.conflicting_operation, error.conflicting_timestamp) == (None, None)
     assert (error.files, error.num_files) == ((), 0)
 

@@ -36,7 +36,7 @@ from bayou.errors import (
 )
 from bayou.log.commit.outcomes import Committed, Conflicted, Unchanged
 from bayou.log.conflict import row_rebase
-from bayou.log.rows.deleted_rows import Untold, delete_rows
+from bayou.log.rows.deleted_rows import NotEvaluated, delete_rows
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
 
@@ -249,7 +249,7 @@ def test_what_nobody_can_tell_is_a_conflict():
 def test_rows_that_a_condition_fails_on_are_a_conflict_that_says_why():
     found = table(range(4))
     transaction = found.log.transaction("DELETE")
-    transaction.delete_rows(third_row(found, holds=lambda *_: Untold("'x' is no number")))
+    transaction.delete_rows(third_row(found, holds=lambda *_: NotEvaluated("'x' is no number")))
     found.append([(40, 0)])
     error = transaction.try_commit().error
     assert isinstance(error, ConcurrentAppendException)

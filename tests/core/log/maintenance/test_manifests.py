@@ -146,7 +146,7 @@ def test_manifests_that_cannot_be_written_are_an_error_and_the_commit_remains(tm
     stop = bayou.add_listener(heard.append)
     transaction = log.transaction("DELETE", on_commit=committed.append)
     transaction.remove_files(transaction.files(where=[("p", "==", "b")]))
-    with pytest.raises(StorageError, match="version 2 was committed") as failed:
+    with pytest.raises(StorageError, match="Version 2 was committed") as failed:
         transaction.commit([file("3")])
     stop()
     error = failed.value

@@ -248,7 +248,7 @@ def test_column_mapping_is_refused(tmp_path, mode):
     put(tmp_path, "a.parquet")
     settings = {"spark.databricks.delta.properties.defaults.columnMapping.mode": mode}
     error = refused(tmp_path, UnsupportedFeatureError, "DELTA_CONVERSION_UNSUPPORTED_COLUMN_MAPPING", settings=settings)
-    assert error.features == ["columnMapping"]
+    assert error.features == ("columnMapping",)
 
 
 def test_a_table_inside_is_refused(tmp_path):

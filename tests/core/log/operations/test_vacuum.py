@@ -203,7 +203,7 @@ def test_more_hours_than_the_log_reaches_back_are_refused(table):
     for version in range(2):
         (folder / f"{version:020d}.json").unlink()
     put(table, "x", days=50)
-    with pytest.raises(TimeTravelError, match="reaches back to version 2"):
+    with pytest.raises(TimeTravelError, match="reaches back only to version 2"):
         run(table, retention_hours=24 * 30)
     assert left(table) == {"x"}
     run(table, retention_hours=24 * 10)
@@ -371,7 +371,7 @@ def test_more_hours_than_the_log_reaches_back_without_a_gap_are_refused(table, t
     table.checkpoint()
     for version in (1, 2):
         (tmp_path / "t" / "_delta_log" / f"{version:020d}.json").unlink()
-    with pytest.raises(TimeTravelError, match="reaches back to version 3"):
+    with pytest.raises(TimeTravelError, match="reaches back only to version 3"):
         run(table, retention_hours=24 * 30)
     assert left(table) == {"removed"}
 

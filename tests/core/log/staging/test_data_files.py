@@ -157,7 +157,7 @@ def test_bytes_of_a_file_that_are_not_text_are_a_typed_error_or_no_statistics(tm
     [
         ({"id": ["1"]}, "id is string in the file and long in the table"),
         ({"id": pa.array([1], pa.int32())}, "id is int32"),
-        ({"id": [1], "more": [1]}, "more is no column"),
+        ({"id": [1], "more": [1]}, "more is not a column"),
         ({"id": [1], "day": ["2024-01-01"]}, "day is string in the file and date in the table"),
         ({"name": [[1]]}, "name is list"),
     ],

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.plan.maintenance.cells import Grid, assign_files, keys_of_tasks
-from bayou.plan.maintenance.hilbert import hilbert_places
+from bayou.plan.maintenance.cells import Grid, assign_files, hilbert_places, keys_of_tasks
 
 
 def key(grid, cube, *ranks):
@@ -124,3 +123,18 @@ def test_each_task_has_a_key_whose_hash_is_its_number(count):
     keys = keys_of_tasks(count)
     assert len(set(keys)) == count
     assert keys_of_tasks(8) == [12, 6, 5, 1, 25, 15, 2, 0]  # as Spark's `pmod(hash(key), 8)` says
+
+
+@pytest.mark.parametrize(("columns", "bits"), [(1, 5), (2, 1), (2, 5), (3, 3), (4, 2), (5, 2)])
+def test_it_visits_every_cell_once_and_goes_from_neighbour_to_neighbour(columns, bits):
+    cells = list(itertools.product(range(1 << bits), repeat=columns))
+    ranks = [pa.array([cell[number] for cell in cells], pa.int64()) for number in range(columns)]
+    places = hilbert_places(ranks, bits).to_pylist()
+    assert sorted(places) == list(range(len(cells)))
+    in_order = [cell for _, cell in sorted(zip(places, cells, strict=True))]
+    steps = [sum(abs(one - other) for one, other in zip(*pair, strict=True)) for pair in itertools.pairwise(in_order)]
+    assert set(steps) == {1}
+
+
+def test_no_cells_have_no_places():
+    assert hilbert_places([pa.array([], pa.int64())] * 2, 3).to_pylist() == []

@@ -84,8 +84,8 @@ def test_moments_are_of_the_given_zone_and_kept_in_utc():
 @pytest.mark.parametrize(
     ("columns", "file", "error_class", "text"),
     [
-        ([], "p=1/x", "NUM_PARTITION_COLUMNS_FROM_FILE_NAME", "name 1 partition columns: [p]"),
-        (["p:string"], "x", "NUM_PARTITION_COLUMNS_FROM_FILE_NAME", "name 0 partition columns: []"),
+        ([], "p=1/x", "NUM_PARTITION_COLUMNS_FROM_FILE_NAME", "name the partition columns [p]"),
+        (["p:string"], "x", "NUM_PARTITION_COLUMNS_FROM_FILE_NAME", "name the partition columns [none]"),
         (["p:string"], "q=1/x", "PARTITION_COLUMN_FROM_FILE_NAME", "'p' was expected"),
         (["p:string", "q:string"], "q=1/p=1/x", "PARTITION_COLUMN_FROM_FILE_NAME", "'p' was expected"),
     ],

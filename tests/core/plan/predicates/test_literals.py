@@ -11,4 +11,4 @@ from bayou.plan.predicates.literals import literal
 def test_the_error_names_the_column_where_there_is_one(named, shown):
     with pytest.raises(InvalidOptionError) as caught:
         literal("x", "integer", **named)
-    assert caught.value.message == f"'x' is no value of type integer{shown}."
+    assert caught.value.message == f"'x' is not a value of type integer{shown}."

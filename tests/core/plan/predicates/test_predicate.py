@@ -183,7 +183,7 @@ def test_what_is_no_filter_is_refused(filters):
 
 @pytest.mark.parametrize("name", ["missing", "s.missing", "id.x", "`id", "s.", "id, boolean", ""])
 def test_a_name_of_no_column_is_refused_with_the_columns_that_there_are(name):
-    with pytest.raises(InvalidOptionError, match=r"There is no column .*; the columns are: id, s, a\.b,"):
+    with pytest.raises(InvalidOptionError, match=r"Column .* does not exist; the columns are: id, s, a\.b,"):
         one(name, "=", 1)
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from bayou.errors import VersionNotFoundError
+from bayou.errors import VersionNotFoundError, failed
 from bayou.log.actions.columns import ADD_SCHEMA, BROKEN_ACTION, actions_table
-from bayou.log.changes.checks import not_recorded, records_changes
+from bayou.log.changes.checks import records_changes
 from bayou.log.changes.feed import ChangeFeed, feed_schema
 from bayou.log.changes.files import CHANGE_FILES, INSERT, FeedCommit, change_files, changed_nothing, moves_only
 from bayou.log.changes.removed_file_facts import FACTS, with_file_facts
@@ -120,7 +120,13 @@ class ChangeBatches:
 
     def check_metadata(self, metadata: Metadata, version: int) -> None:  # noqa: D102
         if not records_changes(metadata):
-            raise not_recorded(version, version, max(version, self._log.known_version), self._log.table_uri)
+            raise failed(
+                "DELTA_MISSING_CHANGE_DATA",
+                table=self._log.table_uri,
+                version=version,
+                start=version,
+                end=max(version, self._log.known_version),
+            )
 
     def empty(self, at: SourceOffset) -> ChangeFeed:  # noqa: D102
         return self._feed(at.version, at.version - 1, CHANGE_FILES.empty_table())

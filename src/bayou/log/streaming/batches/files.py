@@ -74,7 +74,7 @@ class StreamFiles:
         rest = self.files.slice(first)
         if rest.num_rows or not parts:
             parts.append(may_match(_added(self.snapshot, rest), where))
-        return pa.concat_arrays([_flat(each) for each in parts])
+        return pa.concat_arrays([each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for each in parts])
 
 
 class _Added:
@@ -100,7 +100,3 @@ class _Added:
 
 def _added(snapshot: Snapshot, files: pa.Table) -> _Added:
     return _Added(snapshot, files)
-
-
-def _flat(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

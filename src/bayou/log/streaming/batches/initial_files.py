@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError, StreamingSourceError
+from bayou.errors import failed
 from bayou.log.streaming.batches.indexed_files import FILE_COLUMNS, STREAM_FILES, IndexedFiles, take_rows
 from bayou.protocol.stats.file_stats import skipping_types
 from bayou.protocol.types.traverse import leaves
@@ -95,13 +95,12 @@ def check_event_order(store: LogStore, event_time: str | None, reached: SourceOf
     if noted == event_time:
         return
     if reached is not None:
-        raise StreamingSourceError(
-            f"The query has read the first snapshot {_described(noted)} so far, and would go on {_described(event_time)}: rows"
-            " would be lost, and others come twice",
+        raise failed(
+            "DELTA_INVALID_SOURCE_OFFSET_FORMAT/order",
             table=table,
             version=reached.version,
-            next_step="Run the query until it is past the first snapshot as it was: with the same withEventTimeOrder and the same"
-            " withWatermark, under bayou.",
+            order=_described(noted),
+            new_order=_described(event_time),
         )
     store.put(NOTE, (event_time or "").encode())
 
@@ -115,12 +114,7 @@ def least_values(snapshot: Snapshot, column: str, count: int) -> pa.Array | pa.C
     wanted = column.replace("`", "").lower()
     physical = next((place for names, place, _ in leaves(snapshot.schema) if ".".join(names).lower() == wanted), None)
     if physical is None:
-        raise InvalidOptionError(
-            f"the event time is {column!r}, and the table has no such column",
-            at=snapshot,
-            next_step="Name a column of the table in withWatermark.",
-            option="withEventTimeOrder",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/event-time", at=snapshot, option="withEventTimeOrder", column=column)
     if physical in snapshot.partitions():
         return snapshot.partitions()[physical]
     kind = skipping_types(snapshot.schema).get(physical)

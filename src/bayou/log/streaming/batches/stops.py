@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import StreamingSourceError
+from bayou.errors import failed
 
 if TYPE_CHECKING:
     from bayou.log.streaming.batches.commits import StreamCommit
@@ -23,10 +23,21 @@ def check_changes(commit: StreamCommit, options: StreamOptions, table: str) -> N
     """Raise StreamingSourceError if a commit removes files with `dataChange` and no option allows it."""
     if commit.removed is None or options.ignore_changes or options.skip_change_commits:
         return
-    if commit.adds.num_rows:
-        raise _changed(commit, table)
-    if not options.ignore_deletes:
-        raise _deleted(commit, table)
+    if commit.adds.num_rows or not options.ignore_deletes:
+        raise failed(
+            "DELTA_SOURCE_TABLE_IGNORE_CHANGES" if commit.adds.num_rows else "DELTA_SOURCE_IGNORE_DELETE",
+            table=table,
+            version=commit.version,
+            file=commit.removed,
+            example=_operation_with_parameters(commit.info) or commit.removed,
+            commit=what_it_was(commit.version, commit.info),
+            num_added=commit.adds.num_rows,
+            operation=operation_of(commit.info),
+            user=user_of(commit.info),
+            options=("skipChangeCommits", "ignoreChanges")
+            if commit.adds.num_rows
+            else ("ignoreDeletes", "skipChangeCommits", "ignoreChanges"),
+        )
 
 
 def operation_of(info: Mapping[str, Any]) -> str | None:
@@ -49,41 +60,6 @@ def what_it_was(version: int, info: Mapping[str, Any]) -> str:
     if isinstance(engine, str):
         words.append(f"with {engine}")
     return f"version {version} is {' '.join(words)}"
-
-
-def _changed(commit: StreamCommit, table: str) -> StreamingSourceError:
-    example = _operation_with_parameters(commit.info) or commit.removed
-    return StreamingSourceError(
-        f"Detected a data update (for example {example}) in the source table at version {commit.version}. This is currently not"
-        f" supported: {what_it_was(commit.version, commit.info)}; it removes files (for example {commit.removed}) and adds"
-        f" {commit.adds.num_rows}",
-        table=table,
-        version=commit.version,
-        file=commit.removed,
-        error_class="DELTA_SOURCE_TABLE_IGNORE_CHANGES",
-        next_step="Set the option 'skipChangeCommits' to 'true' to leave such commits out, with the rows that they add or change;"
-        " or 'ignoreChanges' to 'true' to read all rows of the files that they add, so that unchanged rows come again; or read"
-        " the changes themselves with 'readChangeFeed' and a fresh checkpoint directory, where the table records them.",
-        operation=operation_of(commit.info),
-        user=user_of(commit.info),
-        options=("skipChangeCommits", "ignoreChanges"),
-    )
-
-
-def _deleted(commit: StreamCommit, table: str) -> StreamingSourceError:
-    return StreamingSourceError(
-        f"Detected deleted data (for example {commit.removed}) from streaming source at version {commit.version}. This is"
-        f" currently not supported: {what_it_was(commit.version, commit.info)}",
-        table=table,
-        version=commit.version,
-        file=commit.removed,
-        error_class="DELTA_SOURCE_IGNORE_DELETE",
-        next_step="Set the option 'ignoreDeletes' to 'true' to pass over commits that only remove files: the rows that they delete"
-        " stay where the stream has written them.",
-        operation=operation_of(commit.info),
-        user=user_of(commit.info),
-        options=("ignoreDeletes", "skipChangeCommits", "ignoreChanges"),
-    )
 
 
 def _operation_with_parameters(info: Mapping[str, Any]) -> str | None:

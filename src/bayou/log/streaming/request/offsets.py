@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayou.errors import StreamingSourceError
+from bayou.errors import DeltaError, failed
 
 BASE_INDEX: Final = -100
 """The index before everything in a version; a checkpoint holds -1 for it."""
@@ -28,7 +28,6 @@ _CURRENT_VERSION: Final = 3
 _RESERVED_VERSION: Final = 2
 _WITH_METADATA_CHANGES: Final = 3
 _BARRIERS: Final = (METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX)
-_NEXT_STEP: Final = "Restore the query's checkpoint from a backup, or start the query from scratch with a new one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +89,12 @@ class SourceOffset:
         document = _document(text, table)
         version = _integer(document, "sourceVersion", table, missing=0)
         if version > _CURRENT_VERSION:
-            raise StreamingSourceError(
-                f"Unsupported format. Expected version should be smaller than or equal to {_CURRENT_VERSION} but was {version}."
-                " Please upgrade to newer version of Delta.",
-                table=table,
-                error_class="DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION",
-                next_step="Run the query with the program that ran it last.",
-            )
+            raise failed("DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION", table=table, expected=_CURRENT_VERSION, found=version)
         if version < 1 or version == _RESERVED_VERSION:
-            raise StreamingSourceError(
-                f"sourceVersion({version}) is invalid in the offset {text!r:.200}",
-                table=table,
-                error_class="DELTA_INVALID_SOURCE_VERSION",
-                next_step=_NEXT_STEP,
-            )
+            raise failed("DELTA_INVALID_SOURCE_VERSION", table=table, found=version, offset=text)
         found = document.get("reservoirId")
         if found != table_id:
-            raise other_table(table_id, str(found), table)
+            raise failed("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", table=table, new_id=table_id, old_id=str(found))
         index = _integer(document, "index", table)
         if version < _WITH_METADATA_CHANGES and index == _WRITTEN_BASE_INDEX:
             index = BASE_INDEX
@@ -128,24 +116,14 @@ def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> No
         what = "'index' moved back"
     else:
         return
-    raise StreamingSourceError(
-        f"Found invalid offsets: {what}. Previous: {previous.to_json()}, current: {current.to_json()}",
+    raise failed(
+        "DELTA_INVALID_SOURCE_OFFSET_FORMAT/order-of-offsets",
         table=table,
         version=current.version,
-        next_step=f"Restore the query's checkpoint; {OFFSET_VALIDATION_CONF}=false lets it pass, and rows may come twice.",
-    )
-
-
-def other_table(new_id: str, old_id: str, table: str) -> StreamingSourceError:
-    """Return the error for a table whose id differs from the one that a stream has read so far."""
-    return StreamingSourceError(
-        f"The streaming query was reading from an unexpected Delta table (id = '{new_id}'): it used to read from another one"
-        f" (id = '{old_id}') according to its checkpoint. The code names another table, or the table was deleted and re-created",
-        table=table,
-        error_class="DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-        next_step="Name the former table, or delete the query's checkpoint to restart from scratch.",
-        new_id=new_id,
-        old_id=old_id,
+        problem=what,
+        previous=previous.to_json(),
+        current=current.to_json(),
+        setting=OFFSET_VALIDATION_CONF,
     )
 
 
@@ -166,5 +144,5 @@ def _integer(document: dict[str, Any], name: str, table: str, *, missing: int | 
     return value
 
 
-def _invalid(text: str, table: str) -> StreamingSourceError:
-    return StreamingSourceError(f"the stored source offset format is invalid: {text!r:.300}", table=table, next_step=_NEXT_STEP)
+def _invalid(text: str, table: str) -> DeltaError:
+    return failed("DELTA_INVALID_SOURCE_OFFSET_FORMAT", table=table, offset=text)

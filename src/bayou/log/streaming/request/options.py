@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from bayou.errors import InvalidOptionError, TimeTravelError
+from bayou.errors import DeltaError, failed
 from bayou.log.streaming.request.limits import DEFAULT_MAX_FILES, ReadLimits
 from bayou.log.streaming.request.path_filter import PathFilter
 
@@ -178,50 +178,22 @@ class _Given:
     def regex(self, name: str) -> str | None:
         text = self.text(name)
         if text is not None and not PathFilter.is_valid(text):
-            raise InvalidOptionError(
-                f"Please recheck your syntax for '{name}': {text!r} is no regular expression",
-                table=self._table,
-                error_class="DELTA_REGEX_OPT_SYNTAX_ERROR",
-                next_step="Give a regular expression that finds a part of the paths to leave out.",
-                option=name,
-            )
+            raise failed("DELTA_REGEX_OPT_SYNTAX_ERROR", table=self._table, option=name, value=text)
         return text
 
     def check_no_time_travel(self) -> None:
         for name in ("versionAsOf", "timestampAsOf"):
             if self.text(name) is not None:
-                raise TimeTravelError(
-                    "Cannot time travel views, subqueries, streams or change data feed queries",
-                    table=self._table,
-                    error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-                    next_step=f"Leave out {name}; startingVersion or startingTimestamp say where a stream begins.",
-                    option=name,
-                )
+                raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/stream", table=self._table, option=name)
 
     def check_together(self, found: StreamOptions) -> None:
         if found.starting_version is not None and found.starting_timestamp is not None:
-            raise InvalidOptionError(
-                "Please either provide 'startingVersion' or 'startingTimestamp'",
-                table=self._table,
-                error_class="DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET",
-                next_step="Leave out one of them.",
-            )
+            raise failed("DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET", table=self._table)
         if found.schema_location is not None and not found.fail_on_data_loss:
-            raise InvalidOptionError(
-                "Using schema from schema tracking log cannot tolerate missing commit files: a missing one may have changed the"
-                " schema",
-                table=self._table,
-                next_step="Leave out failOnDataLoss=false, or schemaTrackingLocation.",
-                option="failOnDataLoss",
-            )
+            raise failed("DELTA_ILLEGAL_OPTION/schema-log-data-loss", table=self._table, option="failOnDataLoss")
 
-    def _illegal(self, name: str, value: str, explain: str) -> InvalidOptionError:
-        return InvalidOptionError(
-            f"Invalid value '{value}' for option '{name}', {explain}",
-            table=self._table,
-            next_step="Give such a value, or leave the option out.",
-            option=name,
-        )
+    def _illegal(self, name: str, value: str, wanted: str) -> DeltaError:
+        return failed("DELTA_ILLEGAL_OPTION/value", table=self._table, option=name, value=value, wanted=wanted)
 
 
 def _byte_size(text: str) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.changes.range import OUT_OF_RANGE_CONF
 from bayou.log.streaming.request.offsets import OFFSET_VALIDATION_CONF
 
@@ -68,7 +68,7 @@ class StreamSettings:
         def flag(name: str, default: bool) -> bool:  # noqa: FBT001  (the value, not a switch)
             text = settings.get(name, str(default)).strip().lower()
             if text not in ("true", "false"):
-                raise InvalidOptionError(f"{name} is true or false, not {text!r}.", option=name)
+                raise failed("DELTA_ILLEGAL_OPTION/flag", option=name)
             return text == "true"
 
         return cls(

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import DeltaError, failed
 from bayou.log.streaming.batches.stops import operation_of, user_of, what_it_was
-from bayou.log.streaming.request.offsets import other_table
 from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
 from bayou.log.streaming.schema.differences import has_wider_types
 from bayou.protocol.features.features import writer_features
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 _NO_MAPPING: Final = "none"
 _WIDENING: Final = frozenset({"typeWidening", "typeWidening-preview"})
 _NO_COMMIT: Final[Mapping[str, Any]] = {}
+
+_RESTART: Final = "Please try restarting the query, which continues from its checkpoint with the new schema."
 
 
 class SchemaCheck:
@@ -63,8 +64,11 @@ class SchemaCheck:
         is_older = version < self._snapshot.version
         older, newer = (metadata, read) if is_older else (read, metadata)
         if newer.id != older.id:
-            raise other_table(newer.id, older.id, self._snapshot.table_uri)
-        if metadata.schema_string == read.schema_string and _same_layout(metadata, read):
+            raise failed(
+                "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", table=self._snapshot.table_uri, new_id=newer.id, old_id=older.id
+            )
+        same_layout = _same_partitions(metadata, read) and column_mapping_mode(metadata) == column_mapping_mode(read)
+        if same_layout and metadata.schema_string == read.schema_string:
             return
         if self._settings.allows_partition_changes:
             older = replace(older, partition_columns=newer.partition_columns)
@@ -102,44 +106,31 @@ class SchemaCheck:
         retryable = not is_older and is_read_compatible(schema, change, widening=widening, checks_nulls=nulls)
         raise self._changed(metadata, version, info, retryable=retryable)
 
-    def _changed(self, metadata: Metadata, version: int, info: Mapping[str, Any], *, retryable: bool) -> SchemaChangedError:
-        if retryable:
-            step = "Please try restarting the query: it goes on from its checkpoint with the new schema."
-        else:
-            step = (
-                "Start the query from scratch using a new checkpoint directory: rows of both schemas cannot be read as one stream."
-            )
-            if self._has_start:
-                step += f" Change startingVersion or startingTimestamp to start from a version newer than {version}."
-        return SchemaChangedError(
-            f"Detected schema change in version {version}: {_said(version, info)}. The stream's schema is"
-            f" {self._snapshot.metadata.schema_string}{_partitions(self._snapshot.metadata)}, and that version's is"
-            f" {metadata.schema_string}{_partitions(metadata)}",
+    def _changed(self, metadata: Metadata, version: int, info: Mapping[str, Any], *, retryable: bool) -> DeltaError:
+        return failed(
+            "DELTA_SCHEMA_CHANGED_WITH_STARTING_OPTIONS" if self._has_start else "DELTA_SCHEMA_CHANGED_WITH_VERSION",
             table=self._snapshot.table_uri,
             version=version,
-            error_class=f"DELTA_SCHEMA_CHANGED_WITH_{'STARTING_OPTIONS' if self._has_start else 'VERSION'}",
-            next_step=step,
+            next_step=_RESTART if retryable else None,
+            commit=_said(version, info),
+            schema=_described(self._snapshot.metadata),
+            new_schema=_described(metadata),
             retryable=retryable,
             operation=operation_of(info),
             user=user_of(info),
         )
 
-    def _incompatible(self, metadata: Metadata, version: int, info: Mapping[str, Any]) -> SchemaChangedError:
-        with_log = self._settings.tracks_schemas
-        way = (
-            "Provide a 'schemaTrackingLocation' under the checkpoint location to follow such changes; or start"
-            if with_log
-            else "Start"
-        )
-        return SchemaChangedError(
-            "Streaming read is not supported on tables with read-incompatible schema changes (e.g. rename or drop or datatype"
-            f" changes): {_said(version, info)}. Read schema: {self._snapshot.metadata.schema_string}. Incompatible data schema:"
-            f" {metadata.schema_string}",
+    def _incompatible(self, metadata: Metadata, version: int, info: Mapping[str, Any]) -> DeltaError:
+        return failed(
+            "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG"
+            if self._settings.tracks_schemas
+            else "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE",
             table=self._snapshot.table_uri,
             version=version,
-            error_class=f"DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE{'_USE_SCHEMA_LOG' if with_log else ''}",
-            next_step=f"{way} the query from scratch using a new checkpoint directory; {UNSAFE_MAPPING_CONF}=true lets the change"
-            " pass, and the values of renamed and dropped columns may be lost.",
+            commit=_said(version, info),
+            schema=self._snapshot.metadata.schema_string,
+            new_schema=metadata.schema_string,
+            setting=UNSAFE_MAPPING_CONF,
             retryable=False,
             operation=operation_of(info),
             user=user_of(info),
@@ -154,9 +145,6 @@ def _same_partitions(one: Metadata, other: Metadata) -> bool:
     return one.partition_columns == other.partition_columns
 
 
-def _same_layout(one: Metadata, other: Metadata) -> bool:
-    return _same_partitions(one, other) and column_mapping_mode(one) == column_mapping_mode(other)
-
-
-def _partitions(metadata: Metadata) -> str:
-    return f", partitioned by {', '.join(metadata.partition_columns)}" if metadata.partition_columns else ""
+def _described(metadata: Metadata) -> str:
+    partitions = f", partitioned by {', '.join(metadata.partition_columns)}" if metadata.partition_columns else ""
+    return metadata.schema_string + partitions

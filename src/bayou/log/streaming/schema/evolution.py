@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import failed
 from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.differences import changed_types, dropped_columns, renamed_columns
 from bayou.protocol.features.type_widening import Widening
@@ -73,14 +73,15 @@ def check_leave(
     this_version = ", ".join(f"{each.option}={version}" for each in changes)
     always = ", ".join(f"{each.option}={_ALWAYS}" for each in changes)
     conf = " and ".join(f"{each.confs[0]}.ckpt_{checkpoint}={version}" for each in changes)
-    raise SchemaChangedError(
-        f"We've detected one or more non-additive schema change(s) ({name}) between Delta version {previous.version} and"
-        f" {version} in the Delta streaming source. Changes: {'; '.join(each.columns for each in changes)}",
+    raise failed(
+        "DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
         table=table,
         version=version,
-        error_class="DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",
-        next_step="See whether the table that the stream writes has to change in the same way first. Then give the reader the"
-        f" option {this_version} to let this change pass, or {always} for all; or set {conf}.",
+        previous=previous.version,
+        columns="; ".join(each.columns for each in changes),
+        this_version=this_version,
+        always=always,
+        setting=conf,
         operation=name,
         user=None,
         retryable=False,
@@ -133,13 +134,12 @@ def _check_types(previous: TrackedMetadata, current: TrackedMetadata, settings: 
     widening = Widening.ALWAYS if settings.allows_widening else Widening.NEVER
     before, after = to_physical(previous.schema), to_physical(current.schema)
     if not is_read_compatible(before, after, widening=widening, allow_missing=True):
-        raise SchemaChangedError(
-            f"Detected schema change in version {current.version} that no stream can follow: a column's type is another one, and"
-            f" no wider one. The stream's schema is {previous.schema_json}, and that version's is {current.schema_json}",
+        raise failed(
+            "DELTA_SCHEMA_CHANGED_WITH_VERSION/type",
             table=table,
             version=current.version,
-            error_class="DELTA_SCHEMA_CHANGED_WITH_VERSION",
-            next_step="Start the query from scratch using a new checkpoint directory.",
+            schema=previous.schema_json,
+            new_schema=current.schema_json,
             operation=None,
             user=None,
             retryable=False,

@@ -12,7 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError, SchemaChangedError, StreamingSourceError, UnsupportedFeatureError, VersionNotFoundError
+from bayou.errors import (
+    DeltaError,
+    failed,
+)
 from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
 from bayou.log.streaming.request.settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
@@ -143,13 +146,11 @@ class SchemaTracking:
                 fits = fits and _features(protocol) <= _features(header.protocol)
                 protocol = header.protocol
         if not fits:
-            raise StreamingSourceError(
-                "We could not initialize the Delta streaming source schema log because we detected an incompatible schema or"
-                f" protocol change while serving a streaming batch from table version {first} to {last}",
+            raise failed(
+                "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
                 table=self._log.table_uri,
                 version=last,
-                error_class="DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
-                next_step="Start the query from scratch with a new checkpoint directory.",
+                first=first,
             )
         return newest, protocol
 
@@ -157,26 +158,22 @@ class SchemaTracking:
         try:
             return ActionFile.of_commit(self._log.store, version, self._log.table_uri).header()
         except FileNotFoundError as error:
-            raise VersionNotFoundError(
-                f"The log has no commit of version {version} any more, whose change of the schema the stream is to follow",
+            raise failed(
+                "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE/schema",
                 table=self._log.table_uri,
                 version=version,
-                error_class="DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
-                next_step="Start the query with a new checkpoint, and raise delta.logRetentionDuration.",
                 earliest=None,
                 latest=None,
             ) from error
 
-    def _evolved(self, entry: TrackedMetadata) -> SchemaChangedError:
-        protocol = None if entry.protocol is None else entry.protocol.to_json()
-        return SchemaChangedError(
-            "The schema, table configuration or protocol of your Delta table has changed during streaming. The schema or metadata"
-            f" tracking log has been updated. Updated schema: {entry.schema_json}. Updated table configurations:"
-            f" {dict(entry.configuration or {})}. Updated table protocol: {protocol}",
+    def _evolved(self, entry: TrackedMetadata) -> DeltaError:
+        return failed(
+            "DELTA_STREAMING_METADATA_EVOLUTION",
             table=self._log.table_uri,
             version=entry.version,
-            error_class="DELTA_STREAMING_METADATA_EVOLUTION",
-            next_step="Please restart the stream to continue processing using the updated metadata.",
+            schema=entry.schema_json,
+            configuration=dict(entry.configuration or {}),
+            protocol=None if entry.protocol is None else entry.protocol.to_json(),
             retryable=True,
             operation=None,
             user=None,
@@ -209,11 +206,11 @@ def open_tracking(
     if options.schema_location is None or settings.allows_mapping_changes:
         return None
     if not settings.tracks_schemas:
-        raise UnsupportedFeatureError(
-            "Schema tracking location is not supported for Delta streaming source: the session has it switched off",
+        raise failed(
+            "DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking",
             table=log.table_uri,
             features=("schema tracking",),
-            next_step=f"Set {TRACKING_CONF} to true, or leave out schemaTrackingLocation.",
+            setting=TRACKING_CONF,
         )
     if source_path is not None and not settings.allows_outside:
         _check_under_checkpoint(options.schema_location, source_path)
@@ -240,22 +237,23 @@ def _check_under_checkpoint(location: str, source_path: str) -> None:
         return
     root, place = qualify(checkpoint).uri, qualify(location).uri
     if place != root and not place.startswith(f"{root}/"):
-        raise InvalidOptionError(
-            f"Schema location '{location}' must be placed under checkpoint location '{checkpoint}'",
-            error_class="DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT",
-            next_step=f"Give a folder in the checkpoint; {OUTSIDE_CHECKPOINT_CONF}=true allows any.",
+        raise failed(
+            "DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT",
             option="schemaTrackingLocation",
+            location=location,
+            checkpoint=checkpoint,
+            setting=OUTSIDE_CHECKPOINT_CONF,
         )
 
 
 def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> None:
     if entry.table_id != snapshot.metadata.id:
-        raise StreamingSourceError(
-            f"Detected incompatible Delta table id when trying to read Delta stream. Persisted table id: {entry.table_id}, Table"
-            f" id: {snapshot.metadata.id}. The schema log at '{location}' might have been reused",
+        raise failed(
+            "DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID",
             table=snapshot.table_uri,
-            error_class="DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID",
-            next_step="Pick a new schema location.",
+            persisted_id=entry.table_id,
+            table_id=snapshot.metadata.id,
+            location=location,
         )
 
 

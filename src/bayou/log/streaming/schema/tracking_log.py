@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import CorruptLogError, DeltaError, InvalidOptionError, StreamingSourceError
+from bayou.errors import CorruptLogError, DeltaError, failed
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bayou.storage.store import LogStore
 
 _HEAD: Final = "v1"
-_NEW_LOCATION: Final = "Pick a new schemaTrackingLocation, and start the query with a new checkpoint."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +105,12 @@ class TrackedMetadata:
                 previous=document.get("previousMetadataSeqNum"),
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, CorruptLogError) as error:
-            raise _broken("DESERIALIZE", f"incomplete log file in the schema log at '{location}'") from error
+            raise failed("DELTA_STREAMING_SCHEMA_LOG_DESERIALIZE_FAILED", location=location) from error
         for schema in (found.schema_json, found.partition_schema_json):
             try:
                 parse_schema(schema)
             except DeltaError as error:
-                raise _broken("PARSE_SCHEMA", f"failed to parse the schema from the schema log at '{location}'") from error
+                raise failed("DELTA_STREAMING_SCHEMA_LOG_PARSE_SCHEMA_FAILED", location=location) from error
         return found
 
 
@@ -183,21 +182,9 @@ def log_location(root: str, table_id: str, tracking_id: str | None) -> str:
     return f"{root.rstrip('/')}/_schema_log_{table_id}{'' if tracking_id is None else f'_{tracking_id}'}"
 
 
-def conflict(location: str, table: str) -> InvalidOptionError:
+def conflict(location: str, table: str) -> DeltaError:
     """Return the error for a log that another stream uses."""
-    return InvalidOptionError(
-        f"Detected conflicting schema location '{location}' while streaming from table or table located at '{table}': another"
-        " stream may be reusing the same schema location, which is not allowed",
-        error_class="DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT",
-        next_step="Give one of the streams another schemaTrackingLocation, or a streamingSourceTrackingId.",
-        option="schemaTrackingLocation",
-    )
-
-
-def _broken(what: str, message: str) -> StreamingSourceError:
-    return StreamingSourceError(
-        f"{message}: it may have been corrupted", error_class=f"DELTA_STREAMING_SCHEMA_LOG_{what}_FAILED", next_step=_NEW_LOCATION
-    )
+    return failed("DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT", option="schemaTrackingLocation", location=location, reader=table)
 
 
 def _text(document: Mapping[str, Any], name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.log.rows.deleted_rows import Untold, delete_rows
+from bayou.log.rows.deleted_rows import NotEvaluated, delete_rows
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.log.staging.read_set import ReadSet
 from bayou.protocol.columns.identity_rules import without_marks
@@ -79,7 +79,7 @@ def now(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> t
     return later, found
 
 
-def as_told(asks: Callable[[], bool]) -> bool | Untold:
+def as_told(asks: Callable[[], bool]) -> bool | NotEvaluated:
     """What a query tells of rows that others added; where it fails, as a cast does on one of them, that nobody can tell.
 
     The statement itself may not fail on them, when it is run again: its parts are evaluated in the order that Spark chooses.
@@ -87,7 +87,7 @@ def as_told(asks: Callable[[], bool]) -> bool | Untold:
     try:
         return asks()
     except FAILED_CALL as error:
-        return Untold(reason_of(error))
+        return NotEvaluated(reason_of(error))
 
 
 def _hold(change: Change, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
