@@ -47,6 +47,8 @@ OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "storage": {"botocore", 
 
 JVM_ROOM = ("spark", "jvm")
 JVM_NAMES = {"_jvm", "_jsparkSession"}
+# What PySpark calls the Java objects behind its own.
+HANDLES = JVM_NAMES | {"_jsc", "_jdf", "_jc", "_jrdd", "_jreader", "_jwrite", "_jconf", "_jcatalog", "_jseq"}
 JVM_PACKAGES = ("org.apache.spark.", "org.apache.hadoop.")
 
 MOST_LINES = 500
@@ -217,7 +219,7 @@ def _internals(file):
 
 def _is_internal(node):
     if isinstance(node, ast.Attribute):
-        return node.attr in JVM_NAMES
+        return node.attr in HANDLES
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and _names_a_class(node.value)
 
 

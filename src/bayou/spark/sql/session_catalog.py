@@ -159,7 +159,7 @@ class SessionCatalog:
         """Refuse a version or a time if the table's name already says one."""
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
-        if name.path is None and catalog.entry(name) is None and split_path(str(name.identifier.table())) is not None:
+        if name.path is None and catalog.entry(name) is None and split_path(name.table) is not None:
             raise InvalidOptionError(
                 "The name of the table names a version, and the query names another one.",
                 table=text,

@@ -148,10 +148,15 @@ def analyzed_plan(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
 
 
-def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:
-    """Return existing rows as a node of a logical plan."""
+def local_relation(jvm: Jvm, output: JavaObject, rows: JavaObject, count: int) -> JavaObject:
+    """Return so many rows of an array as a node of a logical plan."""
     companion = jvm.module("org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
-    return jvm.call(companion, "apply", output, jvm.seq(rows), False)
+    return jvm.call(companion, "apply", output, jvm.seq(rows[place] for place in range(count)), False)
+
+
+def frame_of_relation(spark: SparkSession, relation: JavaObject) -> DataFrame:
+    """Return a relation as a DataFrame."""
+    return DataFrame(java_session(spark).baseRelationToDataFrame(relation), spark)
 
 
 def java_frame(frame: DataFrame) -> JavaObject:
