@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
@@ -80,10 +79,6 @@ class ChangedFiles:
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return replace(self.feed, files=self.table).partition_texts()
-
-    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
-        del predicate  # the log has no statistics of change files
-        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         del options  # they were read with the application's

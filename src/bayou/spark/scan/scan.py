@@ -47,11 +47,12 @@ from bayou.spark.types.alignment import aligned
 from bayou.spark.types.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow.parquet as pq
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
@@ -105,6 +106,8 @@ class Scan:
         rewrites: whether the rows are rewritten, or decide what is written. Then every file must be read, whatever the session's
             settings are, and no filter that Parquet evaluates differently from Spark may exclude a row.
         file_tasks: whether each file is one partition of the scan, whatever its size.
+        prune: called with the query's filter when Spark plans the scan, returns the positions of the source's files that may match,
+            or None for all; None if the files were pruned before.
     """
 
     application: Application
@@ -120,6 +123,7 @@ class Scan:
     streaming: bool = False
     rewrites: bool = False
     file_tasks: bool = False
+    prune: Callable[[Predicate], pa.Array | None] | None = field(default=None, compare=False)
 
     def planned(self) -> PlannedScan:
         """Return the scan as a logical plan, with deletion vectors applied.
@@ -322,12 +326,12 @@ class _Listing:
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
         filters = jvm.list_of(partition_filters)
         files = self._scan_files()
-        if scan.streaming and (chosen := self._chosen([*filters, *jvm.list_of(data_filters)])) is not None:
-            files = files.take(chosen)
+        if scan.prune is not None and (chosen := self._chosen(scan.prune, [*filters, *jvm.list_of(data_filters)])) is not None:
+            files = files.take(chosen if scan.positions is None else pc.indices_nonzero(pc.is_in(scan.positions, chosen)))
         return list_directories(jvm, files, self._partition_schema, filters)
 
-    def _chosen(self, filters: Sequence[JavaObject]) -> pa.Array | None:
-        """Return the files that the filters leave. For a table they were pruned before its relation was made."""
+    def _chosen(self, prune: Callable[[Predicate], pa.Array | None], filters: Sequence[JavaObject]) -> pa.Array | None:
+        """Return the positions of the source's files that the filters leave, or None for all."""
         if not filters:
             return None
         try:
@@ -336,7 +340,7 @@ class _Listing:
             )
         except FAILED_CALL:
             return None  # a filter that Spark cannot describe
-        return self._scan._source.choose(predicate)  # noqa: SLF001
+        return prune(predicate)
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan
