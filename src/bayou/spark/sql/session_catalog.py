@@ -89,10 +89,11 @@ class SessionCatalog:
         return self._answer(message, spark, name)
 
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
-        place = alter_table.new_location(text)
+        changes = alter_table.changes_in(text)
+        place = alter_table.new_location(changes)
         if place is None:
             target = SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
-            alter_table.run(target, text)
+            alter_table.run(target, changes)
         else:
             set_location(self._application, spark, name, place)
         self._refresh(spark, name)
