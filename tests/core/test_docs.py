@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scripts import error_catalogue
 from tests.support.cases import in_one_test
-from tests.support.sources import FILES, nodes_of
+from tests.support.sources import FILES, SOURCE, nodes_of
 from tests.support.sources import text_of as code_of
 
 from bayou.protocol import properties
@@ -35,6 +35,17 @@ def anchors_of(page):
     """The headings of a page as the anchors that links name."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@in_one_test("page", PAGES)
+def test_the_code_that_pages_name_is_there(page):
+    named = re.findall(r"`((?:\w+/)+\w+\.(?:py|java))(?:: (\w+))?(?:\.(\w+))?`", text_of(page))
+    places = [
+        (next((each for each in (SOURCE / path, ROOT / path) if each.is_file()), None), path, names) for path, *names in named
+    ]
+    assert not [path for file, path, _ in places if file is None]
+    defined = {file: set(re.findall(r"\w+", code_of(file))) for file, _, _ in places}
+    assert not [f"{path}: {name}" for file, path, names in places for name in filter(None, names) if name not in defined[file]]
 
 
 def test_the_feature_matrix_is_what_the_code_gives_today():

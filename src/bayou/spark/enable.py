@@ -17,7 +17,7 @@ from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
-from bayou.spark.jvm.core.session import install_catalog, install_rule, java_session
+from bayou.spark.jvm.core.session import answer_parser, install_catalog, install_rule, java_session
 from bayou.spark.jvm.core.transaction_ids import tell_transactions
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
@@ -98,7 +98,7 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
     if adapters.has("bayou.Parser"):
         statements = cache(lambda: _statements(jvm))
         refused = _Late(lambda: statements().of_refused)
-        adapters.static("bayou.Parser").answer(BiFunction(jvm, _Late(statements)), BiFunction(jvm, refused), as_lines())
+        answer_parser(adapters, BiFunction(jvm, _Late(statements)), BiFunction(jvm, refused), as_lines())
     if adapters.has("bayou.Functions"):
         adapters.set_static("bayou.Functions", "body", BiFunction(jvm, _Late(lambda: _functions(jvm))))
     adapters.set_static("bayou.DeltaTable", "inserter", BiConsumer(jvm, _Late(lambda: _inserter(jvm))))

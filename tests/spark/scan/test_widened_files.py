@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.support.operations.streams import finish, stream
 from tests.support.tables.built import file_of, without_rows
 
 import bayou
@@ -77,6 +78,21 @@ def test_filters_and_file_metadata_work_on_a_widened_column(spark, table_path):
     assert [row.id for row in frame.where("v > 5").collect()] == [1]
     names = frame.where("v < 5").select("_metadata.file_name", "id").collect()
     assert [(row.file_name, row.id) for row in names] == [("new.parquet", 2)]
+
+
+def test_a_filter_of_a_stream_skips_files_of_each_stored_type(spark, table_path, checkpoint):
+    schema = StructType((StructField("id", "long"), changed("v", "byte", "decimal(4,1)")))
+    builder = TableBuilder(table_path).create(schema, protocol=WIDENING)
+    values = [pa.array([9], pa.int8()), pa.array([9], pa.int8()), pa.array([Decimal("1.5")], pa.decimal128(4, 1))]
+    for number, value in enumerate(values):
+        stats = {"numRecords": 1, "minValues": {"id": number}, "maxValues": {"id": number}, "nullCount": {"id": 0}}
+        builder.commit(file_of(table_path, f"{number}.parquet", {"id": pa.array([number], pa.int64()), "v": value}, stats=stats))
+    for number in range(len(values)):
+        rows = []
+        frame = stream(spark, table_path).where(f"id = {number}")
+        writer = frame.writeStream.foreachBatch(lambda batch, _, rows=rows: rows.extend(batch.collect()))
+        finish(writer.option("checkpointLocation", f"{checkpoint}{number}").trigger(availableNow=True).start())
+        assert [(row.id, row.v) for row in rows] == [(number, Decimal(9) if number < 2 else Decimal("1.5"))]
 
 
 def test_only_the_columns_that_a_query_uses_are_read_of_each_group(spark, table_path):

@@ -22,9 +22,9 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
-from bayou.spark.errors.conversion import causes
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.types.char_columns import declared_as_chars
 from bayou.spark.types.types import contains_void
@@ -135,8 +135,7 @@ class CheckedRows:
 
 
 def _failed_row(error: PySparkException | Py4JJavaError) -> str | None:
-    thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    for text in (*(cause.getMessage() or "" for cause in causes(thrown)), str(error)):
+    for text in (*map(message_of, causes(thrown_by(error))), str(error)):
         found = _FAILED.search(text)
         if found is not None:
             return found[1]

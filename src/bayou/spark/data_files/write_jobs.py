@@ -19,13 +19,12 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.data_files.partitioning import refused_value
-from bayou.spark.errors.conversion import causes
 from bayou.spark.jvm.catalyst.file_writer import WriteJob, write_files
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.exceptions import causes, is_failed_write, message_of, shown, thrown_by
 from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
 from bayou.spark.jvm.core.session import java_session, settings_of
-from bayou.spark.jvm.core.write_traces import is_failed_write
 from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.relations.file_tasks import in_file_tasks
 from bayou.spark.jvm.relations.relation import rebalanced
@@ -130,15 +129,14 @@ def _naming_failure(table: str, version: int | None) -> Iterator[None]:
 
 
 def _named(error: PySparkException | Py4JJavaError, table: str, version: int | None) -> DeltaError | None:
-    thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    chain = list(causes(thrown))
-    for text in (str(error), *(cause.getMessage() or "" for cause in chain)):
+    chain = list(causes(thrown_by(error)))
+    for text in (str(error), *map(message_of, chain)):
         refused = refused_value(text, table=table, version=version)
         if refused is not None:
             return refused
     for cause in reversed(chain):
         if is_failed_write(cause):
-            reason = f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
+            reason = shown(cause)
             return failed("files-not-created", table=table, version=version, shown=_short(reason), path=table, reason=reason)
     return None
 

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bayou.errors import CastOverflowError, DeltaError
-from bayou.spark.errors.conversion import causes
+from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,8 +50,7 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
 
 
 def _overflow_in(error: PySparkException | Py4JJavaError) -> re.Match[str] | None:
-    thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    for text in (str(error), *(cause.getMessage() or "" for cause in causes(thrown))):
+    for text in (str(error), *map(message_of, causes(thrown_by(error)))):
         found = _OVERFLOW.search(text)
         if found is not None:
             return found

@@ -20,23 +20,23 @@ from bayou.spark.errors.exceptions import PYSPARK_EXCEPTIONS
 from bayou.spark.errors.parameters import parameters_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import ERRORS, JAVA_ERRORS, java_error
+from bayou.spark.jvm.core.exceptions import causes, class_of, declared, key_of, message_of
 from bayou.spark.jvm.core.signatures import missing_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+
+    from bayou.spark.jvm.core.bridge import JavaObject
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_UNDECLARED = "java.lang.reflect.UndeclaredThrowableException"
 _FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
 """Parts of Spark's messages for a file that a task could not read."""
 _SCAN = "FileScanRDD"
 """Part of the stack trace of such an error on Spark 3.5, which has no message of its own; Parquet's message names the file."""
 _REASON = 300
 """The most characters of the reason that an error shows."""
-_CAUSES = 12
-"""The most causes to search for an error of bayou."""
 
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.ArgumentTypeError: PySparkTypeError,
@@ -89,7 +89,7 @@ class _Py4JError(Py4JJavaError):  # type: ignore[misc]
     errmsg = ""
 
     @property
-    def java_exception(self) -> Any:
+    def java_exception(self) -> JavaObject | None:
         """The Java exception that py4j throws in the JVM if this error leaves a callback."""
         jvm = Jvm.running()
         return None if jvm is None else java_error(jvm, self)
@@ -225,28 +225,24 @@ def extend_conversion(
         return
 
     @functools.wraps(original)
-    def convert(java_exception: Any) -> Any:
+    def convert(java_exception: JavaObject) -> Any:
         texts: list[str] = []
         ours = _carried(java_exception, data_file_missing, texts) or _unreadable(texts, data_file_unreadable)
-        # Java cannot say that a callback throws what Spark declares, such as AnalysisException.
-        while java_exception.getClass().getName() == _UNDECLARED and java_exception.getCause() is not None:
-            java_exception = java_exception.getCause()
-        return ours if ours is not None else original(java_exception)
+        return ours if ours is not None else original(declared(java_exception))
 
     convert.knows_bayou = True  # type: ignore[attr-defined]
     captured.convert_exception = convert  # type: ignore[assignment]
 
 
 def _carried(
-    java_exception: Any, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
+    java_exception: JavaObject, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
 ) -> BaseException | None:
     """Return bayou's error that a Java exception carries. Otherwise add the messages of it and its causes to `texts`."""
     for cause in causes(java_exception):
-        name = cause.getClass().getName()
-        text = cause.getMessage() or ""
+        name, text = class_of(cause), message_of(cause)
         texts.append(text)
         if name in JAVA_ERRORS:
-            error = ERRORS.get(cause.key())
+            error = ERRORS.get(key_of(cause))
             if isinstance(error, errors.DeltaError):
                 return as_pyspark(error)
             if isinstance(error, KeyboardInterrupt):
@@ -271,12 +267,3 @@ def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], err
             error = data_file_unreadable(head, reason[:_REASON])
             return None if error is None else as_pyspark(error)
     return None
-
-
-def causes(java_exception: Any) -> Iterator[Any]:
-    """Yield a Java exception and its causes, outermost first, up to the search depth. Yields nothing for None."""
-    for _ in range(_CAUSES):
-        if java_exception is None:
-            return
-        yield java_exception
-        java_exception = java_exception.getCause()

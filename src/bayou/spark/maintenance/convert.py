@@ -123,8 +123,7 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
     name = catalog.name(identifier)
     found = catalog.entry(name)
     if found is None:
-        database = name.identifier.database()
-        return _at_path(identifier, str(database.get()) if database.isDefined() else "", str(name.identifier.table()))
+        return _at_path(identifier, name.database or "", name.table)
     if found.is_view:
         raise InvalidOptionError(
             f"Converting a view to a Delta table is not supported: {identifier} is a view.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import InvalidOptionError, TimeTravelError
 from bayou.log.changes.checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
 from bayou.log.changes.range import OUT_OF_RANGE_CONF, ChangeBounds
+from bayou.spark.jvm.core.session import SessionConf
 from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class ChangeSettings:
     @classmethod
     def of(cls, session: JavaObject) -> ChangeSettings:
         """Read the settings of a JVM session. Raise InvalidOptionError if a setting has an invalid value."""
-        conf = session.conf()
+        conf = SessionConf(session)
         text = conf.get(SCHEMA_MODE_CONF, SchemaMode.END_VERSION.value)
         mode = next((each for each in SchemaMode if each.value.lower() == text.lower()), None)
         if mode is None:
@@ -166,7 +167,7 @@ class ChangeSettings:
             mode,
             not is_on(conf, UNSAFE_READ_CONF),
             is_on(conf, OUT_OF_RANGE_CONF),
-            conf.get("spark.sql.session.timeZone"),
+            conf.time_zone,
         )
 
     def applied(self, bounds: ChangeBounds) -> ChangeBounds:

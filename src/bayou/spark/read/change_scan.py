@@ -26,6 +26,7 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.relations.plans import analyzed, union
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.read.change_request import ChangeSettings, PinnedChanges
 from bayou.spark.scan import vector_columns
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
@@ -79,10 +79,6 @@ class ChangedFiles:
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return replace(self.feed, files=self.table).partition_texts()
-
-    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
-        del predicate  # the log has no statistics of change files
-        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         del options  # they were read with the application's
@@ -149,10 +145,8 @@ class Changes:
             return replace(scans[0], columns=names)
         jvm = application.jvm
         spark, columns = session_of(session), [*map(quoted_name, names)]
-        first, *others = (java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
-        for other in others:
-            first = first.union(other)
-        return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
+        rows = union(java_frame(projected(jvm, spark, scan.plan, columns)) for scan in scans)
+        return PlannedScan(analyzed(rows), names, is_union=True)
 
     @cached_property
     def _groups(self) -> list[ChangedFiles]:

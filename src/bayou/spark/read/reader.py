@@ -16,7 +16,7 @@ from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session
-from bayou.spark.jvm.relations.relation import BareTable, bare_relation
+from bayou.spark.jvm.relations.relation import BareTable, bare_relation, frame_of_relation
 from bayou.spark.read.change_scan import pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import tells_row_ids
@@ -143,8 +143,7 @@ def _mark(request: TableRequest) -> str:
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
     """Return a table as a DataFrame."""
-    session = java_session(spark)
-    return DataFrame(session.baseRelationToDataFrame(relation(application, session, request)), spark)
+    return frame_of_relation(spark, relation(application, java_session(spark), request))
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:

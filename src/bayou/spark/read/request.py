@@ -12,6 +12,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
+from bayou.spark.jvm.core.session import SessionConf
 from bayou.spark.read.change_request import PinnedChanges, bounds_of
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
@@ -167,13 +168,13 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
 
 def files_of(folder: PartitionFolder, snapshot: Snapshot, session: JavaObject) -> Snapshot:
     """Return a snapshot with only the files of a partition. Timestamps in the path are in the session's zone."""
-    return folder.files_of(snapshot, session.conf().get("spark.sql.session.timeZone"))
+    return folder.files_of(snapshot, SessionConf(session).time_zone)
 
 
 def _resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
     version = request.version
     if request.timestamp is not None:
-        zone = session.conf().get("spark.sql.session.timeZone")
+        zone = SessionConf(session).time_zone
         log = application.logs.get(request.path, request.storage_options)
         snapshot = log.snapshot(timestamp=request.timestamp, time_zone=zone)
         version = snapshot.version

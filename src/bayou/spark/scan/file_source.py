@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.plan.predicates.predicate import Predicate
 
 
 class FileSource(Protocol):
@@ -32,10 +31,6 @@ class FileSource(Protocol):
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:
         """Return the partition values as in the log, by physical name."""
-        ...
-
-    def choose(self, predicate: Predicate) -> pa.Array | None:
-        """Return the positions of the files that may have a row for which a predicate is true; None for all of them."""
         ...
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:
@@ -62,10 +57,6 @@ class SnapshotFiles:
 
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return self.snapshot.partition_texts()
-
-    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
-        del predicate  # the files of a table are chosen before its scan is made
-        return None
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
         found = self.snapshot.files(columns=["deletion_vector"])

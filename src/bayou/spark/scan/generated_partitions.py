@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import AnalysisException
+
 from bayou.errors import InvalidSchemaError
 from bayou.plan.generated.filters import derived_filter, partition_rules
 from bayou.protocol.columns.expression_functions import ExpressionKind
@@ -38,27 +40,42 @@ def partition_filter(application: Application, session: JavaObject, snapshot: Sn
     kept, key = application.partition_rules, (snapshot.metadata.schema_string, snapshot.partition_columns)
     rules = kept.get(key)
     if rules is None:
-        rules = _rules(application, session, snapshot)
-        if len(kept) >= _MOST_SCHEMAS:
-            kept.clear()
-        kept[key] = rules
+        rules, is_complete = _rules(application, session, snapshot)
+        if is_complete:
+            if len(kept) >= _MOST_SCHEMAS:
+                kept.clear()
+            kept[key] = rules
     return derived_filter(predicate, rules)
 
 
-def _rules(application: Application, session: JavaObject, snapshot: Snapshot) -> tuple[PartitionRule, ...]:
-    """Return the rules of a table. They are the same for every session: the workbench takes nothing but the time zone from it."""
+def _rules(application: Application, session: JavaObject, snapshot: Snapshot) -> tuple[tuple[PartitionRule, ...], bool]:
+    """Return the rules of a table, and whether none is missing because a call into the JVM failed.
+
+    The rules are the same for every session: the workbench takes nothing but the time zone from it.
+    """
+    is_complete = True
     partitions = {name.lower() for name in snapshot.partition_columns}
     workbench = application.workbench(session)
     expressions = {}
     for column in generated_columns(snapshot.schema):
-        found = _resolved(application, workbench, snapshot, column) if column.name.lower() in partitions else None
+        if column.name.lower() not in partitions:
+            continue
+        try:
+            found = _resolved(application, workbench, snapshot, column)
+        except FAILED_CALL:
+            is_complete = False
+            continue
         if found is not None:
             expressions[column.name] = found
-    return partition_rules(snapshot.schema, expressions)
+    return partition_rules(snapshot.schema, expressions), is_complete
 
 
 def _resolved(application: Application, session: JavaObject, snapshot: Snapshot, column: GeneratedColumn) -> Expression | None:
-    """Return a column's generation expression; None if Spark cannot resolve it, or should not look at it."""
+    """Return a column's generation expression; None if Spark cannot resolve it, or no table may have it.
+
+    Raises:
+        PySparkException, Py4JJavaError: a call into the JVM failed for another reason.
+    """
     jvm, schema = application.jvm, snapshot.schema
     kind, of = ExpressionKind.GENERATED_COLUMN, f"the generated column {column.name!r}"
     try:
@@ -67,6 +84,6 @@ def _resolved(application: Application, session: JavaObject, snapshot: Snapshot,
         used = {path[0].lower() for path in expression.columns}
         columns = StructType(tuple(field for field in schema.fields if field.name.lower() in used))
         (tree,) = expressions_in_json(jvm, session_of(session), schema_to_json(readable_schema(columns)), [column.expression])
-    except (InvalidSchemaError, *FAILED_CALL):
+    except (InvalidSchemaError, AnalysisException):
         return None
     return expression_of(tree)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from bayou.plan import answers
-from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.relations.plans import aggregates_of, limit_of, output, projected_by, schema_of
 from bayou.spark.jvm.relations.relation import local_relation
+from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.session.application import Application
 
 
@@ -35,30 +37,28 @@ def answer(
     position = len(kinds) - 1 - kinds[::-1].index("Aggregate")
     if any(kind != "Project" for kind in kinds[position + 1 :]):
         return None
-    plans = Adapters.of(application.jvm).static("bayou.Plans")
-    if not all(_is_plain(plans, project) for project in nodes[position + 1 : -1]):
+    jvm = application.jvm
+    if not all(_is_plain(jvm, project) for project in nodes[position + 1 : -1]):
         return None
     values = []
-    for expression in application.jvm.list_of(nodes[position].aggregateExpressions()):
-        value = _evaluate(json.loads(plans.describe(expression)), snapshot)
+    for expression in aggregates_of(jvm, nodes[position]):
+        value = _evaluate(json.loads(described(jvm, expression)), snapshot)
         if value is None:
             return None
         values.append(value)
     if not values:  # Spark has removed the aggregates that nothing above uses, but one row remains
         return None
     columns = {f"c{i}": pa.array([value], kind) for i, (value, kind) in enumerate(values)}
-    types = json.loads(nodes[position].schema().json())["fields"]
-    projection = [f"cast(c{i} as {field['type']})" for i, field in enumerate(types)]
-    rows = Bulk.of(application.jvm).rows(application.workbench(session), pa.table(columns), projection)
-    return position, local_relation(application.jvm, nodes[position].output(), [rows[0]])
+    projection = [f"cast(c{i} as {sql_type(field.type)})" for i, field in enumerate(schema_of(nodes[position]).fields)]
+    rows = Bulk.of(jvm).rows(application.workbench(session), pa.table(columns), projection)
+    return position, local_relation(jvm, output(nodes[position]), rows, 1)
 
 
 def limit(nodes: list[JavaObject], kinds: list[str]) -> int | None:
     """Return how many rows the query needs from the table, if a limit is directly above it; otherwise None."""
     for node, kind in zip(reversed(nodes[:-1]), reversed(kinds), strict=True):
         if kind == "LocalLimit":
-            text = node.limitExpr().toString()
-            return int(text) if text.isdigit() else None
+            return limit_of(node)
         if kind != "Project":
             return None
     return None
@@ -75,12 +75,9 @@ def _deleted(snapshot: Snapshot) -> pa.Array:
     return pa.compute.fill_null(pa.compute.struct_field(vectors, "cardinality"), 0)
 
 
-def _is_plain(plans: JavaObject, project: JavaObject) -> bool:
+def _is_plain(jvm: Jvm, project: JavaObject) -> bool:
     """Whether a projection only selects columns."""
-    return all(
-        json.loads(plans.describe(project.projectList().apply(i)))[0]["class"].endswith(".AttributeReference")
-        for i in range(project.projectList().size())
-    )
+    return all(json.loads(described(jvm, each))[0]["class"].endswith(".AttributeReference") for each in projected_by(project))
 
 
 def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:

@@ -53,6 +53,7 @@ def matching_partitions(application: Application, spark: SparkSession, snapshot:
         return pa.array([], pa.int64())
     jvm = application.jvm
     groups = partition_groups(jvm, snapshot, application.workbench(java_session(spark)), lambda: partitions)
+    assert groups.rows is not None  # noqa: S101  (there are files, and conditions on their partition columns)
     logical = StructType(tuple(StructField(f.name, f.type) for f in fields))
     matching = Bulk.of(jvm).matching(groups.rows, bound_predicate(jvm, conditions, schema_to_json(logical)))
     return pc.indices_nonzero(pc.is_in(groups.ids, pa.array(matching, pa.int64()))).cast(pa.int64())

@@ -16,7 +16,7 @@ from bayou.errors import SchemaChangedError
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
-from bayou.spark.jvm.relations.relation import java_frame
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, RowIdColumns
 from bayou.spark.scan.scan import OUR_METADATA, PlannedScan
 
@@ -65,4 +65,4 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
     projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
     frame = projected(scan.application.jvm, session_of(scan.session), found.plan, projection)
-    return PlannedScan(java_frame(frame).queryExecution().analyzed(), [*columns, *scan.hidden, OUR_METADATA], is_union=True)
+    return PlannedScan(analyzed_plan(frame), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

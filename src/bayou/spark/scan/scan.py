@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import UnsupportedFeatureError
-from bayou.protocol.types.schema import StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.predicates import by_physical_name, from_catalyst
 from bayou.spark.jvm.catalyst.row_reading import reads_batches, row_condition
@@ -27,6 +27,7 @@ from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.pinned_settings import Job, values, with_options
 from bayou.spark.jvm.core.session import dataset, session_of
+from bayou.spark.jvm.relations.plans import analyzed, class_name, file_metadata_name, schema_of, union, where
 from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
 from bayou.spark.scan import vector_columns
 from bayou.spark.scan.file_index import (
@@ -46,11 +47,12 @@ from bayou.spark.types.alignment import aligned
 from bayou.spark.types.types import contains_void, physical_field, sql_type, stored_fields, stored_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pyarrow.parquet as pq
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.predicates.predicate import Predicate
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
@@ -104,6 +106,8 @@ class Scan:
         rewrites: whether the rows are rewritten, or decide what is written. Then every file must be read, whatever the session's
             settings are, and no filter that Parquet evaluates differently from Spark may exclude a row.
         file_tasks: whether each file is one partition of the scan, whatever its size.
+        prune: called with the query's filter when Spark plans the scan, returns the positions of the source's files that may match,
+            or None for all; None if the files were pruned before.
     """
 
     application: Application
@@ -119,6 +123,7 @@ class Scan:
     streaming: bool = False
     rewrites: bool = False
     file_tasks: bool = False
+    prune: Callable[[Predicate], pa.Array | None] | None = field(default=None, compare=False)
 
     def planned(self) -> PlannedScan:
         """Return the scan as a logical plan, with deletion vectors applied.
@@ -133,14 +138,13 @@ class Scan:
         names += self.hidden
         if self.metadata is not None:
             names.append(OUR_METADATA)
-        return PlannedScan(self._frame().queryExecution().analyzed(), names)
+        return PlannedScan(analyzed(self._frame()), names)
 
     def is_plain(self, planned: PlannedScan) -> bool:
         """Whether the plan of this scan is a relation with exactly the wanted columns, in order."""
-        if planned.plan.getClass().getSimpleName() != "LogicalRelation" or self.hidden:
+        if class_name(planned.plan) != "LogicalRelation" or self.hidden:
             return False
-        given = parse_schema(planned.plan.schema().json())
-        return [(f.name, f.type) for f in given.fields] == [(f.name, f.type) for f in self.fields]
+        return [(f.name, f.type) for f in schema_of(planned.plan).fields] == [(f.name, f.type) for f in self.fields]
 
     def _frame(self) -> JavaObject:
         """Return the scan as a Dataset of exactly the wanted columns, for what a relation alone cannot do."""
@@ -150,21 +154,20 @@ class Scan:
         frame = dataset(jvm, self.session, relation)
         if self._vectors:
             condition, carried = self._source.row_condition(self._vectors, f"{facts}.row_index"), self._located[1]
-            frame = frame.where(row_condition(jvm, condition, BYTES, carried))
+            frame = where(frame, row_condition(jvm, condition, BYTES, carried))
         read = ((self._expression(f), quoted_name(f.name)) for f in self._physical_fields())
         projection = [name if expression == name else f"{expression} as {name}" for expression, name in read]
         projection += [quoted_name(name) for name in self.hidden]
         if self.metadata is not None:
             inner = ", ".join(f"{facts}.{quoted_name(name)}" for name in self.metadata)
             projection.append(f"struct({inner}) as {OUR_METADATA}")
-        return java_frame(projected(jvm, session_of(self.session), frame.queryExecution().analyzed(), projection))
+        return java_frame(projected(jvm, session_of(self.session), analyzed(frame), projection))
 
     def _name_of_facts(self, relation: JavaObject) -> str:
         """Return Spark's name for its metadata of a row's file, which it changes if a column has the same name."""
         if not any(f.name.lower() == METADATA for f in (*self._physical_fields(), *self._partition_fields())):
             return METADATA
-        (facts,) = self.application.jvm.list_of(relation.metadataOutput())
-        return quoted_name(facts.name())
+        return quoted_name(file_metadata_name(self.application.jvm, relation))
 
     def _expression(self, wanted: StructField) -> str:
         found = stored_type(wanted.type)
@@ -194,13 +197,11 @@ class Scan:
             hidden = {name: values.take(rows) for name, values in self.hidden.items()}
             known = {**{f.name: f for f in stored_fields(self._physical_fields())}, **{f.name: f for f in stored}}
             scans.append(replace(self, positions=chosen, hidden=hidden, stored=known))
-        first, *others = (scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
-        for other in others:
-            first = first.union(other)
+        rows = union(scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
         names = [self._physical(f) for f in self.fields] + list(self.hidden)
         if self.metadata is not None:
             names.append(OUR_METADATA)
-        return PlannedScan(first.queryExecution().analyzed(), names, is_union=True)
+        return PlannedScan(analyzed(rows), names, is_union=True)
 
     def _has_void(self) -> bool:
         return any(contains_void(f.type) for f in self.fields)
@@ -325,12 +326,12 @@ class _Listing:
             return Bulk.of(jvm).strings(uris(paths, scan.snapshot.table_uri))
         filters = jvm.list_of(partition_filters)
         files = self._scan_files()
-        if scan.streaming and (chosen := self._chosen([*filters, *jvm.list_of(data_filters)])) is not None:
-            files = files.take(chosen)
+        if scan.prune is not None and (chosen := self._chosen(scan.prune, [*filters, *jvm.list_of(data_filters)])) is not None:
+            files = files.take(chosen if scan.positions is None else pc.indices_nonzero(pc.is_in(scan.positions, chosen)))
         return list_directories(jvm, files, self._partition_schema, filters)
 
-    def _chosen(self, filters: Sequence[JavaObject]) -> pa.Array | None:
-        """Return the files that the filters leave. For a table they were pruned before its relation was made."""
+    def _chosen(self, prune: Callable[[Predicate], pa.Array | None], filters: Sequence[JavaObject]) -> pa.Array | None:
+        """Return the positions of the source's files that the filters leave, or None for all."""
         if not filters:
             return None
         try:
@@ -339,7 +340,7 @@ class _Listing:
             )
         except FAILED_CALL:
             return None  # a filter that Spark cannot describe
-        return self._scan._source.choose(predicate)  # noqa: SLF001
+        return prune(predicate)
 
     def _scan_files(self) -> ScanFiles:
         scan = self._scan

@@ -21,6 +21,7 @@ from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
+from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.spark.session.log_jobs import SparkLogJobs
 from bayou.spark.session.object_stores import check_file_system
@@ -185,11 +186,11 @@ class Application:
         `session`: it is kept for the application, and a session's settings must not decide what another session reads. Made once
         for each time zone.
         """
-        zone = session.conf().get("spark.sql.session.timeZone")
+        zone = SessionConf(session).time_zone
         with self._lock:
             known = self._workbenches.get(zone)
-            if known is None or known.sparkContext().isStopped():
-                settings = {**values(Job.PLANNING), "spark.sql.session.timeZone": zone}
+            if known is None or is_stopped(known):
+                settings = {**values(Job.PLANNING), TIME_ZONE: zone}
                 self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
             return self._workbenches[zone]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from bayou.errors import SessionError, StorageError
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import settings_of_application
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.storage import Deletions, FileStatus, Folder, FolderBuilder, check_spark_log_store_conf, redact_uri, register
 from bayou.storage.open_store import SCHEMES_OF_A_SESSION
@@ -247,12 +248,7 @@ def check_log_store_settings(jvm: Jvm, scheme: str) -> None:
 
     Source: delta-spark reads them from the application's configuration, not from a session's.
     """
-    context = jvm.context
-    if context is None:
-        return
-    lines = context.getConf().toDebugString().split("\n")
-    settings = dict(line.split("=", 1) for line in lines if "delta.logStore." in line and "=" in line)
-    check_spark_log_store_conf(settings, scheme=scheme)
+    check_spark_log_store_conf(settings_of_application(jvm), scheme=scheme)
 
 
 def register_hadoop_stores() -> None:

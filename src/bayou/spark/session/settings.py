@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from bayou.spark.jvm.core.session import SessionConf
+
 _TXN_APP_ID: Final = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION: Final = "spark.databricks.delta.write.txnVersion"
 _TXN_AUTO_RESET: Final = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
@@ -191,6 +193,6 @@ def _wrong_setting(name: str, text: str, wanted: str, table: str) -> InvalidOpti
     return InvalidOptionError(message, table=table, option=name, value=text, next_step="set it to one, or unset it.")
 
 
-def is_on(settings: Mapping[str, str], name: str, *, default: bool = False) -> bool:
+def is_on(settings: Mapping[str, str] | SessionConf, name: str, *, default: bool = False) -> bool:
     """Whether a setting is true, in any case. Values other than true and false count as the default."""
     return {"true": True, "false": False}.get(settings.get(name, "").lower(), default)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import UnsupportedFeatureError
@@ -24,17 +25,23 @@ if TYPE_CHECKING:
 _BETWEEN_CHANGES, _BETWEEN_FACTS, _BETWEEN_PARTS, _BETWEEN_COLUMNS = "\3", "\1", "\2", "\4"
 
 
+@dataclass(frozen=True, slots=True)
 class Change:
-    """A `TableChange` of Spark, decoded from the message of `bayou.Changes`.
+    """A `TableChange` of Spark.
 
     Attributes:
         kind: the name of its class, such as `AddColumn`.
         facts: its values by the names of Spark's methods. Absent values are left out.
     """
 
-    def __init__(self, text: str) -> None:
-        self.kind, *facts = text.split(_BETWEEN_FACTS)
-        self.facts: Mapping[str, str] = dict(each.split("=", 1) for each in facts)
+    kind: str
+    facts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: str) -> Change:
+        """Decode one change of a message of `bayou.Changes`."""
+        kind, *facts = text.split(_BETWEEN_FACTS)
+        return cls(kind, dict(each.split("=", 1) for each in facts))
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -59,20 +66,23 @@ class Change:
         return {"name": self.path[-1], "type": json.loads(self.facts["dataType"]), "nullable": nullable, "metadata": metadata}
 
 
-def new_location(text: str) -> str | None:
-    """Return the location that SET LOCATION sets in a message of `bayou.Changes`, or None for any other statement."""
-    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+def changes_in(text: str) -> list[Change]:
+    """Decode the changes of a statement, which `bayou.Changes` encodes."""
+    return [Change.of(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
+
+
+def new_location(changes: Sequence[Change]) -> str | None:
+    """Return the location that SET LOCATION sets, or None for any other statement."""
     places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
     return places[0] if len(places) == len(changes) == 1 else None
 
 
-def run(target: SessionTable, text: str) -> None:
-    """Carry out the statement in a message of `bayou.Changes`.
+def run(target: SessionTable, changes: Sequence[Change]) -> None:
+    """Carry out the changes of a statement.
 
     Raises:
         UnsupportedFeatureError: bayou does not support the combination of changes.
     """
-    changes = [Change(each) for each in text.split(_BETWEEN_CHANGES)] if text else []
     kinds = frozenset("UpdateColumn" if each.kind.startswith("UpdateColumn") else each.kind for each in changes)
     if not kinds:
         return

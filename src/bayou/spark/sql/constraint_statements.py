@@ -17,7 +17,18 @@ from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import stated_name, stated_parts, stated_table, table_name, words, written_table
+from bayou.spark.jvm.relations.parser import (
+    added_check,
+    dropped_constraint,
+    says_rely,
+    stated_name,
+    stated_parts,
+    stated_table,
+    table_name,
+    words,
+    written_table,
+)
+from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql.declared_constraints import rely_refused
 from bayou.storage import qualify
@@ -114,12 +125,13 @@ class ConstraintStatements:
 
     def of_node(self, node: JavaObject) -> JavaObject:
         """Return the command for a node that adds or drops a constraint, or the node if the table is not a Delta table."""
-        drops = node.nodeName() == "DropConstraint"
+        drops = node_name(node) == "DropConstraint"
         table = stated_table(node) or (None if drops else self._written(node))
         if table is None:
             return node
         if drops:
-            return self._command(ConstraintStatement(table, str(node.name()), if_exists=bool(node.ifExists())))
+            name, if_exists = dropped_constraint(node)
+            return self._command(ConstraintStatement(table, name, if_exists=if_exists))
         statement = self._added(node, table)
         return self._made(lambda node, session: self._add(node, statement, session), statement, node)
 
@@ -155,12 +167,11 @@ class ConstraintStatements:
         return column_sql(table) if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)) else None
 
     def _added(self, node: JavaObject, table: str) -> ConstraintStatement:
-        check = node.checkConstraint()
-        return ConstraintStatement(table, str(check.name()), " ".join(words(self._application.jvm, check.condition())))
+        name, condition = added_check(node)
+        return ConstraintStatement(table, name, " ".join(words(self._application.jvm, condition)))
 
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
-        check = node.checkConstraint()
-        if check.userProvidedCharacteristic().rely().isDefined():  # Spark refuses NOT ENFORCED itself
+        if says_rely(node):  # Spark refuses NOT ENFORCED itself
             raise rely_refused(statement.table)
         self._run(statement, session)
 

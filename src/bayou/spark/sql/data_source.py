@@ -13,7 +13,9 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteOptions, WriteRequest
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.jvm.core.messages import Message
-from bayou.spark.jvm.core.session import session_of
+from bayou.spark.jvm.core.session import session_in, session_of
+from bayou.spark.jvm.relations.parser import statement_at
+from bayou.spark.jvm.relations.plans import schema_of as columns_of
 from bayou.spark.read import reader
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.given_options import report_unknown_of_read
@@ -50,7 +52,8 @@ class Provider:
                 return source_of(self._application, options, *objects)
             case "sink":
                 partitions, mode = objects
-                return sink_of(self._application, options, self._application.jvm.list_of(partitions), mode)
+                names = list(map(str, self._application.jvm.list_of(partitions)))
+                return sink_of(self._application, options, names, str(mode))
         raise message.unknown()
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
@@ -67,13 +70,13 @@ class Provider:
 
     def _path_in_sql(self, origin: JavaObject) -> str | None:
         """Return the path of ``delta.`path` `` in a statement. Spark passes only its position in the statement on."""
-        text = self._application.jvm.static("bayou.StatementText").of(origin)
+        text = statement_at(self._application.jvm, origin)
         found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
         return str(found.group(1)).replace("``", "`") if found else None
 
     def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
         """Raise if the table cannot be read with the schema of the reader or of the catalog entry."""
-        problems = list(incompatible(parse_schema(given).fields, parse_schema(relation.schema().json())))
+        problems = list(incompatible(parse_schema(given).fields, columns_of(relation)))
         if problems:
             message = f"The schema that was given is not the table's: {'; '.join(problems)}."
             raise SchemaMismatchError(
@@ -93,7 +96,7 @@ class Provider:
         """Write the rows of an INSERT, which Spark has cast to the table's columns. `bayou.DeltaTable` calls this."""
         data, overwrite = arguments
         target = changed_table(table, "INSERT")
-        spark = session_of(data.sparkSession())
+        spark = session_in(data)
         mode = "overwrite" if overwrite else "append"
         request = WriteRequest(WriteOptions.parse({**target.storage_options, "path": target.path}, mode))
         write(self._application, DataFrame(data, spark), request, self._without_filled)

@@ -9,13 +9,15 @@ from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.constraints import add_constraint
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.catalyst.parsed_nodes import (
-    declared_constraint,
+    added_constraint,
+    altered_table,
+    created_name,
     declared_constraints,
     parts_of_name,
     provider_of,
     with_properties,
 )
-from bayou.spark.jvm.core.session import active_session, java_session
+from bayou.spark.jvm.core.session import active_session, default_provider, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
 
@@ -50,8 +52,8 @@ def with_checks_as_properties(application: Application, create: JavaObject) -> J
     """
     jvm = application.jvm
     session = java_session(active_session(jvm))
-    parts = parts_of_name(jvm, create.name())
-    provider = provider_of(create) or str(session.sessionState().conf().defaultDataSourceName())
+    parts = parts_of_name(jvm, created_name(create))
+    provider = provider_of(create) or default_provider(session)
     if provider.lower() != "delta" or (parts is not None and table_name(jvm, session, column_sql(parts)) is None):
         return None
     table = "" if parts is None else column_sql(parts)
@@ -65,10 +67,10 @@ def refuse_added_key(application: Application, alter: JavaObject) -> None:
     """Refuse PRIMARY KEY, FOREIGN KEY and UNIQUE in an unresolved AddConstraint of a Delta table; ignore other tables."""
     jvm = application.jvm
     spark = active_session(jvm)
-    parts = parts_of_name(jvm, alter.table())
+    parts = parts_of_name(jvm, altered_table(alter))
     found = None if parts is None else table_name(jvm, java_session(spark), column_sql(parts))
     if found is not None and Catalog(jvm, spark).is_delta(column_sql(found)):
-        list(_checks([declared_constraint(jvm, alter.tableConstraint())], column_sql(found)))  # the generator raises
+        list(_checks([added_constraint(jvm, alter)], column_sql(found)))  # the generator raises
 
 
 def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[DeclaredConstraint]:

@@ -15,10 +15,10 @@ from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.dml.merge.statement import merge_command
 from bayou.spark.dml.statements.entry import OPERATIONS, command_of
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import is_about_delta, partitions_lost, path_in, table_in
 from bayou.spark.jvm.relations.create_like import NAME as LIKE
+from bayou.spark.jvm.relations.plans import class_name, replacement
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
@@ -108,7 +108,7 @@ class RuleBody:
     def _rows(self, request: str, version: str, condition: str, limit: str, *used: str, session: JavaObject) -> JavaObject:
         rows = WantedRows.of(condition, limit, list(used))
         plan, version = planned_rows(self._application, session, request, version, rows)
-        return Adapters.of(self._application.jvm).static("bayou.Rule").answer(0, plan, "", version, False)
+        return replacement(self._application.jvm, 0, plan, version)
 
     def _scan(self, found: _Found, objects: Any) -> JavaObject:
         request = RelationRequest.of_json(found.table)
@@ -128,13 +128,13 @@ class RuleBody:
         predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
         if request.version is None:
             self._note_read(session, snapshot, predicate, found.transactions)
-        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
+        jvm = self._application.jvm
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
         if "Aggregate" in kinds:
             answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
             if answered is not None:
-                return plans.answer(*answered, "", str(snapshot.version), False)
+                return replacement(jvm, *answered, str(snapshot.version))
         asked = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
         positions = self._positions(snapshot, predicate, kinds, objects)
         scan = Scan(
@@ -148,8 +148,9 @@ class RuleBody:
         )
         planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
         given = iter(planned.columns)
-        names = "\0".join(planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
-        return plans.answer(len(kinds) - 1, planned.plan, names, str(snapshot.version), planned.is_union)
+        names = [planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields]
+        place, read = len(kinds) - 1, str(snapshot.version)
+        return replacement(jvm, place, planned.plan, read, names=names, pushes_down=planned.is_union)
 
     def _changes(self, found: _Found, request: RelationRequest, pinned: PinnedChanges, session: JavaObject) -> JavaObject:
         """Return the scan of the change data feed, up to the latest version that the query sees."""
@@ -162,10 +163,9 @@ class RuleBody:
         metadata = next((f.type.names for f in fields if is_file_metadata(f) and isinstance(f.type, StructType)), None)
         planned = changes.planned(self._application, session, wanted, metadata)
         given = iter(planned.columns)
-        names = (f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields)
-        position = len(found.kinds.split(" ")) - 1
-        plans = Adapters.of(self._application.jvm).static("bayou.Rule")
-        return plans.answer(position, planned.plan, "\0".join(names), str(latest.version), planned.is_union)
+        names = [f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields]
+        place, jvm = len(found.kinds.split(" ")) - 1, self._application.jvm
+        return replacement(jvm, place, planned.plan, str(latest.version), names=names, pushes_down=planned.is_union)
 
     def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
         """Record the read in the transaction around the query, if there is one on this table."""
@@ -192,24 +192,23 @@ class RuleBody:
 
     def _command(self, plan: JavaObject) -> JavaObject:
         """Return the replacement of a command of Spark, or refuse it if it would change a Delta table past its log."""
-        if plan.getClass().getSimpleName() == SHOW_COLUMNS:
+        kind = class_name(plan)
+        if kind == SHOW_COLUMNS:
             return columns_of(self._application, plan)
-        if plan.getClass().getSimpleName() == SHOW_PARTITIONS:
+        if kind == SHOW_PARTITIONS:
             return partitions_of(self._application, plan)
-        if plan.getClass().getSimpleName() == LIKE:
+        if kind == LIKE:
             command = like_command(self._application, plan)
             if command is not None:
                 return command
-        if plan.getClass().getSimpleName() == "CreateDataSourceTableAsSelectCommand":
+        if kind == "CreateDataSourceTableAsSelectCommand":
             _refuse_lost_partitions(plan)
             return plan
         path = path_in(plan)
-        if path is not None and is_table(path):
-            kind = str(plan.getClass().getSimpleName())
-            if refuses(kind):
-                raise refused_on_path(kind, path)
+        if path is not None and is_table(path) and refuses(kind):
+            raise refused_on_path(kind, path)
         if (path is not None and is_table(path)) or is_about_delta(self._application.jvm, plan):
-            name = plan.getClass().getSimpleName().removesuffix("Command")
+            name = kind.removesuffix("Command")
             shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
             raise UnsupportedFeatureError(
                 f"{shown} is not supported on Delta tables.", error_class=error_class, features=[shown], next_step=advice

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bayou.spark.dml.merge.statement import command_of_parsed_merge
 from bayou.spark.dml.statements.entry import command_of_parsed_delete, command_of_parsed_update
 from bayou.spark.jvm.relations.parser import knows_constraints
+from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.sql.column_comments import as_alteration
 from bayou.spark.sql.constraint_statements import ConstraintStatements
 from bayou.spark.sql.declared_constraints import refuse_added_key, with_checks_as_properties
@@ -37,7 +38,8 @@ class ParsedStatements:
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
         """Return the command for a parsed node, or None to leave it to Spark. Statements in a script have no text."""
         in_script = text is None
-        match parsed.nodeName():
+        kind = node_name(parsed)
+        match kind:
             case "DescribeColumn":
                 return self._commands.of_description(parsed, text)
             case "AddConstraint":
@@ -47,7 +49,7 @@ class ParsedStatements:
                 return self._constraints.of_parsed(parsed, in_script=in_script)
             case "CreateTable" | "ReplaceTable":
                 return with_checks_as_properties(self._application, parsed)
-        return _MAKERS[parsed.nodeName()](self._application, parsed, in_script=in_script)
+        return _MAKERS[kind](self._application, parsed, in_script=in_script)
 
     def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | str | None:
         """Return the command for a statement that Spark's parser refused, or an equivalent statement, or None to leave it to Spark.

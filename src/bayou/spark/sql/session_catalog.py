@@ -89,10 +89,11 @@ class SessionCatalog:
         return self._answer(message, spark, name)
 
     def _alter(self, spark: SparkSession, name: str, text: str) -> None:
-        place = alter_table.new_location(text)
+        changes = alter_table.changes_in(text)
+        place = alter_table.new_location(changes)
         if place is None:
             target = SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {})
-            alter_table.run(target, text)
+            alter_table.run(target, changes)
         else:
             set_location(self._application, spark, name, place)
         self._refresh(spark, name)
@@ -159,7 +160,7 @@ class SessionCatalog:
         """Refuse a version or a time if the table's name already says one."""
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
-        if name.path is None and catalog.entry(name) is None and split_path(str(name.identifier.table())) is not None:
+        if name.path is None and catalog.entry(name) is None and split_path(name.table) is not None:
             raise InvalidOptionError(
                 "The name of the table names a version, and the query names another one.",
                 table=text,

@@ -18,8 +18,9 @@ from bayou.protocol.types.char_varchar import char_width
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.spark.jvm.core.bulk import Bulk
-from bayou.spark.jvm.core.session import active_session, java_session, table_in
+from bayou.spark.jvm.core.session import active_session, java_session, partitions_in, table_in
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.jvm.relations.plans import analyzed, output
 from bayou.spark.jvm.relations.relation import local_relation
 from bayou.spark.types.types import readable_schema
 from bayou.storage import qualify
@@ -49,12 +50,10 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
     jvm = application.jvm
     if not snapshot.partition_columns:
         raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE")
-    given = command.spec()
-    keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
-    columns, table = _partitions(snapshot, {str(key): str(given.get().apply(key)) for key in keys})
+    columns, table = _partitions(snapshot, partitions_in(jvm, command))
     session = java_session(active_session(jvm))
     rows = Bulk.of(jvm).dataset(session, application.workbench(session), table, schema_to_json(readable_schema(columns)))
-    return rows.queryExecution().analyzed()
+    return analyzed(rows)
 
 
 def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructType, pa.Table]:
@@ -103,7 +102,7 @@ def columns_of(application: Application, command: JavaObject) -> JavaObject:
     jvm, spark = application.jvm, active_session(application.jvm)
     table = pa.table({"col_name": pa.array(snapshot.schema.names, pa.string())})
     rows = Bulk.of(jvm).rows(java_session(spark), table, ["col_name"])
-    return local_relation(jvm, command.output(), list(rows))
+    return local_relation(jvm, output(command), rows, table.num_rows)
 
 
 def snapshot_in(application: Application, command: JavaObject) -> Snapshot | None:

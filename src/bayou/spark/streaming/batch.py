@@ -56,7 +56,8 @@ class BatchFiles:
     def partition_texts(self) -> Mapping[str, pa.ChunkedArray]:  # noqa: D102
         return self.batch.partition_texts()
 
-    def choose(self, predicate: Predicate) -> pa.Array | None:  # noqa: D102
+    def prune(self, predicate: Predicate) -> pa.Array | None:
+        """Return the positions of the files that may have a row for which a predicate is true; None for all of them."""
         if not columns(predicate):
             return None
         kept = self.batch.may_match(predicate)
@@ -107,7 +108,16 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
         planned = changes.planned(application, session, wanted, facts, streaming=True)
         return java_frame(named_frame(application, spark, planned, wanted, [*FEED_NAMES, *_metadata_of(planned, facts)]))
     source = BatchFiles(files, request.name)
-    scan = Scan(application, session, files.snapshot, wanted, options=request.options, source=source, streaming=True)
+    scan = Scan(
+        application,
+        session,
+        files.snapshot,
+        wanted,
+        options=request.options,
+        source=source,
+        streaming=True,
+        prune=source.prune,
+    )
     planned = scan.planned()
     if scan.is_plain(planned):
         return dataset(application.jvm, session, planned.plan)  # every Spark adds `_metadata` to a relation

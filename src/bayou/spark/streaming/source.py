@@ -16,7 +16,7 @@ from bayou.log.streaming.request.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.schema import parse_schema, schema_to_json
-from bayou.spark.jvm.core.session import session_of, settings_of
+from bayou.spark.jvm.core.session import SessionConf, session_of, settings_of
 from bayou.spark.jvm.relations.streaming import stream_source
 from bayou.spark.read.request import is_table
 from bayou.spark.session.given_options import report_unknown_of_stream, storage_options_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _numbers: Final = itertools.count(1)
-_TIME_ZONE: Final = "spark.sql.session.timeZone"
 
 
 def schema_of(application: Application, options: Mapping[str, str], session: JavaObject, given: str | None) -> str:
@@ -88,7 +87,7 @@ def _opened(
     check_types(application, snapshot)
     settings = settings_of(session_of(session))
     log = application.logs.get(path, storage_options)
-    zone = session.conf().get(_TIME_ZONE)  # settings without a value of the session's own are not among them
+    zone = SessionConf(session).time_zone  # settings without a value of the session's own are not among them
     source = StreamingSource(log, snapshot, wanted, time_zone=zone, settings=settings, source_path=checkpoint)
     return source, wanted, storage_options
 

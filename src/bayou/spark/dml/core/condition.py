@@ -119,7 +119,7 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
         _refuse_subqueries(operation, found, snapshot)
     if not nodes.is_boolean(found):
         raise SchemaMismatchError(
-            f"The condition {found.sql()} of the {operation} is of type {found.dataType().sql()} and not a boolean.",
+            f"The condition {nodes.text_of(found)} of the {operation} is of type {nodes.sql_type_of(found)} and not a boolean.",
             at=snapshot,
             error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             problems=("not a boolean",),
@@ -134,7 +134,7 @@ def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | N
     """
     if nodes.has_subquery(found):
         raise UnsupportedFeatureError(
-            f"Subqueries are not supported in the {operation} (condition = {found.sql()}).",
+            f"Subqueries are not supported in the {operation} (condition = {nodes.text_of(found)}).",
             at=snapshot,
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
             features=["subquery"],

@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.relations import plans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,7 +34,7 @@ class OwnFrames:
         Args:
             frame: the DataFrame: its columns are the table's, in their order.
         """
-        self._given.append((catalyst.plan_of(frame).output(), schema))
+        self._given.append((plans.output(catalyst.plan_of(frame)), schema))
 
     def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
         """The columns of these DataFrames that are the table's still: an `Object[]` of Scala `Seq`s, one for each; None for none.
@@ -48,7 +49,7 @@ class OwnFrames:
         """Those columns of these DataFrames that are not the table's any more: their names by their ids."""
         known = {each.name: each for each in schema.fields}
         return {
-            attribute.exprId().id(): field.name
+            plans.id_of(attribute): field.name
             for output, before in tuple(self._given)
             for field, attribute in zip(before.fields, jvm.list_of(output), strict=True)
             if not _is_same(field, known.get(field.name))
@@ -59,7 +60,7 @@ def _same(jvm: Jvm, output: JavaObject, before: StructType, schema: StructType) 
     if before is schema or before == schema:
         return output
     known = {each.name: each for each in schema.fields}  # a table may have thousands
-    return jvm.seq(output.apply(number) for number, each in enumerate(before.fields) if _is_same(each, known.get(each.name)))
+    return plans.some_of(jvm, output, (number for number, each in enumerate(before.fields) if _is_same(each, known.get(each.name))))
 
 
 def _is_same(old: StructField, new: StructField | None) -> bool:

@@ -19,7 +19,6 @@ from bayou.protocol import properties
 from bayou.protocol.features.features import check_writable, writer_features
 from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
-from bayou.protocol.types.schema import parse_schema
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.dml.core.scanned_rows import scanned
@@ -28,6 +27,7 @@ from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.plans import schema_of
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
@@ -94,7 +94,7 @@ class Change:
 
         The rows that are kept for it are let go at the end.
         """
-        if not self.condition.has_subquery:
+        if self.condition.found is None or not self.condition.has_subquery:
             yield self
             return
         target, output = self.target, self.expressions.output
@@ -223,7 +223,7 @@ class Change:
             with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
         """
         schema = readable_schema(self.snapshot.schema)
-        names = parse_schema(self.expressions.relation.schema().json()).names
+        names = schema_of(self.expressions.relation).names
         fields = [field for name in names if (field := schema.field(name)) is not None]
         marks = positions if with_files else None
         found = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
@@ -311,7 +311,7 @@ def _against(target: Target, operation: str, expressions: Expressions, snapshot:
 
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
-    given = parse_schema(expressions.relation.schema().json())
+    given = schema_of(expressions.relation)
     refuse_file_metadata(given, snapshot)
     problems = list(incompatible(given.fields, snapshot.schema))
     problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]

@@ -14,6 +14,7 @@ from bayou.errors import SchemaChangedError, UnsupportedFeatureError
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.jvm.relations.plans import id_of
 from bayou.spark.scan.scan import is_file_metadata
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema
@@ -112,7 +113,7 @@ def _gone(target: Target, snapshot: Snapshot, given: Sequence[Any]) -> list[str]
     jvm = target.application.jvm
     gone = target.frames.gone(jvm, snapshot.schema)
     found = [nodes.expression(jvm, target.spark, each) for each in given if isinstance(each, Column)]
-    used = {each.exprId().id() for every in found for each in nodes.references_of(jvm, every) if each.resolved()}
+    used = {id_of(each) for every in found for each in nodes.references_of(jvm, every) if nodes.is_resolved(each)}
     return sorted({gone[each] for each in used & gone.keys()})
 
 

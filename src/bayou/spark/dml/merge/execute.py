@@ -29,6 +29,7 @@ from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, s
 from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
 from bayou.spark.jvm.catalyst import merge as catalyst
+from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, tell_written
@@ -250,12 +251,12 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     def clauses(kind: Kind) -> list[dict[str, str]]:
         found = []
         for each in merge.resolution.of_kind(kind):
-            when = {} if each.condition is None else {"predicate": each.condition.sql()}
+            when = {} if each.condition is None else {"predicate": nodes.text_of(each.condition)}
             found.append({**when, "actionType": each.action.value})
         return found
 
     parameters = {
-        "predicate": [merge.resolution.condition.sql()],
+        "predicate": [nodes.text_of(merge.resolution.condition)],
         "matchedPredicates": clauses(Kind.MATCHED),
         "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
         "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),

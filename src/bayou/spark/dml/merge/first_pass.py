@@ -25,6 +25,7 @@ from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.relations import plans
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
@@ -149,8 +150,8 @@ def _error(merge: Merge) -> MultipleMatchesError:
     """
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
-    used = [each for each in nodes.references_of(jvm, resolution.condition) if each.exprId().id() in ids]
-    keys = [nodes.column(jvm, each).alias(each.name()) for each in used]
+    used = [each for each in nodes.references_of(jvm, resolution.condition) if plans.id_of(each) in ids]
+    keys = [nodes.column(jvm, each).alias(plans.name_of(each)) for each in used]
     key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit(None).cast("string")
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")

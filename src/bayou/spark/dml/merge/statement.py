@@ -15,7 +15,6 @@ from pyspark.errors import AnalysisException
 
 from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
-from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target, refuse_file_metadata
@@ -25,10 +24,11 @@ from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.parsed import command_of_parsed, is_unresolved
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
+from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import BiFunction
-from bayou.spark.jvm.core.nodes import with_name
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.plans import name_of, schema_of
 from bayou.spark.session.settings import merges_schemas
 
 if TYPE_CHECKING:
@@ -64,28 +64,29 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
         UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
-    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
-    text = f"MERGE delta.`{redact_uri(table.path)}` ON {statement.mergeCondition().sql()}"
+    table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
+    text = f"MERGE delta.`{redact_uri(table.path)}` ON {nodes.text_of(catalyst.condition_of(statement))}"
     run = BiFunction(jvm, lambda node, session: _run(application, node, session))
     return commands.command(jvm, run, statement, text, COUNTS["MERGE"])
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it."""
-    return command_of_parsed(application, parsed, parsed.targetTable(), parsed.mergeCondition(), _planned, in_script=in_script)
+    table, condition = catalyst.target_of(parsed), catalyst.condition_of(parsed)
+    return command_of_parsed(application, parsed, table, condition, _planned, in_script=in_script)
 
 
 def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
-    frame = catalyst.frame_of(target.application.jvm, target.spark, parsed.sourceTable())
+    frame = catalyst.frame_of(target.application.jvm, target.spark, catalyst.source_of(parsed))
     return planned(_as_written(target, frame, parsed))
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
-    table = changed_table(row_changes.table_of(jvm, statement.targetTable()), "MERGE")
+    table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
     target = Target.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(jvm, statement)
-    if parsed is not None and row_changes.shows_all(jvm, statement.targetTable()):
+    if parsed is not None and row_changes.shows_all(jvm, catalyst.target_of(statement)):
         try:
             plan = planned(_as_written(target, _source(target, statement, parsed), parsed))
         except (AnalysisException, DeltaError) as error:
@@ -94,7 +95,7 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
         else:
             return plan.run().counts_text
     snapshot, statement = target.latest(), row_changes.on_table(jvm, statement)
-    refuse_file_metadata(parse_schema(statement.targetTable().schema().json()), snapshot)
+    refuse_file_metadata(schema_of(catalyst.target_of(statement)), snapshot)
     _refuse_doubtful(target, snapshot, statement)
     _refuse_evolution(target, snapshot, statement, parsed)
     return planned(_as_resolved(target, statement)).run().counts_text
@@ -102,9 +103,9 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
 
 def _source(target: Target, statement: JavaObject, parsed: JavaObject) -> DataFrame:
     """The source as Spark resolved it, by the name that the text has for it."""
-    jvm, source = target.application.jvm, statement.sourceTable()
-    name = catalyst.name_of(jvm, target.spark, parsed.sourceTable())
-    return catalyst.frame_of(jvm, target.spark, with_name(jvm, source, *name))
+    jvm, source = target.application.jvm, catalyst.source_of(statement)
+    name = catalyst.name_of(jvm, target.spark, catalyst.source_of(parsed))
+    return catalyst.frame_of(jvm, target.spark, nodes.with_name(jvm, source, *name))
 
 
 def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeRequest:
@@ -113,8 +114,8 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
     return MergeRequest(
         target,
         source,
-        catalyst.name_of(jvm, target.spark, parsed.targetTable()),
-        parsed.mergeCondition(),
+        catalyst.name_of(jvm, target.spark, catalyst.target_of(parsed)),
+        catalyst.condition_of(parsed),
         _clauses(catalyst.clauses_of(jvm, parsed)),
         catalyst.wants_evolution(jvm, parsed),
     )
@@ -123,9 +124,9 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
 def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
     """The request as Spark resolved it."""
     jvm = target.application.jvm
-    frame = catalyst.frame_of(jvm, target.spark, statement.sourceTable())
+    frame = catalyst.frame_of(jvm, target.spark, catalyst.source_of(statement))
     clauses = _clauses(catalyst.clauses_of(jvm, statement))
-    return MergeRequest(target, frame, (), statement.mergeCondition(), clauses, node=statement.targetTable())
+    return MergeRequest(target, frame, (), catalyst.condition_of(statement), clauses, node=catalyst.target_of(statement))
 
 
 def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
@@ -141,8 +142,8 @@ def _refuse_doubtful(target: Target, snapshot: Snapshot, statement: JavaObject) 
     jvm = target.application.jvm
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
-            if _is_doubtful(snapshot, str(key.name())):
-                told = f"The new value of {key.sql()} is a struct, or its column has a default"
+            if _is_doubtful(snapshot, name_of(key)):
+                told = f"The new value of {nodes.text_of(key)} is a struct, or its column has a default"
                 raise _unresolvable(snapshot, told, "structs with parameters")
 
 
@@ -152,7 +153,7 @@ def _refuse_evolution(target: Target, snapshot: Snapshot, statement: JavaObject,
     wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
         return
-    source = parse_schema(statement.sourceTable().schema().json())
+    source = schema_of(catalyst.source_of(statement))
     new = [field.name for field in source.fields if snapshot.schema.field(field.name) is None]
     if new:
         told = f"The source has columns that the table would get, {', '.join(new)}"

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
-from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.chosen_files import ChosenFiles, common
 from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
@@ -28,6 +27,7 @@ from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations import plans
 from bayou.spark.scan.pruning import choose, matching_partitions
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
@@ -99,7 +99,7 @@ class Merge:
         expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
         if not self.knows_by_keys or any(each.calls_foreign_code for each in expressions):
             return False
-        output = resolution.sides.target.output()
+        output = plans.output(resolution.sides.target)
         return not any(len(each.assignments[0].values.used(output)) for each in updates)
 
     @property
@@ -123,10 +123,10 @@ class Merge:
         stored = readable_schema(snapshot.schema).fields
         marks = positions if marks is None else marks
         found = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
-        output = self.resolution.sides.target.output()
+        output = plans.output(self.resolution.sides.target)
         plan, names = found.plan, found.names
         if self.resolution.schema != snapshot.schema:
-            wanted = parse_schema(self.resolution.sides.target.schema().json())
+            wanted = plans.schema_of(self.resolution.sides.target)
             frame = catalyst.frame_of(jvm, spark, plan)
             read = [_named(*pair) for pair in zip(stored, names, strict=True)]
             known = {field.name: field for field in stored}
@@ -179,9 +179,9 @@ def merge_of(
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
     if source.room and not source.is_small:
         source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
-    condition = RowCondition(resolution.condition, False, resolution.condition.sql(), predicate, parts)
+    condition = RowCondition(resolution.condition, False, nodes.text_of(resolution.condition), predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
-    expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)
+    expressions = Expressions(resolution.sides.target, plans.output(resolution.sides.target), resolution.condition)
     return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
 
 
@@ -215,10 +215,10 @@ def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condi
     own = [
         part
         for part in nodes.conjuncts(jvm, condition)
-        if nodes.is_deterministic(part) and all(each.exprId().id() in ids for each in nodes.references_of(jvm, part))
+        if nodes.is_deterministic(part) and all(plans.id_of(each) in ids for each in nodes.references_of(jvm, part))
     ]
     if own:
-        output, together = resolution.sides.target.output(), nodes.conjunction(jvm, own)
+        output, together = plans.output(resolution.sides.target), nodes.conjunction(jvm, own)
         own = nodes.conjuncts(jvm, row_changes.simplified_condition(jvm, target.spark, output, together))
     widened = {
         field.name.lower()

@@ -24,6 +24,7 @@ from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.types.char_columns import declared_chars, with_chars
@@ -133,7 +134,7 @@ class WrittenColumns:
         self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
         self._bridge = jvm
-        output = merge.resolution.sides.target.output()
+        output = plans.output(merge.resolution.sides.target)
         self._output = ExpressionList.output(jvm, output)
         self._places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
         self._columns = _TableColumns(jvm, self._output, self._places)

@@ -107,7 +107,7 @@ def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...
 def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
     """The error of an assignment to what is neither a column nor a field of a struct."""
     return UnsupportedFeatureError(
-        f"Updating nested fields is only supported for StructType, but you are trying to update {key.sql()}.",
+        f"Updating nested fields is only supported for StructType, but you are trying to update {nodes.text_of(key)}.",
         at=snapshot,
         error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
         features=["nested fields in arrays and maps"],

@@ -27,6 +27,7 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations import commands
+from bayou.spark.jvm.relations.plans import node_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +113,7 @@ def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pa
     defaults = pairs.values.defaults
     if not defaults or schema.field("default") is not None:
         return pairs
-    values = list(pairs.values)
+    values: list[Any] = list(pairs.values)
     for place in defaults:
         parts = nodes.parts_of(jvm, pairs.keys[place], name)
         field = schema.field(parts[0]) if len(parts) == 1 else None
@@ -151,8 +152,8 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
         UnsupportedFeatureError: the statement is about a query.
     """
     jvm = application.jvm
-    operation = OPERATIONS[statement.nodeName()]
-    table = changed_table(row_changes.table_of(jvm, statement.table()), operation)
+    operation = OPERATIONS[node_name(statement)]
+    table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
     condition = row_changes.condition_of_statement(statement)
     check_condition(operation, condition, may_query=True)
     where = "" if condition is None else f" WHERE {nodes.sql_of(jvm, condition)}"
@@ -166,29 +167,30 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
 
     Spark does not find the table at a path where an expression gives the name. All else it resolves itself.
     """
-    if not has_computed_table(parsed.table()):
+    if not has_computed_table(row_changes.relation_of(parsed)):
         return None
     condition = row_changes.condition_of_statement(parsed)
-    return command_of_parsed(application, parsed, parsed.table(), condition, None, in_script=in_script)
+    return command_of_parsed(application, parsed, row_changes.relation_of(parsed), condition, None, in_script=in_script)
 
 
 def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
     """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it."""
     condition = row_changes.condition_of_statement(parsed)
-    return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
+    table = row_changes.relation_of(parsed)
+    return command_of_parsed(application, parsed, table, condition, _planned_as_written, in_script=in_script)
 
 
 def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
     jvm = target.application.jvm
-    pairs = Pairs.of(jvm, parsed.assignments())
-    name = catalyst.name_of(jvm, target.spark, parsed.table())
+    pairs = Pairs.of_update(jvm, parsed)
+    name = catalyst.name_of(jvm, target.spark, row_changes.relation_of(parsed))
     return _planned_update(target, name, row_changes.condition_of_statement(parsed), pairs)
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
-    operation = OPERATIONS[statement.nodeName()]
-    table = changed_table(row_changes.table_of(jvm, statement.table()), operation)
+    operation = OPERATIONS[node_name(statement)]
+    table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
     target = Target.of(application, spark, table.path, table.storage_options)
     snapshot = target.latest()
     on_table = row_changes.on_table(jvm, statement)

@@ -18,13 +18,14 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.target import Target
 from bayou.spark.jvm.catalyst import merge as catalyst
-from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, with_named_table
+from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, table_node, with_named_table
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import BiFunction, error_class_of
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.jvm.relations.plans import node_name
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def command_of_parsed(
         return None
     if is_computed and not in_script:
         found = with_named_table(jvm, active_session(jvm), parsed)
-        parts = None if found is None else catalyst.table_name_of(jvm, found.children().head())
+        parts = None if found is None else catalyst.table_name_of(jvm, table_node(found))
         if found is None or parts is None:
             return None
         parsed = found
@@ -71,7 +72,7 @@ def command_of_parsed(
     named = shown if in_script else _name_of_ours(application, active_session(jvm), parts or ())
     if named is None:
         return None
-    verb, joint = _VERBS[parsed.nodeName()]
+    verb, joint = _VERBS[node_name(parsed)]
     where = "" if condition is None else f" {joint} {nodes.text_of(condition)}"
 
     def run(statement: JavaObject, session: JavaObject) -> str:
@@ -79,7 +80,7 @@ def command_of_parsed(
         # In a script, what the name stands for is known only here.
         if is_computed and in_script:
             statement = with_named_table(jvm, spark, statement) or statement
-        parts = catalyst.table_name_of(jvm, statement.children().head())
+        parts = catalyst.table_name_of(jvm, table_node(statement))
         name = None if planned is None or parts is None else _name_of_ours(application, spark, parts)
         if planned is None or name is None:
             return commands.run_resolved(jvm, spark, statement)

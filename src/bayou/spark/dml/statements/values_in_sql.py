@@ -44,15 +44,15 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
     if not any(doubtful):
         return pairs.values
     text = row_changes.written(jvm, statement)
-    texts = [] if text is None else [_Written(statement, text, each.value()) for each in jvm.list_of(text.assignments())]
+    texts = [] if text is None else [_Written(statement, text, each) for each in row_changes.values_assigned(jvm, text)]
     found = []
     for number, (key, value, field) in enumerate(zip(pairs.keys, pairs.values, fields, strict=True)):
-        given = value
+        given: JavaObject | None = value
         if field is not None and doubtful[number]:
             given = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
         if given is None:
             raise UnsupportedFeatureError(
-                f"The new value of {key.sql()} is a struct that cannot be taken from the statement's text.",
+                f"The new value of {nodes.text_of(key)} is a struct that cannot be taken from the statement's text.",
                 at=snapshot,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 features=["structs with parameters"],
@@ -81,7 +81,7 @@ def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: St
     found = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
     if found is None:
         return None
-    return row_changes.over_table(jvm, written.statement.table(), ExpressionList.of(jvm, [found]))[0]
+    return row_changes.over_table(jvm, row_changes.relation_of(written.statement), ExpressionList.of(jvm, [found]))[0]
 
 
 def _field(snapshot: Snapshot, path: tuple[str, ...] | None) -> StructField | None:

@@ -41,7 +41,7 @@ class Named:
     name: str
 
 
-class ExpressionList(Sequence[Any]):
+class ExpressionList(Sequence["JavaObject"]):
     """A sequence of Catalyst expressions. Each access to one of them is a py4j call.
 
     Attributes:

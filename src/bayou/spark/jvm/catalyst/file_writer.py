@@ -21,7 +21,7 @@ from bayou.spark.jvm.core.callbacks import Block
 from bayou.spark.jvm.core.own_sessions import pinned_session
 from bayou.spark.jvm.core.pinned_settings import Job, for_writer, is_unset_in_hadoop
 from bayou.spark.jvm.core.pinned_settings import values as pinned_values
-from bayou.spark.jvm.relations.relation import observed, plan_of
+from bayou.spark.jvm.relations.relation import executed_plan, observed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
     log = Adapters.of(jvm).new("bayou.WrittenFiles", session, f"file:{tempfile.gettempdir()}")
     with _pinned_in_tasks(jvm, session.sparkContext(), pinned):
         _call_writer(jvm, session, frame, job, log)
-        values = observed(jvm, plan_of(frame), job.observations) if job.observations else {}
+        values = observed(jvm, executed_plan(frame), job.observations) if job.observations else {}
         return WrittenRows(_facts(log.text()), values)
 
 
@@ -125,7 +125,7 @@ def _pinned_in_tasks(jvm: Jvm, context: JavaObject, pinned: Mapping[str, str]) -
 
 
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:
-    plan = plan_of(frame)
+    plan = executed_plan(frame)
     output = plan.output()
     places = {name: place for place, name in enumerate(names_of_output(jvm, output))} if job.partition_by else {}
     spec = jvm.java_class(f"{_DATASOURCES}.FileFormatWriter$OutputSpec")

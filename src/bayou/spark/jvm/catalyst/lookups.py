@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.callbacks import Block
-from bayou.spark.jvm.relations.relation import plan_of
+from bayou.spark.jvm.relations.relation import executed_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Bounds:
 def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
     """Return the bounds in the only row of a query. It has two columns for each: the values, and the group sizes as a string."""
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
-    block = Block(jvm, lambda: plan_of(frame).executeCollect())
+    block = Block(jvm, lambda: executed_plan(frame).executeCollect())
     jvm.call(
         jvm.module("org.apache.spark.sql.execution.SQLExecution"), "withNewExecutionId", query, jvm.some("bayou bounds"), block
     )

@@ -199,6 +199,21 @@ class StatementClause:
     pairs: Pairs | None
 
 
+def target_of(statement: JavaObject) -> JavaObject:
+    """Return the table of a MergeIntoTable."""
+    return statement.targetTable()
+
+
+def source_of(statement: JavaObject) -> JavaObject:
+    """Return the source of a MergeIntoTable."""
+    return statement.sourceTable()
+
+
+def condition_of(statement: JavaObject) -> JavaObject:
+    """Return the condition by which a MergeIntoTable matches rows."""
+    return statement.mergeCondition()
+
+
 def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
     """Return the clauses of a MergeIntoTable, in order."""
     found = []

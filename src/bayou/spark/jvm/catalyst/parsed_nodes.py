@@ -48,6 +48,21 @@ def declared_constraint(jvm: Jvm, found: JavaObject) -> DeclaredConstraint:
     return DeclaredConstraint(kind, str(found.name()), condition, says_rely)
 
 
+def created_name(create: JavaObject) -> JavaObject:
+    """Return the identifier of the table of a CreateTable or a ReplaceTable."""
+    return create.name()
+
+
+def altered_table(statement: JavaObject) -> JavaObject:
+    """Return the table of an ALTER TABLE."""
+    return statement.table()
+
+
+def added_constraint(jvm: Jvm, alter: JavaObject) -> DeclaredConstraint:
+    """Read the constraint of an AddConstraint."""
+    return declared_constraint(jvm, alter.tableConstraint())
+
+
 def declared_constraints(jvm: Jvm, create: JavaObject) -> list[DeclaredConstraint]:
     """Return the constraints of a CreateTable or a ReplaceTable."""
     return [declared_constraint(jvm, each) for each in jvm.list_of(create.tableSpec().constraints())]
@@ -212,6 +227,11 @@ def with_named_query(jvm: Jvm, insert: JavaObject, name: str) -> JavaObject:
 def has_computed_table(table: JavaObject) -> bool:
     """Whether an expression names the relation of a row change: `IDENTIFIER('a' || 'b')`."""
     return bool(_unaliased(table).nodeName() == "PlanWithUnresolvedIdentifier")
+
+
+def table_node(statement: JavaObject) -> JavaObject:
+    """Return the table of an unresolved DeleteFromTable, UpdateTable or MergeIntoTable, with its alias."""
+    return statement.children().head()
 
 
 def with_named_table(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> JavaObject | None:

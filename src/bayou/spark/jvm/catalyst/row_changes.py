@@ -241,6 +241,11 @@ class Pairs:
         """Read a Scala `Seq` of assignments, unchanged."""
         return cls(*wide_columns.sides_of(jvm, assignments))
 
+    @classmethod
+    def of_update(cls, jvm: Jvm, update: JavaObject) -> Pairs:
+        """Read the assignments of an UpdateTable, unchanged."""
+        return cls.of(jvm, update.assignments())
+
 
 @dataclass(frozen=True, slots=True)
 class Expressions:
@@ -257,6 +262,16 @@ class Expressions:
     output: JavaObject
     condition: JavaObject | None
     assignments: Pairs | None = None
+
+
+def relation_of(statement: JavaObject) -> JavaObject:
+    """Return the table of a DeleteFromTable or UpdateTable."""
+    return statement.table()
+
+
+def values_assigned(jvm: Jvm, update: JavaObject) -> list[JavaObject]:
+    """Return the values that an UpdateTable assigns."""
+    return [each.value() for each in jvm.list_of(update.assignments())]
 
 
 def condition_of_statement(statement: JavaObject) -> JavaObject | None:

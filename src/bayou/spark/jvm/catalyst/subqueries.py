@@ -10,6 +10,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.catalyst.row_changes import under_ids_of
 from bayou.spark.jvm.catalyst.settled import LITERAL_ROWS, file_index_of, projected
 from bayou.spark.jvm.core.session import dataset, java_session
+from bayou.spark.jvm.relations.relation import analyzed_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +90,7 @@ def plan_of_subquery(subquery: JavaObject) -> JavaObject:
 
 def under_names_of(jvm: Jvm, leaf: JavaObject, frame: DataFrame) -> JavaObject:
     """Return the rows of a DataFrame under the names and ids of a leaf's columns, as a plan."""
-    return under_ids_of(jvm, leaf.output(), frame._jdf.queryExecution().analyzed())  # noqa: SLF001  (the bridge)
+    return under_ids_of(jvm, leaf.output(), analyzed_plan(frame))
 
 
 def over_plan(jvm: Jvm, subquery: JavaObject, plan: JavaObject) -> JavaObject:

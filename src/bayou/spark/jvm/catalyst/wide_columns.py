@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 
 from bayou.spark.jvm.catalyst.expression_list import ADAPTER, ExpressionList, Own
 from bayou.spark.jvm.core import nodes
+from bayou.spark.jvm.relations.relation import analyzed_plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +67,7 @@ class ChosenColumns:
         made = self._jvm.static(ADAPTER).chosen(json.dumps(self._places), given, json.dumps(self._names))
         for column in beside:
             made.add(nodes.expression(self._jvm, self._spark, column))
-        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+        plan = analyzed_plan(frame)
         return ExpressionList(self._jvm, made).selected(self._spark, plan)
 
 
@@ -76,7 +77,7 @@ def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
     Args:
         items: named columns: SQL of bayou or of a table (see `own_column`), names in tuples of one, or PySpark's columns.
     """
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    plan = analyzed_plan(frame)
     return projected(jvm, frame.sparkSession, plan, items)
 
 

@@ -43,40 +43,44 @@ _SINK_LOG = (
     "org.apache.spark.sql.execution.streaming.FileStreamSinkLog",
 )
 """The log of Spark's file sink, newest name first."""
-_INDISPENSABLE = frozenset(
-    {
-        *("Columns.java", "DefaultSource.java", "DeltaError.java", "DeltaLogFiles.java", "DeltaTable.java", "ExactFormat.java"),
-        *(
-            "LocalSettings.java",
-            "LogRows.java",
-            "NamedError.java",
-            "NewSessions.java",
-            "OwnSql.java",
-            "PinnedSettings.java",
-            "Plans.java",
-            "Python.java",
-            "Refusing.java",
-        ),
-        *("Rule.java", "SessionSettings.java", "StatementText.java", "TableKey.java", "Tables.java", "WritableTable.java"),
-        "WrittenFiles.java",
-    }
-)
-"""The adapters without which a session cannot be enabled."""
+_BY_NAME = "SQL and DataFrame writers on tables by name"
+_PARSED = "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse"
+_CHANGED = "DELETE, UPDATE and MERGE as SQL"
+_MERGED = "DataFrame.mergeInto with structs, defaults and schema evolution"
+_STATED = "the statements that only Delta has"
+_FILES = "tables on file systems other than the local one"
+_STREAMED = "streams that read a table"
 _LOST_WITH = {
-    "Catalog": "SQL and DataFrame writers on tables by name",
-    "Parser": "UPDATE and MERGE with schema evolution as SQL, and statements that Spark does not parse",
-    "AnalyzerRule": "DELETE, UPDATE and MERGE as SQL",
-    "Statement": "DELETE, UPDATE and MERGE as SQL, and the statements that only Delta has",
-    "Functions": "table_changes, table_history, table_detail and table_files in SQL",
-    "StreamSource": "streams that read a table",
-    "StreamSink": "streams that write a table",
-    "HadoopFiles": "tables on file systems other than the local one",
+    "AnalyzerRule": _CHANGED,
+    "Beginnings": _PARSED,
+    "Catalog": _BY_NAME,
+    "Changes": _BY_NAME,
+    "Delegates": _PARSED,
+    "DescribedTable": _BY_NAME,
+    "ExecutedPlans": _MERGED,
     "FileTasks": "OPTIMIZE",
+    "Functions": "table_changes, table_history, table_detail and table_files in SQL",
+    "HadoopFiles": _FILES,
+    "HadoopReads": _FILES,
+    "HadoopSettings": "tables on S3, Google Cloud Storage and Azure that are set up for Hadoop",
+    "Loading": "tables by name on a session with another product's catalog",
+    "NamedTable": _BY_NAME,
+    "OtherTable": _BY_NAME,
     "ParquetTables": "CONVERT of files that Spark did not write, and of partitioned tables of the catalog",
+    "Parser": _PARSED,
+    "PathNames": _PARSED,
     "S3aCredentials": "tables on S3 whose credentials a class of Java's provides",
-    "ExecutedPlans": "DataFrame.mergeInto with structs, defaults and schema evolution",
+    "ShownColumns": _CHANGED,
+    "Signatures": _BY_NAME,
+    "Statement": f"{_CHANGED}, and {_STATED}",
+    "StreamOffset": _STREAMED,
+    "StreamSink": "streams that write a table",
+    "StreamSource": _STREAMED,
+    "Subqueries": "DELETE and UPDATE with subqueries",
+    "SyntaxError": "the position of an error in a statement that only Delta has",
+    "Words": _STATED,
 }
-"""The features that need an adapter."""
+"""The adapters that a session can do without, and what does not work then. Without any other adapter, no session is enabled."""
 _SCALAS_OWN = "scala.Serializable"
 _MISSING = "missing.json"
 
@@ -132,8 +136,7 @@ class Adapters:
         sentences = []
         for reason in dict.fromkeys(self.missing.values()):
             names = [name for name, why in self.missing.items() if why == reason]
-            lost = [_LOST_WITH[name] for name in names if name in _LOST_WITH]
-            effect = f"These do not work: {'; '.join(lost)}" if lost else "What needs one of them raises an error that names it"
+            effect = f"These do not work: {'; '.join(dict.fromkeys(_LOST_WITH[name] for name in names))}"
             who = f"bayou's Java adapters {', '.join(sorted(names))}"
             sentences.append(f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {NEXT_STEP}")
         return " ".join(sentences)
@@ -286,9 +289,10 @@ class Adapters:
             except Py4JJavaError as error:
                 reason = str(error.java_exception.toString())
                 unfit = unfit_sources(reason, left)
-                if not unfit or _INDISPENSABLE & unfit:
+                omitted = {name.removesuffix(".java"): reason for name in unfit}
+                if not unfit or not _LOST_WITH.keys() >= omitted.keys():
                     raise
-                missing |= {name.removesuffix(".java"): reason for name in unfit}
+                missing |= omitted
                 left = {name: text for name, text in left.items() if name not in unfit}
             else:
                 return missing

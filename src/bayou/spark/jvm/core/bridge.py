@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.signatures import Parameters
 
 JavaObject = Any
-"""An object in the JVM; py4j has no static type for it."""
+"""An object in the JVM, which has no static type. Only `spark.jvm` calls its methods; to other code it is a value to pass on."""
 
 
 class Jvm:

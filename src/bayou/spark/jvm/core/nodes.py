@@ -81,6 +81,22 @@ def type_of(found: JavaObject) -> str:
     return text
 
 
+def sql_type_of(found: JavaObject) -> str:
+    """Return the type of a resolved expression in SQL."""
+    text: str = found.dataType().sql()
+    return text
+
+
+def tree_of(found: JavaObject) -> str:
+    """Return an expression as Catalyst's JSON, with constants as Catalyst prints them."""
+    return str(found.toJSON())
+
+
+def is_resolved(found: JavaObject) -> bool:
+    """Whether Spark has resolved an expression."""
+    return bool(found.resolved())
+
+
 def is_boolean(found: JavaObject) -> bool:
     """Whether a resolved expression is a condition. A plain NULL is a condition."""
     return found.dataType().typeName() in ("boolean", "void")

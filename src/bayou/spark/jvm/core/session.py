@@ -26,6 +26,7 @@ _logger = logging.getLogger("bayou")
 _DATASET = ("org.apache.spark.sql.classic.Dataset", "org.apache.spark.sql.Dataset")
 _RULE = "bayou.Rule"
 _CATALOG = "bayou.Catalog"
+TIME_ZONE = "spark.sql.session.timeZone"
 _SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 _DELTA_SPARKS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _OLDER_SOURCES = "spark.sql.sources.useV1SourceList"
@@ -56,6 +57,35 @@ def settings_of(spark: SparkSession) -> dict[str, str]:
     """Return all settings of a session, in two calls."""
     text: str = java_session(spark).conf().getAll().mkString("\0")
     return dict(each.split(" -> ", 1) for each in text.split("\0") if " -> " in each)
+
+
+class SessionConf:
+    """The settings of a JVM session, Spark's defaults included."""
+
+    def __init__(self, session: JavaObject) -> None:
+        self._conf = session.conf()
+
+    def get(self, name: str, *default: str) -> str:
+        """Return a setting, or the default if it has no value. Without either, Spark raises an error."""
+        value: str = self._conf.get(name, *default)
+        return value
+
+    @property
+    def time_zone(self) -> str:
+        """The session's time zone."""
+        return self.get(TIME_ZONE)
+
+
+def is_stopped(session: JavaObject) -> bool:
+    """Whether the application of a JVM session was stopped."""
+    return bool(session.sparkContext().isStopped())
+
+
+def settings_of_application(jvm: Jvm) -> dict[str, str]:
+    """Return the settings of the running application; empty if no application runs."""
+    context = jvm.context
+    lines = [] if context is None else context.getConf().toDebugString().split("\n")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def memory_bytes(spark: SparkSession) -> int:
@@ -100,6 +130,17 @@ def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> No
                 adapters.static(name).install(session, *given)
         except Py4JJavaError as error:  # a JVM that does not open Spark's fields
             _logger.warning("%s: %s", what, error.java_exception.toString())
+
+
+def answer_parser(adapters: Adapters, parsed: BiFunction, refused: BiFunction, beginnings: str) -> None:
+    """Give bayou's parser the functions that answer it.
+
+    Args:
+        parsed: called with a statement and its node.
+        refused: called with a statement that Spark's parser refused.
+        beginnings: the words that such statements begin with, as lines.
+    """
+    adapters.static("bayou.Parser").answer(parsed, refused, beginnings)
 
 
 def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
@@ -198,6 +239,23 @@ def partitions_lost(command: JavaObject) -> list[str]:
         return []
     columns = table.partitionColumnNames()
     return [str(columns.apply(position)) for position in range(columns.size())]
+
+
+def partitions_in(jvm: Jvm, command: JavaObject) -> dict[str, str]:
+    """Return the partition values that a SHOW PARTITIONS names, as strings."""
+    given = command.spec()
+    keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
+    return {str(key): str(given.get().apply(key)) for key in keys}
+
+
+def default_provider(session: JavaObject) -> str:
+    """Return the format of tables that name none (`spark.sql.sources.default`)."""
+    return str(session.sessionState().conf().defaultDataSourceName())
+
+
+def session_in(dataset: JavaObject) -> SparkSession:
+    """Return Python's side of the session of a Dataset."""
+    return session_of(dataset.sparkSession())
 
 
 def table_in(command: JavaObject) -> str:

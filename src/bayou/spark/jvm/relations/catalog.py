@@ -48,11 +48,21 @@ class TableName:
         return cls(identifier, table if is_path else None)
 
     @property
+    def table(self) -> str:
+        """The name without database and catalog."""
+        return str(self.identifier.table())
+
+    @property
+    def database(self) -> str | None:
+        """The database in the name, or None."""
+        database = self.identifier.database()
+        return None if database.isEmpty() else str(database.get())
+
+    @property
     def text(self) -> str:
         """The name in SQL, without that of the session's own catalog."""
-        database = self.identifier.database()
-        parts = [] if database.isEmpty() else [str(database.get())]
-        return ".".join(map(quoted_name, (*parts, str(self.identifier.table()))))
+        database = self.database
+        return ".".join(map(quoted_name, (*([] if database is None else [database]), self.table)))
 
     def at(self, suffix: str) -> TableName:
         """Return the name with a suffix, for an earlier version of the table."""

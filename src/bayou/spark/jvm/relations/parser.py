@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException, ParseException
 from bayou.errors import InvalidSchemaError, SqlSyntaxError
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
+from bayou.spark.jvm.core.exceptions import thrown_by
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
 from bayou.spark.jvm.relations.words import Word
 
@@ -138,7 +139,7 @@ def wrong_place(jvm: Jvm, session: JavaObject, text: str) -> int | None:
     try:
         sparks_parser(jvm, session).parsePlan(text)
     except FAILED_CALL as error:
-        thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+        thrown = thrown_by(error)
         if thrown is None or not str(thrown.getClass().getName()).endswith(".ParseException"):
             return None
         line, column = thrown.start().line(), thrown.start().startPosition()
@@ -152,6 +153,33 @@ def wrong_place(jvm: Jvm, session: JavaObject, text: str) -> int | None:
 def string_value(session: JavaObject, literal: str) -> str:
     """Return the value of a string literal, as Spark reads it."""
     return str(session.sessionState().sqlParser().parseExpression(literal).value())
+
+
+def name_parts(jvm: Jvm, session: JavaObject, text: str) -> list[str]:
+    """Return the parts of a name in SQL, without backticks."""
+    return list(map(str, jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(text))))
+
+
+def has_alias(session: JavaObject, text: str) -> bool:
+    """Whether an expression in SQL ends with an alias."""
+    return "Alias" in session.sessionState().sqlParser().parseExpression(text).getClass().getSimpleName()
+
+
+def type_in_json(session: JavaObject, text: str) -> str:
+    """Return JSON of a type in SQL."""
+    found: str = session.sessionState().sqlParser().parseDataType(text).json()
+    return found
+
+
+def columns_in_json(session: JavaObject, text: str) -> str:
+    """Return JSON of columns in SQL."""
+    found: str = session.sessionState().sqlParser().parseTableSchema(text).json()
+    return found
+
+
+def statement_at(jvm: Jvm, origin: JavaObject) -> str:
+    """Return the statement in which a node has its origin, as it is written, or an empty string."""
+    return str(jvm.static("bayou.StatementText").of(origin))
 
 
 def parsed_statement(session: JavaObject, text: str) -> JavaObject:
@@ -244,9 +272,25 @@ def stated_table(node: JavaObject) -> str | None:
     return str(table.name()) if table.getClass().getName() == "bayou.StatedTable" else None
 
 
+def added_check(node: JavaObject) -> tuple[str, str]:
+    """Return the name and the condition of an AddCheckConstraint."""
+    check = node.checkConstraint()
+    return str(check.name()), str(check.condition())
+
+
+def says_rely(node: JavaObject) -> bool:
+    """Whether an AddCheckConstraint says RELY or NORELY."""
+    return bool(node.checkConstraint().userProvidedCharacteristic().rely().isDefined())
+
+
+def dropped_constraint(node: JavaObject) -> tuple[str, bool]:
+    """Return the name of the constraint of a DropConstraint, and whether it says IF EXISTS."""
+    return str(node.name()), bool(node.ifExists())
+
+
 def written_table(jvm: Jvm, session: JavaObject, node: JavaObject) -> tuple[str, ...] | None:
     """Return the parts of the table's name in the SQL of an AddCheckConstraint, or None if unknown or in another catalog."""
-    text = jvm.static("bayou.StatementText").of(node.origin())
+    text = statement_at(jvm, node.origin())
     if not text:
         return None
     parsed = sparks_parser(jvm, session).parsePlan(text)

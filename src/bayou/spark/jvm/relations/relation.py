@@ -148,10 +148,15 @@ def analyzed_plan(frame: DataFrame) -> JavaObject:
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
 
 
-def local_relation(jvm: Jvm, output: JavaObject, rows: Sequence[JavaObject]) -> JavaObject:
-    """Return existing rows as a node of a logical plan."""
+def local_relation(jvm: Jvm, output: JavaObject, rows: JavaObject, count: int) -> JavaObject:
+    """Return so many rows of an array as a node of a logical plan."""
     companion = jvm.module("org.apache.spark.sql.catalyst.plans.logical.LocalRelation")
-    return jvm.call(companion, "apply", output, jvm.seq(rows), False)
+    return jvm.call(companion, "apply", output, jvm.seq(rows[place] for place in range(count)), False)
+
+
+def frame_of_relation(spark: SparkSession, relation: JavaObject) -> DataFrame:
+    """Return a relation as a DataFrame."""
+    return DataFrame(java_session(spark).baseRelationToDataFrame(relation), spark)
 
 
 def java_frame(frame: DataFrame) -> JavaObject:
@@ -191,7 +196,7 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
     """Align the rows of an INSERT to a table's columns by Spark's rules: the session's store assignment, defaults, NULL."""
     session = frame.sparkSession._jsparkSession  # noqa: SLF001  (the bridge)
     attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(struct_type(jvm, schema_json))
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    plan = analyzed_plan(frame)
     resolver = jvm.module(_OUTPUT_RESOLVER)
     conf = session.sessionState().conf()
     aligned = jvm.call(resolver, "resolveOutputColumns", table, attributes, plan, by_name, conf, _fills_defaults(jvm, resolver))
@@ -213,18 +218,18 @@ def _fills_defaults(jvm: Jvm, resolver: JavaObject) -> Any:
 
 def alias_of(frame: DataFrame) -> str | None:
     """Return the alias of a query's rows, or None."""
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    plan = analyzed_plan(frame)
     return str(plan.alias()) if plan.getClass().getSimpleName() == "SubqueryAlias" else None
 
 
 def columns_of_nulls(jvm: Jvm, frame: DataFrame) -> list[str]:
     """Return the columns that a query fills only with NULL."""
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
+    plan = analyzed_plan(frame)
     text: str = jvm.static("bayou.Plans").nulls(plan)
     return text.split("\0")[:-1]
 
 
-def plan_of(frame: DataFrame) -> JavaObject:
+def executed_plan(frame: DataFrame) -> JavaObject:
     """Return the physical plan of a DataFrame."""
     return frame._jdf.queryExecution().executedPlan()  # noqa: SLF001  (the bridge)
 
@@ -253,7 +258,7 @@ def rebalanced(
     plan = jvm.construct(
         jvm.java_class("org.apache.spark.sql.catalyst.plans.logical.RebalancePartitions"),
         jvm.seq(attribute.quotedString(name) for name in columns),
-        frame._jdf.queryExecution().analyzed(),  # noqa: SLF001  (the bridge)
+        analyzed_plan(frame),
         jvm.none if partitions is None else jvm.some(partitions),
         jvm.none if size is None else _long(jvm, size),
     )

@@ -14,7 +14,7 @@ from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import string_value, table_name
+from bayou.spark.jvm.relations.parser import has_alias, name_parts, string_value, table_name
 from bayou.spark.read.request import is_table
 from bayou.spark.sql.statements.reader import TableReference
 from bayou.spark.table.alterations import TableAlterations
@@ -105,8 +105,7 @@ class Context:
 
     def parts(self, name: str) -> list[str]:
         """Return the parts of a name, without backticks."""
-        session = java_session(self.spark)
-        return list(map(str, self.application.jvm.list_of(session.sessionState().sqlParser().parseMultipartIdentifier(name))))
+        return name_parts(self.application.jvm, java_session(self.spark), name)
 
     def condition(self, text: str) -> str:
         """Return a condition, as it is written.
@@ -114,8 +113,7 @@ class Context:
         Raises:
             SqlSyntaxError: it has an alias, as in `p = 1 FULL`: a word of the statement is in the wrong place.
         """
-        parsed = java_session(self.spark).sessionState().sqlParser().parseExpression(text)
-        if "Alias" in parsed.getClass().getSimpleName():
+        if has_alias(java_session(self.spark), text):
             raise SqlSyntaxError(
                 f"Syntax error: {text!r} is more than a condition.", next_step="Put what follows the condition to its place."
             )
@@ -159,11 +157,10 @@ class Context:
             quoted = TableReference(None, string_sql(found.path))
         else:
             name = self.catalog.name(self.name_of(reference))
-            found = split_path(str(name.identifier.table()))
+            found = split_path(name.table)
             if found is None or self.catalog.entry(name) is not None:
                 return reference, {}
-            database = name.identifier.database()
-            quoted = TableReference(column_sql([*([] if database.isEmpty() else [str(database.get())]), found.path]))
+            quoted = TableReference(column_sql([*filter(None, [name.database]), found.path]))
         return quoted, {"version": found.version} if found.timestamp is None else {"timestamp": found.timestamp}
 
     def check_is_no_path(self, reference: TableReference) -> None:

@@ -21,6 +21,7 @@ from bayou.spark.jvm.relations.parser import (
     takes_parameters,
     words_of,
 )
+from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.session.interrupts import interruptible
 from bayou.spark.sql.refused_statements import has_table, without_comments
 from bayou.spark.sql.statements.alteration import AlterTable, Convert
@@ -199,7 +200,7 @@ class StatementCommands:
             spark = session_of(session)
             with interruptible(spark):
                 rows = run(Context(application, spark))
-            return None if rows is None else rows._jdf  # noqa: SLF001  (the bridge)
+            return None if rows is None else java_frame(rows)
 
         return commands.statement(application.jvm, BiFunction(application.jvm, body), shown, spark_schema(columns))
 

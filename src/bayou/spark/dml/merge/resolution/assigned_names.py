@@ -71,7 +71,7 @@ class AssignedNames:
             message = f"Cannot resolve {nodes.text_of(name)} in {clause.action.value.upper()} clause"
             names = dict.fromkeys((*self.snapshot.schema.names, *self.source_schema.names))
             raise unresolved(self.snapshot, message, list(names), _NEXT_STEP)
-        path = path_of(str(found.toJSON()))
+        path = path_of(nodes.tree_of(found))
         if path is None:
             raise no_path(found, self.snapshot)
         return path

@@ -33,7 +33,7 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
     if not nodes.is_boolean(found):
         is_search = name == "search"
         raise SchemaMismatchError(
-            f"The {name} condition {found.sql()} of the MERGE is of type {found.dataType().sql()} and not a boolean.",
+            f"The {name} condition {nodes.text_of(found)} of the MERGE is of type {nodes.sql_type_of(found)} and not a boolean.",
             at=snapshot,
             error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             problems=("not a boolean",),

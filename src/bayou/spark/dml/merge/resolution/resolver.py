@@ -14,7 +14,7 @@ from bayou.errors import SchemaMismatchError
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
-from bayou.protocol.types.schema import StructType, parse_schema, schema_to_json
+from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.target import merge_widening
 from bayou.spark.dml.keys.subqueries import with_scalars
@@ -33,6 +33,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
 from bayou.spark.jvm.catalyst.settled import at_one_instant
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import error_class_of
+from bayou.spark.jvm.relations import plans
 from bayou.spark.session.application import Application
 from bayou.spark.types.types import readable_schema
 
@@ -85,7 +86,7 @@ class Resolver:
         self._node = node
         self._handed_out = handed_out
         self._reads_table = False
-        self._source_schema = parse_schema(source.schema().json())
+        self._source_schema = plans.schema_of(source)
 
     def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
         """The MERGE, resolved.
@@ -234,7 +235,7 @@ class Resolver:
         if self._handed_out is None or not isinstance(value, Column):
             return value
         found = nodes.expression(self._bridge, self._spark, value)
-        return row_changes.meant(self._bridge, found, self._handed_out, sides.target.output(), sides.source.output())
+        return row_changes.meant(self._bridge, found, self._handed_out, plans.output(sides.target), plans.output(sides.source))
 
     def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
         """Refuses a search condition that names the source alone, where the source has columns of the table's DataFrames.
@@ -243,11 +244,11 @@ class Resolver:
         """
         if self._handed_out is None or not isinstance(condition, Column):
             return
-        columns, source = nodes.references_of(self._bridge, found), sides.source.outputSet()
-        if not columns or not all(source.contains(each) for each in columns):
+        columns = nodes.references_of(self._bridge, found)
+        if not columns or not plans.only_from(sides.source, columns):
             return
-        used = {each.exprId().id() for each in columns}
-        if any(each.exprId().id() in used for output in self._handed_out for each in self._bridge.list_of(output)):
+        used = {plans.id_of(each) for each in columns}
+        if any(each in used for each in plans.ids_in(self._bridge, self._handed_out)):
             raise SchemaMismatchError(
                 f"{nodes.text_of(found)} names columns that are the table's and the source's: they may be either.",
                 at=self._snapshot,
@@ -261,7 +262,7 @@ class Resolver:
             return catalyst.resolved(self._bridge, self._spark, plan, [self._meant(each, sides) for each in values])
         except AnalysisException as error:
             if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
-                raise unresolved(self._snapshot, str(error).split("\n", 1)[0], tuple(plan.schema().fieldNames())) from error
+                raise unresolved(self._snapshot, str(error).split("\n", 1)[0], plans.schema_of(plan).names) from error
             raise
 
     def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:

@@ -75,7 +75,9 @@ def told_by_footers(
 
 def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
     """The column of the files that a key is; None where it is anything else, or of another type."""
-    name = None if key.node is None or key.key.kind not in _BITS else files.column_of(key.node)
+    if key.node is None or key.key.kind not in _BITS:
+        return None
+    name = files.column_of(key.node)
     if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
         return None
     return None if "." in name else name  # Parquet's paths do not tell it from a field of a struct

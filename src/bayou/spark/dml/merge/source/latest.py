@@ -49,7 +49,8 @@ def latest_rows(
             keys.append((nodes.column(jvm, found[0]), found[1]))
         elif not only_of(application, part, target):
             raise InvalidOptionError(
-                f"keep='latest' needs a condition of equalities between the table and the source, and there is {part.sql()}.",
+                "keep='latest' needs a condition of equalities between the table and the source, and there is "
+                f"{nodes.text_of(part)}.",
                 at=snapshot,
                 option="keep",
                 next_step="move the other conditions into the clauses, or leave one row for each key in the source.",

@@ -26,6 +26,7 @@ from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.catalyst.settled import settled as settled_rows
 from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.core.session import memory_bytes
+from bayou.spark.jvm.relations import plans
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -123,10 +124,10 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
     Raises:
         UnsupportedFeatureError: there is such a column.
     """
-    output = resolution.sides.source.output()
+    output = plans.output(resolution.sides.source)
     own = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(INTERNAL_PREFIXES[1])]
     if own and not uses_all:
-        used = [str(each.name()) for each in _used(application.jvm, resolution)]
+        used = [plans.name_of(each) for each in _used(application.jvm, resolution)]
         own = [each for each in own if each in used]
     if own:
         raise UnsupportedFeatureError(
@@ -142,7 +143,7 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
 def _used(jvm: Jvm, resolution: Resolution) -> ExpressionList:
     """The columns of the source that a MERGE uses."""
     expressions = [ExpressionList.of(jvm, resolution.conditions), *resolution.values]
-    return ExpressionList.joined(jvm, expressions).used(resolution.sides.source.output())
+    return ExpressionList.joined(jvm, expressions).used(plans.output(resolution.sides.source))
 
 
 def source_of(
@@ -155,7 +156,7 @@ def source_of(
     """
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
-    output = resolution.sides.source.output()
+    output = plans.output(resolution.sides.source)
     columns = _used(jvm, resolution)
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
@@ -245,7 +246,7 @@ def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: 
 
     Those by which rows are joined may be constants as long as they are stored as they are: the reader of files looks for them.
     """
-    used = ExpressionList.joined(jvm, resolution.values).used(resolution.sides.source.output())
+    used = ExpressionList.joined(jvm, resolution.values).used(plans.output(resolution.sides.source))
     found = unfolded(jvm, frame, used)
     return found if found is frame else unfolded(jvm, frame, used, _stored_as_they_are(jvm, resolution, keys))
 
@@ -256,8 +257,8 @@ def _stored_as_they_are(jvm: Jvm, resolution: Resolution, keys: Sequence[JavaObj
     for clause in resolution.clauses:
         trees = clause.assignments[0].values.trees if clause.assignments else []
         computed += [each.value for each in clause.assignments if not _is_stored(each, trees[each.place], resolution.schema)]
-    changed = {each.exprId().id() for each in ExpressionList.of(jvm, computed).used(jvm.seq(keys))}
-    return [each for each in keys if each.exprId().id() not in changed]
+    changed = {plans.id_of(each) for each in ExpressionList.of(jvm, computed).used(jvm.seq(keys))}
+    return [each for each in keys if plans.id_of(each) not in changed]
 
 
 def _is_stored(given: Assignment, tree: str, schema: StructType) -> bool:
