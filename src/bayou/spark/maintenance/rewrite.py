@@ -21,7 +21,6 @@ from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
-from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -177,16 +176,10 @@ def write_rows_again(
     if is_arranged or tasks is not None:
         request = replace(request, optimize_write=False)
     beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
-    after = into or same_table(target, snapshot)
+    after = into or WriteTarget.of_snapshot(target.log, snapshot)
     added = write_new_files(
         target.application, frame, request, after, uncommitted, beside=beside, tasks=tasks, is_arranged=is_arranged
     )
     paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
     check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)
     return added
-
-
-def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
-    """Return the write target for a table's own rows, which satisfy its constraints already."""
-    given = readable_schema(snapshot.schema)
-    return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -76,7 +76,7 @@ def write_rows(
     rules: tuple[Constraint, ...] = ()
     if provided is not None:
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
-    target = replace(_target_of(change), constraints=rules)
+    target = replace(WriteTarget.of_snapshot(change.target.log, snapshot), constraints=rules)
     beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
     frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
     return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, beside=beside)
@@ -109,16 +109,10 @@ def tell_rows(
         InvalidCommitError: the rows that change are others than those that were found.
     """
     application, request = change.target.application, write_request(change)
-    target, old = _target_of(change), before or {}
+    target, old = WriteTarget.of_snapshot(change.target.log, change.snapshot), before or {}
     frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
     told = write_change_files(application, frame, request, target, uncommitted, old)
     if expected is not None:
         of_what = "what the change data feed tells of the rows that were found"
         check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
     return replace(added, changes=told.files)
-
-
-def _target_of(change: Change) -> WriteTarget:
-    snapshot = change.snapshot
-    given = readable_schema(snapshot.schema)
-    return WriteTarget(change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column
-
 from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
+from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.dml.statements.delete import plan_delete
@@ -29,7 +28,7 @@ from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.result import PlannedChange
@@ -50,7 +49,7 @@ def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: t
     Raises:
         TypeError: the condition is neither.
     """
-    _check_condition(condition)
+    check_condition_type(condition)
     snapshot = target.latest()
     columns = table_columns(snapshot)
     jvm = target.application.jvm
@@ -74,10 +73,8 @@ def planned_update(
     Raises:
         TypeError, ValueError: an argument is not what it should be.
     """
-    if assignments is None:
-        raise ValueError("'set' cannot be None")
-    _check_condition(condition)
-    given = _checked_assignments(assignments)
+    given = checked_values(assignments, "'set'")
+    check_condition_type(condition)
     jvm, spark = target.application.jvm, target.spark
     keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
     pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
@@ -119,29 +116,6 @@ def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pa
         if field is not None:  # fields have no defaults, and the word is no column's name
             values[place] = default_of(jvm, target.spark, field, schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
-
-
-def _check_condition(condition: Any) -> None:
-    if condition is not None and not isinstance(condition, (str, Column)):
-        raise TypeError(
-            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}"
-        )
-
-
-def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
-    if not isinstance(assignments, dict):
-        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}")
-    for name, value in assignments.items():
-        if not isinstance(name, str):
-            raise TypeError(
-                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}"
-            )
-        if not isinstance(value, (str, Column)):
-            raise TypeError(
-                "Values of dict in 'set' must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
-                f"found '{value}' of type '{type(value)}'"
-            )
-    return assignments
 
 
 def command_of(application: Application, statement: JavaObject) -> JavaObject:
