@@ -18,7 +18,7 @@ from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import naming_gone_columns
-from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
+from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
@@ -287,7 +287,7 @@ def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowCha
 
 
 def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
-    resolution, change = merge.resolution, merge.change
+    change = merge.change
     rewrites = not change.uses_vectors
     watch.lap("scanTimeMs")
     changed = found.changed()
@@ -306,7 +306,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
             change.note_reads(transaction.reads)
         else:
             deleted = marked(merge, found)
-            transaction.delete_rows(relying_on_matches(merge, deleted) if resolution.is_insert_only else deleted)
+            transaction.delete_rows(deleted)
         watch.lap("rewriteTimeMs")
         metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):
