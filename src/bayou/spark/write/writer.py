@@ -151,7 +151,7 @@ def _written(
             frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
-        replaced = _replaced(application, frame, log, request, snapshot)
+        replaced = _replaced(application, frame, request, snapshot)
         if replaced is not None:
             replaced.delete_rows(transaction)
         carried = NOTHING_CARRIED if replaced is None else replaced.carried
@@ -239,16 +239,14 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
     )
 
 
-def _replaced(
-    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot | None
-) -> ReplacedRows | None:
+def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
     if snapshot is None:
         return None
     if request.replaces_by_match:
-        return rows_replaced_on(application, frame, log, request, snapshot)
+        return rows_replaced_on(application, frame, request, snapshot)
     if request.replace_where is None:
         return None
-    return rows_of_condition(application, frame.sparkSession, log, request, snapshot)
+    return rows_of_condition(application, frame.sparkSession, request, snapshot)
 
 
 def _commit(

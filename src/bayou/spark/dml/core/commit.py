@@ -17,7 +17,6 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
-from bayou.spark.jvm.core.session import refresh_caches
 from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
@@ -83,7 +82,7 @@ class Outcome:
 
 def write_request(change: Change) -> WriteRequest:
     """The request of a write of new files for the operation."""
-    uri, options = change.snapshot.table_uri, change.target.storage_options
+    uri, options = change.snapshot.table_uri, change.target.options
     optimizes, prefix = optimizes_writes(change.settings), string_prefix_of(change.settings, uri)
     return WriteRequest(uri, "append", storage_options=options, optimize_write=optimizes, string_prefix=prefix)
 
@@ -129,7 +128,7 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
     with (
         operation(change.operation, change.target.spark, change.settings),
         change.transaction() as transaction,
-        UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted,
+        UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted,
     ):
         if transaction.is_replay:
             result = _replayed(change)
@@ -140,10 +139,8 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
     # Outside of the transaction, whose reads are those of the state before.
     if result.committed:
         target = change.target
-        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
-        tell_written(
-            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, change.settings)
-        )
+        target.refresh_caches()
+        tell_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, change.settings))
     spend_batch(change.target.spark, change.settings, change.txn, result)
     return result
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
     """The rows of the files whose statistics do not say how many they have, from their footers."""
-    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.options)
 
 
 def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> dict[str, int]:
@@ -35,7 +35,7 @@ def rows_in_footers(change: Change, positions: pa.Array) -> dict[str, int]:
 
     Files that cannot be read are left out.
     """
-    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=False)
+    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.options, strict=False)
 
 
 def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
@@ -57,7 +57,7 @@ def known_live(change: Change, positions: pa.Array) -> int | None:
 
 def count_live(change: Change, positions: pa.Array) -> int:
     """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
-    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.options)
 
 
 def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:

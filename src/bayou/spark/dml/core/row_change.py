@@ -23,11 +23,10 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.dml.core.scanned_rows import scanned
-from bayou.spark.dml.core.target import refuse_file_metadata
+from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
 from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
-from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.read.change_rows import FATE, Fate
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
@@ -46,10 +45,10 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.chosen_files import ChosenFiles
     from bayou.spark.dml.core.condition import RowCondition
     from bayou.spark.dml.core.scanned_rows import ScannedRows
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.dml.keys.subqueries import SettledQueries
     from bayou.spark.jvm.catalyst.row_changes import Expressions
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 _PERSISTENT_VECTORS = {
     "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",
@@ -77,7 +76,7 @@ class Change:
         queries: the subqueries of the condition, settled; None where it has none, or they are not settled yet.
     """
 
-    target: Target
+    target: SessionTable
     operation: str
     snapshot: Snapshot
     expressions: Expressions
@@ -187,7 +186,7 @@ class Change:
             AppendOnlyError: the table only takes appends by now.
             SchemaChangedError: it has other columns by now.
         """
-        return _against(self.target, self.operation, self.expressions, self.target.latest(), self.txn)
+        return _against(self.target, self.operation, self.expressions, latest_snapshot(self.target), self.txn)
 
     def transaction(self) -> Transaction:
         """The transaction of the change, on the state that it was planned for."""
@@ -273,7 +272,7 @@ class Change:
 
 
 def change_of(
-    target: Target,
+    target: SessionTable,
     operation: str,
     statement: JavaObject,
     snapshot: Snapshot,
@@ -298,16 +297,17 @@ def change_of(
     return _against(target, operation, expressions, snapshot, txn)
 
 
-def _against(target: Target, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None) -> Change:
+def _against(
+    target: SessionTable, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None
+) -> Change:
     application = target.application
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, expressions.condition)
-    settings = settings_of(target.spark)
     files = choose_files(application, target.spark, snapshot, condition)
-    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
+    return Change(target, operation, snapshot, expressions, condition, files, target.settings, txn)
 
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
     from bayou.spark.scan.row_ids import RowIdColumns
 
 FILE = "__bayou_file"
@@ -51,7 +51,7 @@ class ScannedRows:
 
 
 def scanned(
-    target: Target,
+    target: SessionTable,
     snapshot: Snapshot,
     fields: Sequence[StructField],
     positions: pa.Array,
@@ -79,7 +79,7 @@ def scanned(
         metadata=["row_index"] if with_numbers else None,
         positions=positions.cast(pa.int64()),
         hidden=hidden,
-        options=target.storage_options,
+        options=target.options,
         rewrites=True,
     ).planned()
     beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]

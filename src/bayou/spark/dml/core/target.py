@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -19,71 +18,40 @@ from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
-
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.dml.core.own_frames import OwnFrames
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.session.application import Application
+    from bayou.spark.read.session_table import SessionTable
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The table that rows of are changed.
+def latest_snapshot(table: SessionTable) -> Snapshot:
+    """Return the latest snapshot of a table whose rows are to change.
 
-    Attributes:
-        application: the Spark application.
-        spark: the session.
-        log: the table's log.
-        storage_options: options for the file system.
-        frames: the DataFrames that the user has of it from `DeltaTable.toDF`; None for none.
+    Raises:
+        UnsupportedFeatureError: the table has a type that this Spark lacks.
     """
+    snapshot = table.log.update()
+    check_types(table.application, snapshot)
+    return snapshot
 
-    application: Application
-    spark: SparkSession
-    log: DeltaLog
-    storage_options: Mapping[str, str] = field(repr=False)
-    frames: OwnFrames | None = None
 
-    @classmethod
-    def of(
-        cls,
-        application: Application,
-        spark: SparkSession,
-        path: str,
-        storage_options: Mapping[str, str],
-        frames: OwnFrames | None = None,
-    ) -> Target:
-        """The table at a URI."""
-        return cls(application, spark, application.logs.get(path, storage_options), storage_options, frames)
+def columns_of_frames(table: SessionTable, snapshot: Snapshot, *given: Any) -> JavaObject | None:
+    """Return the columns of the user's DataFrames of the table that are still columns of it (see `OwnFrames.columns`).
 
-    def handed_out(self, snapshot: Snapshot, *given: Any) -> JavaObject | None:
-        """The columns of the user's DataFrames that are the table's; None where nothing can name one (see `OwnFrames.columns`).
+    Return None if no expression can name one: a string cannot.
 
-        Args:
-            given: the conditions and values of a statement. A text names no column of a DataFrame.
-        """
-        if self.frames is None or not any(isinstance(each, Column) for each in given):
-            return None
-        return self.frames.columns(self.application.jvm, snapshot.schema)
-
-    def latest(self) -> Snapshot:
-        """Its latest state.
-
-        Raises:
-            UnsupportedFeatureError: it has a type that this Spark has not got.
-        """
-        snapshot = self.log.update()
-        check_types(self.application, snapshot)
-        return snapshot
+    Args:
+        given: the conditions and values of a statement.
+    """
+    if table.frames is None or not any(isinstance(each, Column) for each in given):
+        return None
+    return table.frames.columns(table.application.jvm, snapshot.schema)
 
 
 @contextlib.contextmanager
-def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iterator[None]:
+def naming_gone_columns(table: SessionTable, snapshot: Snapshot, *given: Any) -> Iterator[None]:
     """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
 
     Args:
@@ -95,7 +63,7 @@ def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iter
     try:
         yield
     except AnalysisException as error:
-        names = _gone(target, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
+        names = _gone(table, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
         if not names:
             raise
         raise SchemaChangedError(
@@ -106,12 +74,12 @@ def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iter
         ) from error
 
 
-def _gone(target: Target, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
-    if target.frames is None:
+def _gone(table: SessionTable, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
+    if table.frames is None:
         return []
-    jvm = target.application.jvm
-    gone = target.frames.gone(jvm, snapshot.schema)
-    found = [nodes.expression(jvm, target.spark, each) for each in given if isinstance(each, Column)]
+    jvm = table.application.jvm
+    gone = table.frames.gone(jvm, snapshot.schema)
+    found = [nodes.expression(jvm, table.spark, each) for each in given if isinstance(each, Column)]
     used = {each.exprId().id() for every in found for each in nodes.references_of(jvm, every) if each.resolved()}
     return sorted({gone[each] for each in used & gone.keys()})
 

@@ -117,5 +117,5 @@ def mark_rows(
         needed=[needed.get(each, Bitmap()) for each in files],
         physical_rows=uncounted_rows(change, positions),
         oracle=oracle or SparkRowOracle(change),
-        storage_options=change.target.storage_options or None,
+        storage_options=change.target.options or None,
     )

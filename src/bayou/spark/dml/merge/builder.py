@@ -10,11 +10,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import Target
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
 from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.read.session_table import SessionTable
 
 
 @dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
@@ -148,7 +148,7 @@ class DeltaMergeBuilder:
 
 
 def merge_builder(
-    target: Target,
+    target: SessionTable,
     name: tuple[str, ...],
     source: Any,
     condition: Any,

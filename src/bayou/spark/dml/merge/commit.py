@@ -96,7 +96,7 @@ class MergeRowOracle(SparkRowOracle):
             [Bitmap()] * len(matched),
             needed=[found[each] for each in matched.to_pylist()],
             physical_rows=uncounted_rows(change, matched),
-            storage_options=change.target.storage_options or None,
+            storage_options=change.target.options or None,
         )
 
     @property

@@ -17,7 +17,7 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import naming_gone_columns
+from bayou.spark.dml.core.target import columns_of_frames, latest_snapshot, naming_gone_columns
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
@@ -30,7 +30,7 @@ from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
-from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 _ATTEMPTS: Final = 4
@@ -69,7 +69,7 @@ class MergeRequest:
         latest_by: the column of the source by which the latest of its rows with one key is taken; None where all are.
     """
 
-    target: Target
+    target: SessionTable
     source: DataFrame
     name: tuple[str, ...]
     condition: Any
@@ -104,7 +104,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     clauses = [each for each in request.clauses if not each.does_nothing]
     request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
     check_clauses(request.clauses, request.target.log.table_uri)
-    snapshot = request.target.latest()
+    snapshot = latest_snapshot(request.target)
     if _is_replay(request, snapshot):
         return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
     ready = [_merge(request, snapshot)]
@@ -164,7 +164,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
             source,
             evolves=request.may_evolve,
             node=request.node,
-            handed_out=target.handed_out(snapshot, *columns),
+            handed_out=columns_of_frames(target, snapshot, *columns),
         )
         with naming_gone_columns(target, snapshot, *columns):
             resolution = resolver.resolve(request.condition, request.clauses)
@@ -200,7 +200,7 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
     """Runs a MERGE. If another commit only moved the table's rows, it runs again on the latest version."""
 
     def again(before: Merge) -> Merge:
-        return _merge(request, before.change.target.latest())
+        return _merge(request, latest_snapshot(before.change.target))
 
     return with_reruns(merge, lambda each: _run_on(request, each, watch), again)
 
@@ -234,10 +234,8 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
-        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
-        tell_written(
-            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, request.settings)
-        )
+        target.refresh_caches()
+        tell_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, request.settings))
     return _ended(request, result)
 
 
@@ -295,7 +293,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         snapshot, what = change.snapshot, "MERGE changes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="only insert")
     deleted: DeletedRows | None = None
-    with UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted:
+    with UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted:
         writer = Writer(merge, found, uncommitted, rewrites=rewrites)
         written = writer.write()
         check_source(merge)

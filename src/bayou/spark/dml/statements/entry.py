@@ -9,7 +9,7 @@ from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
+from bayou.spark.dml.core.target import columns_of_frames, latest_snapshot, naming_gone_columns, table_columns
 from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
@@ -26,6 +26,7 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations import commands
+from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
 """The operations by the names of Spark's nodes."""
 
 
-def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
+def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
     """A DELETE as `DeltaTable` is asked for it.
 
     Args:
@@ -50,19 +51,19 @@ def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: t
         TypeError: the condition is neither.
     """
     check_condition_type(condition)
-    snapshot = target.latest()
+    snapshot = latest_snapshot(target)
     columns = table_columns(snapshot)
     jvm = target.application.jvm
     with naming_gone_columns(target, snapshot, condition):
         statement = row_changes.delete_statement(
-            jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
+            jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
         )
     check_condition("DELETE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
 
 def planned_update(
-    target: Target, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
+    target: SessionTable, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
 ) -> PlannedChange:
     """An UPDATE as `DeltaTable` is asked for it.
 
@@ -83,7 +84,7 @@ def planned_update(
 
 
 def _planned_update(
-    target: Target,
+    target: SessionTable,
     name: tuple[str, ...],
     condition: JavaObject | None,
     pairs: Pairs,
@@ -92,18 +93,18 @@ def _planned_update(
     given: Sequence[Any] = (),
 ) -> PlannedChange:
     """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
-    jvm, snapshot = target.application.jvm, target.latest()
+    jvm, snapshot = target.application.jvm, latest_snapshot(target)
     named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
     with naming_gone_columns(target, snapshot, *given):
         statement, values = row_changes.update_statement(
-            jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
+            jvm, target.spark, columns, name, condition, named, handed_out=columns_of_frames(target, snapshot, *given)
         )
     check_condition("UPDATE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
-def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
+def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
     """The values as they were given; for the word DEFAULT what the column's default is."""
     jvm, schema = target.application.jvm, snapshot.schema
     defaults = pairs.values.defaults
@@ -152,7 +153,7 @@ def command_of_parsed_update(application: Application, parsed: JavaObject, *, in
     return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
 
 
-def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
+def _planned_as_written(target: SessionTable, parsed: JavaObject) -> PlannedChange:
     jvm = target.application.jvm
     pairs = Pairs.of(jvm, parsed.assignments())
     name = catalyst.name_of(jvm, target.spark, parsed.table())
@@ -163,8 +164,8 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     jvm, spark = application.jvm, session_of(session)
     operation = OPERATIONS[statement.nodeName()]
     table = changed_table(row_changes.table_of(jvm, statement.table()), operation)
-    target = Target.of(application, spark, table.path, table.storage_options)
-    snapshot = target.latest()
+    target = SessionTable.of(application, spark, table.path, table.storage_options)
+    snapshot = latest_snapshot(target)
     on_table = row_changes.on_table(jvm, statement)
     if operation == "DELETE":
         plan = plan_delete(change_of(target, "DELETE", on_table, snapshot))

@@ -16,7 +16,6 @@ from bayou.errors import DeltaError, PathNotFoundError, redact_text
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
-from bayou.spark.dml.core.target import Target
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, with_named_table
 from bayou.spark.jvm.core import nodes
@@ -25,6 +24,7 @@ from bayou.spark.jvm.core.session import active_session, java_session, session_o
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
+from bayou.spark.read.session_table import SessionTable
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command_of_parsed(
     parsed: JavaObject,
     table: JavaObject,
     condition: JavaObject | None,
-    planned: Callable[[Target, JavaObject], PlannedChange] | None,
+    planned: Callable[[SessionTable, JavaObject], PlannedChange] | None,
     *,
     in_script: bool,
 ) -> JavaObject | None:
@@ -102,11 +102,11 @@ def _run(
     name: str,
     parsed: JavaObject,
     spark: SparkSession,
-    planned: Callable[[Target, JavaObject], PlannedChange],
+    planned: Callable[[SessionTable, JavaObject], PlannedChange],
 ) -> str:
     location = qualify(Catalog(application.jvm, spark).delta_location(name)).uri
     try:
-        plan = planned(Target.of(application, spark, location, {}), parsed)
+        plan = planned(SessionTable.of(application, spark, location, {}), parsed)
     except (AnalysisException, DeltaError) as error:
         names_version = isinstance(error, PathNotFoundError) and split_path(location) is not None
         if not names_version and not is_unresolved(error):

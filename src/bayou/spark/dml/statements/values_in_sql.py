@@ -24,11 +24,11 @@ from bayou.spark.jvm.core import nodes
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType, StructField
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 
-def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
+def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
     """The values of an UPDATE, resolved.
 
     Args:
@@ -71,7 +71,9 @@ class _Written:
     value: JavaObject
 
 
-def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject) -> JavaObject | None:
+def _as_written(
+    target: SessionTable, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject
+) -> JavaObject | None:
     jvm, spark = target.application.jvm, target.spark
     text = written.value
     if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):
