@@ -55,12 +55,12 @@ def answer(frame):
 @pytest.fixture
 def scans(monkeypatch):
     """Footers tell nothing."""
-    told_by = operation.told_by
+    reliable_statistics = operation.reliable_statistics
 
     def told(footer, leaves):
-        return told_by(footer, leaves)[0], {leaf.path for leaf in leaves}
+        return reliable_statistics(footer, leaves)[0], {leaf.path for leaf in leaves}
 
-    return lambda: monkeypatch.setattr(operation, "told_by", told)
+    return lambda: monkeypatch.setattr(operation, "reliable_statistics", told)
 
 
 def test_footers_and_a_scan_tell_what_the_write_told(spark, table_path, table, scans):

@@ -33,7 +33,7 @@ from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
-from bayou.spark.session.after_writes import NewVersion, tell_written
+from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
@@ -159,7 +159,7 @@ def _written(
         result = _commit(transaction, uncommitted, request, target, added, replaced)
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, request.storage_options)
-        tell_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
+        notify_written(NewVersion(application, frame.sparkSession, log, result.version, request.storage_options, settings))
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 

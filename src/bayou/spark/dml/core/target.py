@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table whose rows a statement changes, and the columns of it that statements are resolved against."""
+"""The table whose rows a statement changes, and the columns that the statement is resolved against."""
 
 from __future__ import annotations
 
@@ -51,58 +51,58 @@ def columns_of_frames(table: SessionTable, snapshot: Snapshot, *given: Any) -> J
 
 
 @contextlib.contextmanager
-def naming_gone_columns(table: SessionTable, snapshot: Snapshot, *given: Any) -> Iterator[None]:
-    """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
+def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *given: Any) -> Iterator[None]:
+    """Resolve a statement, and raise a clearer error if it uses a column of an old DataFrame that the table no longer has.
 
     Args:
         given: the conditions and values of the statement.
 
     Raises:
-        SchemaChangedError: there is such a column.
+        SchemaChangedError: the statement uses such a column.
     """
     try:
         yield
     except AnalysisException as error:
-        names = _gone(table, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
+        names = _dropped_columns(table, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
         if not names:
             raise
         raise SchemaChangedError(
-            f"The statement names {', '.join(names)} of a DataFrame that the table gave before its schema changed. The table's"
-            " column of this name is another one by now, or has another type, or there is none.",
+            f"The statement names {', '.join(names)} of a DataFrame that toDF() returned before the schema changed. The table no"
+            " longer has this column, or another column has its name, or its type has changed.",
             at=snapshot,
-            next_step="take the column from a new toDF().",
+            next_step="Take the column from a new toDF().",
         ) from error
 
 
-def _gone(table: SessionTable, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
+def _dropped_columns(table: SessionTable, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
     if table.frames is None:
         return []
     jvm = table.application.jvm
-    gone = table.frames.gone(jvm, snapshot.schema)
+    dropped = table.frames.dropped(jvm, snapshot.schema)
     found = [nodes.expression(jvm, table.spark, each) for each in given if isinstance(each, Column)]
     used = {each.exprId().id() for every in found for each in nodes.references_of(jvm, every) if each.resolved()}
-    return sorted({gone[each] for each in used & gone.keys()})
+    return sorted({dropped[each] for each in used & dropped.keys()})
 
 
 def table_columns(snapshot: Snapshot) -> str:
-    """JSON of the columns that statements are resolved against."""
+    """Return the columns that statements are resolved against, as JSON."""
     return schema_to_json(readable_schema(snapshot.schema))
 
 
 def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
-    """Refuses a statement that names what Spark says of a row's file.
+    """Refuse a statement that uses Spark's column `_metadata`.
 
     Args:
-        given: the columns that it was resolved against.
+        given: the columns that the statement was resolved against.
 
     Raises:
-        UnsupportedFeatureError: there is a column `_metadata` among them that is no column of the table.
+        UnsupportedFeatureError: they contain a column `_metadata` that the table lacks.
     """
     if any(map(is_file_metadata, given.fields)):
         raise UnsupportedFeatureError(
-            "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
+            "Can't resolve column _metadata: a row change cannot use the ids or files of rows.",
             at=snapshot,
             error_class="DELTA_CANNOT_RESOLVE_COLUMN",
             features=["_metadata in conditions and values"],
-            next_step="read the rows first, and name them by their columns.",
+            next_step="Read the rows first, and select them by their columns.",
         )

@@ -42,10 +42,10 @@ class SparkRowOracle(RowConflictOracle):
         Args:
             later: the operation on the latest version.
         """
-        return later.meant(later.rows(positions, with_files=True, with_numbers=True))
+        return later.affected(later.rows(positions, with_files=True, with_numbers=True))
 
     def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:  # noqa: ARG002
-        """Return no rows: a DELETE or UPDATE relies on none but those that it changes."""
+        """Return no rows: a DELETE or UPDATE only relies on the rows that it changes."""
         return ()
 
     def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
@@ -54,7 +54,7 @@ class SparkRowOracle(RowConflictOracle):
         The job may fail on a row of another writer, for example in a cast. The statement need not fail on it when it runs again:
         Spark chooses the order in which it evaluates the parts of a condition.
         """
-        if self.change.means_all:
+        if self.change.affects_all:
             return True
         try:
             found = self._on_latest(added, new_rows)
@@ -88,7 +88,7 @@ def mark_rows(
     needed: Mapping[int, Bitmap] | None = None,
     oracle: RowConflictOracle | None = None,
 ) -> DeletedRows:
-    """Write deletion vectors for the rows that change. Write none if there are no such rows.
+    """Write deletion vectors for the rows that change; nothing if no row changes.
 
     Args:
         changed: the rows, by the positions of their files.

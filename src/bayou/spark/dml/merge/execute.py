@@ -17,7 +17,7 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import columns_of_frames, latest_snapshot, naming_gone_columns
+from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
@@ -31,7 +31,7 @@ from bayou.spark.dml.merge.values import check_values
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.session.after_writes import NewVersion, tell_written
+from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 from bayou.spark.session.session_transaction import session_transaction
@@ -166,7 +166,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
             node=request.node,
             handed_out=columns_of_frames(target, snapshot, *columns),
         )
-        with naming_gone_columns(target, snapshot, *columns):
+        with explaining_dropped_columns(target, snapshot, *columns):
             resolution = resolver.resolve(request.condition, request.clauses)
         refuse_own_names(target.application, resolution, snapshot, uses_all=request.latest_by is not None)
         given = request.source
@@ -235,7 +235,7 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
         target.refresh_caches()
-        tell_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, request.settings))
+        notify_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, request.settings))
     return _ended(request, result)
 
 

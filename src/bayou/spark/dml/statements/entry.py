@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways in: `DeltaTable.delete` and `update`, and the statements that Spark parsed. Below the resolved plan they are one."""
+"""Plan DELETE and UPDATE from `DeltaTable.delete` and `update`, or from a statement that Spark parsed or resolved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import columns_of_frames, latest_snapshot, naming_gone_columns, table_columns
+from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot, table_columns
 from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
@@ -41,11 +41,11 @@ OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
 
 
 def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
-    """A DELETE as `DeltaTable` is asked for it.
+    """Plan `DeltaTable.delete`.
 
     Args:
-        name: the name by which the condition may call the table; empty for none.
-        condition: which rows, as SQL or as a column; None for all.
+        name: the name that the condition may use for the table, or empty.
+        condition: the condition for rows, as SQL or a column; None for all rows.
 
     Raises:
         TypeError: the condition is neither.
@@ -54,7 +54,7 @@ def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, 
     snapshot = latest_snapshot(target)
     columns = table_columns(snapshot)
     jvm = target.application.jvm
-    with naming_gone_columns(target, snapshot, condition):
+    with explaining_dropped_columns(target, snapshot, condition):
         statement = row_changes.delete_statement(
             jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
         )
@@ -65,14 +65,15 @@ def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, 
 def planned_update(
     target: SessionTable, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
 ) -> PlannedChange:
-    """An UPDATE as `DeltaTable` is asked for it.
+    """Plan `DeltaTable.update`.
 
     Args:
-        condition: which rows, as SQL or as a column; None for all.
-        assignments: the new values by column, each as SQL or as a column.
+        name: the name that expressions may use for the table, or empty.
+        condition: the condition for rows, as SQL or a column; None for all rows.
+        assignments: the new values by column, as SQL or columns.
 
     Raises:
-        TypeError, ValueError: an argument is not what it should be.
+        TypeError, ValueError: an argument is wrong.
     """
     given = checked_values(assignments, "'set'")
     check_condition_type(condition)
@@ -92,11 +93,11 @@ def _planned_update(
     *,
     given: Sequence[Any] = (),
 ) -> PlannedChange:
-    """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
+    """Plan an UPDATE of unresolved expressions. `given` are the user-supplied ones."""
     jvm, snapshot = target.application.jvm, latest_snapshot(target)
     named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
-    with naming_gone_columns(target, snapshot, *given):
+    with explaining_dropped_columns(target, snapshot, *given):
         statement, values = row_changes.update_statement(
             jvm, target.spark, columns, name, condition, named, handed_out=columns_of_frames(target, snapshot, *given)
         )
@@ -105,7 +106,7 @@ def _planned_update(
 
 
 def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
-    """The values as they were given; for the word DEFAULT what the column's default is."""
+    """Replace the word DEFAULT in the values by the column's default."""
     jvm, schema = target.application.jvm, snapshot.schema
     defaults = pairs.values.defaults
     if not defaults or schema.field("default") is not None:
@@ -114,16 +115,16 @@ def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ..
     for place in defaults:
         parts = nodes.parts_of(jvm, pairs.keys[place], name)
         field = schema.field(parts[0]) if len(parts) == 1 else None
-        if field is not None:  # fields have no defaults, and the word is no column's name
+        if field is not None:  # fields of structs have no defaults; a column named `default` was excluded above
             values[place] = default_of(jvm, target.spark, field, schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
 
 
 def command_of(application: Application, statement: JavaObject) -> JavaObject:
-    """The command that stands for a statement that Spark resolved; executing it runs the statement. EXPLAIN does not.
+    """Return the command for a statement that Spark resolved. Executing it runs the statement; EXPLAIN does not.
 
     Raises:
-        UnsupportedFeatureError: the statement is about a query.
+        UnsupportedFeatureError: the statement changes a query, not a table.
     """
     jvm = application.jvm
     operation = OPERATIONS[statement.nodeName()]
@@ -137,9 +138,9 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
 
 
 def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
+    """Return the command for a parsed DELETE, or None to let Spark resolve the statement.
 
-    Spark does not find the table at a path where an expression gives the name. All else it resolves itself.
+    Spark resolves all but tables at a path whose name is computed by an expression.
     """
     if not has_computed_table(parsed.table()):
         return None
@@ -148,7 +149,7 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
 
 
 def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it."""
+    """Return the command for a parsed UPDATE, or None to let Spark resolve the statement."""
     condition = row_changes.condition_of_statement(parsed)
     return command_of_parsed(application, parsed, parsed.table(), condition, _planned_as_written, in_script=in_script)
 

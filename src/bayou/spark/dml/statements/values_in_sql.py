@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of an UPDATE in SQL, where Spark has lost by now what they were.
+"""Restore the values of an UPDATE in SQL that Spark has resolved, from the statement's SQL.
 
-That is so where `dml.statements.parsed` left the statement to Spark. When it arrives, Spark has cast structs by the position of
-their fields, and Delta's are stored by name; and it has made NULL of DEFAULT, since a reader of the table sees no defaults. The
-statement's text still says it.
+This is for statements that `dml.statements.parsed` left to Spark. Spark casts structs by the position of their fields, but Delta
+stores them by name. Spark also replaces DEFAULT by NULL, because the relation of the table has no defaults.
 """
 
 from __future__ import annotations
@@ -29,13 +28,14 @@ if TYPE_CHECKING:
 
 
 def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
-    """The values of an UPDATE, resolved.
+    """Return the resolved values of an UPDATE.
 
     Args:
-        statement: the UpdateTable, which may be about a view.
+        statement: the `UpdateTable`; it may be of a view.
+        on_table: the same statement on the table of the view.
 
     Raises:
-        UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.
+        UnsupportedFeatureError: the value of a struct cannot be restored from the text.
     """
     jvm = target.application.jvm
     pairs = row_changes.assignments_of(jvm, on_table)
@@ -64,7 +64,7 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One assignment of a statement's text."""
+    """An assignment in the SQL of a statement."""
 
     statement: JavaObject
     parsed: JavaObject
