@@ -116,14 +116,14 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
             transaction.reads.note_files(old["path"])
         else:
             transaction.read_whole_table()
-        added = write_again(target, snapshot, positions, uncommitted, rewriting.into)
+        added = rewrite_uncommitted(target, snapshot, positions, uncommitted, rewriting.into)
         transaction.remove_files(old, data_change=False)
         metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head
         uncommitted.commit(transaction, added, metrics, head=head, keeps_row_ids=True)
 
 
-def write_again(
+def rewrite_uncommitted(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,
@@ -145,10 +145,10 @@ def write_again(
     """
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
-    return write_rows_again(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
+    return rewrite_rows(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
 
 
-def write_rows_again(
+def rewrite_rows(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,

@@ -79,10 +79,13 @@ class SessionTable:
         *,
         max_attempts: int = MAX_ATTEMPTS,
         dropped_features: Collection[str] = (),
+        txn: tuple[str, int] | None = None,
     ) -> Transaction:
         """Begin a transaction on a snapshot. Within its block, `rows` reads that snapshot.
 
-        `dropped_features` are the features that the commit removes from the protocol.
+        Args:
+            dropped_features: the features that the commit removes from the protocol.
+            txn: an application id and a version, or None.
         """
         return session_transaction(
             self.application,
@@ -94,6 +97,7 @@ class SessionTable:
             settings=self.settings,
             max_attempts=max_attempts,
             dropped_features=dropped_features,
+            txn=txn,
         )
 
     def commit(

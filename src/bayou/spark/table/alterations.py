@@ -281,7 +281,7 @@ class TableAlterations(TableHandle):
 
 
 def _property(key: str, value: object, table: str) -> Any:
-    """A property's value: a string, or what has one spelling as a string."""
+    """Return the value of a property: a string, or something with one spelling as a string."""
     if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return arguments.text(value, f"properties[{key!r}]", table=table, wanted="a string, a number or a boolean")

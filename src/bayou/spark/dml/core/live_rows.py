@@ -72,22 +72,22 @@ def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mappi
     return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone
 
 
-def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int, options: Mapping[str, str]) -> None:
+def check_moved_rows(jvm: Jvm, snapshot: Snapshot, removed: pa.Array, written: int, options: Mapping[str, str]) -> None:
     """Check that new files hold as many rows as the files that they replace. Read footers if statistics are missing.
 
     Args:
-        gone: the paths of the removed files, as in the log.
+        removed: the paths of the removed files, as in the log.
 
     Raises:
         InvalidCommitError: they hold more or fewer rows.
     """
-    if not len(gone):
+    if not len(removed):
         return
-    positions = pc.index_in(gone, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
-    removed = count_rows(jvm, snapshot, positions, options)
-    if written != removed:
+    positions = pc.index_in(removed, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
+    replaced = count_rows(jvm, snapshot, positions, options)
+    if written != replaced:
         raise InvalidCommitError(
-            f"The write states that it changes no data (dataChange is false), and it replaces {removed} rows by {written}.",
+            f"The write states that it changes no data (dataChange is false), and it replaces {replaced} rows by {written}.",
             at=snapshot,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
             next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "

@@ -54,7 +54,7 @@ class RemovedFiles:
         return cls(change, pa.concat_arrays([whole, positions]), counted, positions.filter(stays), of_left)
 
     @property
-    def read_again(self) -> pa.Array:
+    def files_to_rewrite(self) -> pa.Array:
         """Return the files that one job reads to write the remaining rows and the change rows; none if no row remains.
 
         If a commit has change data files, readers of the feed ignore its other files. Therefore the change rows must include those

@@ -30,7 +30,6 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.read.change_rows import FATE, Fate
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
-from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import batch_of
 from bayou.spark.types.types import incompatible, readable_schema
 
@@ -185,17 +184,8 @@ class Change:
     def transaction(self) -> Transaction:
         """Begin the transaction of the change, on its snapshot."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
-        target, parameters = self.target, {"predicate": predicate}
-        found = session_transaction(
-            target.application,
-            target.spark,
-            target.log,
-            self.snapshot,
-            self.operation,
-            parameters,
-            settings=self.settings,
-            txn=batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn,
-        )
+        txn = batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn
+        found = self.target.begin(self.snapshot, self.operation, {"predicate": predicate}, txn=txn)
         if self.queries is not None and self.queries.reads_table:
             found.read_whole_table()
         return found

@@ -67,7 +67,7 @@ class ReplacedRows:
         gone = RemovedFiles.of(change)
         if not len(gone.left):
             return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
-        rows = kept_rows(change, gone.read_again, feeds=change.feeds)
+        rows = kept_rows(change, gone.files_to_rewrite, feeds=change.feeds)
         kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
         rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
         carried = CarriedRows(rule, gone.num_kept, rows, beside_stored_rows(change.snapshot))

@@ -102,7 +102,7 @@ def _rewritten(change: Change, removed: RemovedFiles, uncommitted: UncommittedFi
     """Write the remaining rows as new files, and the deleted rows for the change data feed."""
     is_separate = change.feeds and change.finds_the_same
     in_one_job = change.feeds and not is_separate
-    rows = kept_rows(change, removed.read_again if in_one_job else removed.left, feeds=in_one_job)
+    rows = kept_rows(change, removed.files_to_rewrite if in_one_job else removed.left, feeds=in_one_job)
     added = write_rows(change, rows, uncommitted, feeds=in_one_job)
     what = f"the remaining rows of {len(removed.left)} files"
     check_written(change, written=added.num_rows, expected=removed.num_kept, what=what, counted=removed.left)
