@@ -32,8 +32,8 @@ from bayou.errors import (
     ConcurrentModificationError,
 )
 from bayou.log.actions.keys import canonical_paths
-from bayou.log.rows.deleted_rows import MarkedFile, NotEvaluated, live_files, read_gone
-from bayou.log.rows.moved_rows import MovedRows, state_moves
+from bayou.log.rows.deleted_rows import MarkedFile, NotEvaluated, live_files, read_deleted
+from bayou.log.rows.moved_rows import MovedRows, have_places
 from bayou.protocol.actions.paths import canonical
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
 from bayou.protocol.stats.wide_stats import num_records
@@ -86,7 +86,7 @@ class Rebased:
     left: frozenset[str] = frozenset()
 
 
-def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebased | RowConflict:
+def rebase(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> Rebased | RowConflict:
     """Return the files whose deleted rows change because of some winning commits, or the conflict.
 
     Args:
@@ -99,10 +99,10 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebase
     changed: set[str] = set()
     left: set[str] = set()
     now, start = ours, 0
-    for mover in [*_movers(winners), None]:
-        part = winners.between(start, mover)
-        in_part = pc.greater_equal(winners.add_winner, start)
-        in_part = in_part if mover is None else pc.and_(in_part, pc.less(winners.add_winner, mover))
+    for mover in [*_movers(winning_files), None]:
+        part = winning_files.between(start, mover)
+        in_part = pc.greater_equal(winning_files.add_commit, start)
+        in_part = in_part if mover is None else pc.and_(in_part, pc.less(winning_files.add_commit, mover))
         found = _rebased(now, part, missed.filter(in_part))
         if isinstance(found, RowConflict):
             return found
@@ -110,22 +110,22 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebase
         now = replace(now, files={**now.files, **{each.path: each for each in found}})
         if mover is None:
             break
-        now, gone, new = _followed(now, winners.between(mover, mover + 1))
+        now, gone, new = _followed(now, winning_files.between(mover, mover + 1))
         left |= gone
         changed |= new
         start = mover
     return Rebased([now.files[path] for path in changed if path in now.files], frozenset(left - now.files.keys()))
 
 
-def _movers(winners: WinningFiles) -> list[int]:
+def _movers(winning_files: WinningFiles) -> list[int]:
     """Return the winning commits that state the new places of rows that they moved."""
-    return sorted(winners.remove_winner.filter(state_moves(winners.removes["tags"])).unique().to_pylist())
+    return sorted(winning_files.remove_commit.filter(have_places(winning_files.removes["tags"])).unique().to_pylist())
 
 
 def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[str], set[str]]:
     """Return the rows at the places where a commit moved them, the files that they were in, and those that they are in."""
     ours = ours.relying(_touched(ours, mover))
-    removes, paths, _ = _of_files(mover.removes, mover.remove_winner, pa.array(list(ours.files), pa.string()), ours)
+    removes, paths, _ = _of_files(mover.removes, mover.remove_commit, pa.array(list(ours.files), pa.string()), ours)
     moves = [MovedRows.of(None if each is None else dict(each)) for each in removes["tags"].to_pylist()]
     new = {canonical(each.path, ours.snapshot.table_uri): each for each in live_files(mover.adds)}
     files, gone, found = dict(ours.files), set[str](), set[str]()
@@ -152,15 +152,15 @@ def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[
     return replace(ours, files=files, relied=relied), gone, found
 
 
-def _rebased(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
+def _rebased(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
     """Return the files that winning commits changed, with their changes; or the first conflict."""
-    ours = ours.relying(_touched(ours, winners))
-    steps = _steps(ours, winners)
+    ours = ours.relying(_touched(ours, winning_files))
+    steps = _steps(ours, winning_files)
     found = _first(_other_files(ours, steps))
     if found is not None:
         return found
     gone = _read(ours, [each.added[-1].deletion_vector for taken in steps.values() for each in taken.values()], {})
-    found = _first(_shared_rows(ours, steps, gone)) or _missed_rows(ours, winners, missed, gone)
+    found = _first(_shared_rows(ours, steps, gone)) or _missed_rows(ours, winning_files, missed, gone)
     return found or [_moved(ours.files[path], list(taken.values())[-1], gone) for path, taken in steps.items()]
 
 
@@ -173,23 +173,23 @@ def _first(conflicts: Iterator[RowConflict]) -> RowConflict | None:
     return min(conflicts, key=lambda each: (each.winner, each.rule), default=None)
 
 
-def _touched(ours: DeletedRows, winners: WinningFiles) -> list[str]:
+def _touched(ours: DeletedRows, winning_files: WinningFiles) -> list[str]:
     """Return the changed files in which the commit relies on rows that are not known yet."""
     if not len(ours.relied):
         return []
-    both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winners.removes, winners.adds))
+    both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winning_files.removes, winning_files.adds))
     paths = pa.concat_arrays([pa.array([], pa.string()), *(chunk for each in both for chunk in each.chunks)]).unique()
     return [path for path in paths.filter(pc.is_in(paths, value_set=ours.relied)).to_pylist() if path not in ours.files]
 
 
-def _steps(ours: DeletedRows, winners: WinningFiles) -> dict[str, dict[int, _Step]]:
+def _steps(ours: DeletedRows, winning_files: WinningFiles) -> dict[str, dict[int, _Step]]:
     """Return the actions of the winning commits, in order, on each file whose rows are deleted."""
     wanted = pa.array(list(ours.files), pa.string())
     found: dict[str, dict[int, _Step]] = {}
-    removes, paths, owners = _of_files(winners.removes, winners.remove_winner, wanted, ours)
+    removes, paths, owners = _of_files(winning_files.removes, winning_files.remove_commit, wanted, ours)
     for path, owner, vector in zip(paths, owners, _vectors(removes), strict=True):
         found.setdefault(path, {}).setdefault(owner, _Step()).removed.append(vector)
-    adds, paths, owners = _of_files(winners.adds, winners.add_winner, wanted, ours)
+    adds, paths, owners = _of_files(winning_files.adds, winning_files.add_commit, wanted, ours)
     for path, owner, add in zip(paths, owners, live_files(adds), strict=True):
         found.setdefault(path, {}).setdefault(owner, _Step()).added.append(add)
     return {path: dict(sorted(taken.items())) for path, taken in found.items()}
@@ -263,21 +263,21 @@ def _conflict_of_rows(winner: int, shared: Bitmap, paths: Sequence[str], *, is_d
 
 
 def _missed_rows(
-    ours: DeletedRows, winners: WinningFiles, missed: pa.Array, known: Mapping[str | None, Bitmap]
+    ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array, known: Mapping[str | None, Bitmap]
 ) -> RowConflict | None:
     """Return the conflict with added rows that would have been deleted if the commit had seen them."""
     places = pc.indices_nonzero(missed).to_pylist()
     if not places:
         return None
-    asked = _new_rows(ours, winners, places, known)
+    asked = _new_rows(ours, winning_files, places, known)
     if not asked:
         return None
     positions = pa.array(list(asked), pa.int64())
-    files = winners.adds.take(positions)
+    files = winning_files.adds.take(positions)
     matches = ours.oracle is None or ours.oracle.matches_added_rows(files, list(asked.values()))
     if not matches:
         return None
-    owners = winners.add_winner.take(positions)
+    owners = winning_files.add_commit.take(positions)
     first = pc.min(owners).as_py()
     paths = files["path"].filter(pc.equal(owners, first)).to_pylist()
     why = "added rows that this operation should have read, in files"
@@ -287,18 +287,18 @@ def _missed_rows(
 
 
 def _new_rows(
-    ours: DeletedRows, winners: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
+    ours: DeletedRows, winning_files: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
 ) -> dict[int, Bitmap | None]:
     """Return those of some added files, by position, that have new rows, and the new rows; None for all rows.
 
     A file that only got a deletion vector, or a larger one, has no new rows. A file with a smaller one has the restored rows.
     """
-    adds = winners.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
+    adds = winning_files.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
     paths = canonical_paths(adds["path"], ours.snapshot.table_uri)
     wanted = pa.concat_arrays([pa.array([], pa.string()), *paths.chunks])
-    removes, removed, owners = _of_files(winners.removes, winners.remove_winner, wanted, ours)
+    removes, removed, owners = _of_files(winning_files.removes, winning_files.remove_commit, wanted, ours)
     before = dict(zip(zip(removed, owners, strict=True), _sized(removes), strict=True))
-    of_places = winners.add_winner.take(pa.array(places, pa.int64())).to_pylist()
+    of_places = winning_files.add_commit.take(pa.array(places, pa.int64())).to_pylist()
     after = dict(zip(places, zip(zip(paths.to_pylist(), of_places, strict=True), _sized(adds), strict=True), strict=True))
     pairs = {
         place: (before[key][1], vector)
@@ -317,7 +317,7 @@ def _sized(actions: pa.Table) -> list[tuple[int | None, Vector]]:
 def _read(ours: DeletedRows, vectors: Sequence[Vector], known: Mapping[str | None, Bitmap]) -> dict[str | None, Bitmap]:
     """Return the rows that deletion vectors delete, by unique id; the known ones are not read again."""
     wanted = {key: each for each in vectors if (key := _id(each)) is not None and key not in known}
-    found = read_gone(ours.snapshot, ours.store, list(wanted.values()), ours.storage_options)
+    found = read_deleted(ours.snapshot, ours.store, list(wanted.values()), ours.storage_options)
     return {None: Bitmap(), **known, **dict(zip(wanted, found, strict=True))}
 
 

@@ -273,7 +273,7 @@ def marked_files(
     Arguments and errors are those of `delete_rows`.
     """
     lives = live_files(files)
-    gone = read_gone(snapshot, store, [each.deletion_vector for each in lives], storage_options)
+    gone = read_deleted(snapshot, store, [each.deletion_vector for each in lives], storage_options)
     relied = needed or [Bitmap()] * len(lives)
     marked = []
     for live, old, new, others in zip(lives, gone, rows, relied, strict=True):
@@ -308,7 +308,7 @@ def added_again(add: AddFile) -> AddFile:
     return add if rows is None else replace(add, stats=with_wide_bounds(add.stats, rows, add.deletion_vector.cardinality))
 
 
-def read_gone(
+def read_deleted(
     snapshot: Snapshot,
     store: LogStore,
     descriptors: Sequence[DeletionVectorDescriptor | None],

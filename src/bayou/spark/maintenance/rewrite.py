@@ -18,7 +18,7 @@ from bayou.spark.data_files.request import WriteRequest
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
-from bayou.spark.read.stored_rows import beside_stored_rows, file_tasks, stored_rows
+from bayou.spark.read.stored_rows import auxiliary_of_stored, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
 
@@ -175,10 +175,10 @@ def rewrite_rows(
     request = replace(request, string_prefix=string_prefix_of(target.settings, snapshot.table_uri))
     if is_arranged or tasks is not None:
         request = replace(request, optimize_write=False)
-    beside = replace(beside_stored_rows(snapshot), feeds=False)  # no row changes
+    auxiliary = replace(auxiliary_of_stored(snapshot), feeds=False)  # no row changes
     after = into or WriteTarget.of_snapshot(target.log, snapshot)
     added = write_new_files(
-        target.application, frame, request, after, uncommitted, beside=beside, tasks=tasks, is_arranged=is_arranged
+        target.application, frame, request, after, uncommitted, auxiliary=auxiliary, tasks=tasks, is_arranged=is_arranged
     )
     paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
     check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)

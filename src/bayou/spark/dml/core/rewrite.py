@@ -15,8 +15,8 @@ from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.read.change_rows import FATE, Fate
-from bayou.spark.read.stored_rows import beside_stored_rows
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
+from bayou.spark.read.stored_rows import auxiliary_of_stored
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -35,20 +35,20 @@ def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
     """Return the rows of some files that do not match, with their ids.
 
     Args:
-        feeds: whether to return all rows instead, marked by `FATE`, so that the same job writes the change data feed.
+        feeds: whether to return all rows instead, marked by `ROW_ACTION`, so that the same job writes the change data feed.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
     jvm = change.target.application.jvm
-    return select(jvm, change.with_fates(rows), [*columns, (FATE,)]) if feeds else select(jvm, change.kept(rows), columns)
+    return select(jvm, change.with_fates(rows), [*columns, (ROW_ACTION,)]) if feeds else select(jvm, change.kept(rows), columns)
 
 
 def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
-    """Return the rows of some files that a DELETE matches, with `FATE`."""
+    """Return the rows of some files that a DELETE matches, with `ROW_ACTION`."""
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
-    fate = F.lit(int(Fate.DELETED)).alias(FATE)
-    return select(change.target.application.jvm, change.affected(change.rows(positions)), [*names, fate])
+    row_action = F.lit(int(RowAction.DELETED)).alias(ROW_ACTION)
+    return select(change.target.application.jvm, change.affected(change.rows(positions)), [*names, row_action])
 
 
 def write_rows(
@@ -63,7 +63,7 @@ def write_rows(
     """Write rows of the table as new files.
 
     Args:
-        rows: the rows, with all columns of the table, its columns of row ids if it has them, and `FATE` if they feed.
+        rows: the rows, with all columns of the table, its columns of row ids if it has them, and `ROW_ACTION` if they feed.
         uncommitted: takes over the new files.
         provided: the columns with new values, for which the constraints of the table are checked; None to check nothing.
         feeds: whether to write the change data feed too.
@@ -77,9 +77,9 @@ def write_rows(
     if provided is not None:
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
     target = replace(WriteTarget.of_snapshot(change.target.log, snapshot), constraints=rules)
-    beside = replace(beside_stored_rows(snapshot), feeds=feeds, before=before or {})
-    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *beside.given)])
-    return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, beside=beside)
+    auxiliary = replace(auxiliary_of_stored(snapshot), feeds=feeds, before=before or {})
+    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *auxiliary.given)])
+    return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, auxiliary=auxiliary)
 
 
 def write_change_rows(
@@ -96,7 +96,7 @@ def write_change_rows(
 
     Args:
         added: the data files.
-        rows: the rows that change, with all columns of the table, `FATE`, and the columns with the old values.
+        rows: the rows that change, with all columns of the table, `ROW_ACTION`, and the columns with the old values.
         uncommitted: takes over the change data files.
         expected: the number of change rows; None if it is not known.
         counted: the positions of the files whose row counts come from the log.
@@ -110,7 +110,7 @@ def write_change_rows(
     """
     application, request = change.target.application, write_request(change)
     target, old = WriteTarget.of_snapshot(change.target.log, change.snapshot), before or {}
-    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, FATE, *old.values())])
+    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, ROW_ACTION, *old.values())])
     written = write_change_files(application, frame, request, target, uncommitted, old)
     if expected is not None:
         what = "the change rows of the rows that were found"

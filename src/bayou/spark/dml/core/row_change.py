@@ -27,7 +27,7 @@ from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
 from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
-from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
 from bayou.spark.session.settings import batch_of
@@ -225,11 +225,11 @@ class Change:
         return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
 
     def with_fates(self, rows: DataFrame) -> DataFrame:
-        """Add `FATE` to rows from `rows`: matching rows are deleted, the others are kept."""
-        kept, deleted = F.lit(int(Fate.KEPT)), F.lit(int(Fate.DELETED))
+        """Add `ROW_ACTION` to rows from `rows`: matching rows are deleted, the others are kept."""
+        kept, deleted = F.lit(int(RowAction.KEPT)), F.lit(int(RowAction.DELETED))
         if self.matching is None:
-            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(FATE))
-        return self.kept(rows).select("*", kept.alias(FATE)).union(self.affected(rows).select("*", deleted.alias(FATE)))
+            return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(ROW_ACTION))
+        return self.kept(rows).select("*", kept.alias(ROW_ACTION)).union(self.affected(rows).select("*", deleted.alias(ROW_ACTION)))
 
     @property
     def _matches(self) -> Column:

@@ -30,7 +30,7 @@ from bayou.spark.jvm.catalyst.settled import gives_the_same
 from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.read.change_rows import FATE, Fate
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, sql_type
 
@@ -201,10 +201,10 @@ class _Update:
         return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
 
     def _for_feed(self, matches: Column | None) -> list[Column]:
-        """Return the auxiliary columns of the change data feed: `FATE` and the old values."""
-        updated = F.lit(int(Fate.UPDATED))
-        fate = updated if matches is None else F.when(matches, updated).otherwise(int(Fate.KEPT))
-        return [fate.alias(FATE), *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
+        """Return the auxiliary columns of the change data feed: `ROW_ACTION` and the old values."""
+        updated = F.lit(int(RowAction.UPDATED))
+        row_action = updated if matches is None else F.when(matches, updated).otherwise(int(RowAction.KEPT))
+        return [row_action.alias(ROW_ACTION), *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
 
     def _new_rows(self, rows: DataFrame, matches: Column | None, auxiliary: Sequence[Column]) -> DataFrame:
         """Return the rows with their new values.
