@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -201,8 +202,9 @@ def test_a_put_without_an_answer_whose_version_is_cleaned_up_is_no_lost_one(slep
     transaction = log.transaction("DELETE")
     snapshot, version = log.snapshot(), log.version() + 1
     vectors = VectorFiles(faulty, found.uri, snapshot.properties)
-    bitmaps, holds = [Bitmap.from_positions([2])], lambda *_: False
-    transaction.delete_rows(delete_rows(snapshot, faulty, snapshot.files(), bitmaps, vectors, deletion_timestamp=1, holds=holds))
+    bitmaps, no_match = [Bitmap.from_positions([2])], SimpleNamespace(matches_added_rows=lambda *_: False)
+    deleted = delete_rows(snapshot, faulty, snapshot.files(), bitmaps, vectors, deletion_timestamp=1, oracle=no_match)
+    transaction.delete_rows(deleted)
     slept = []
 
     def sleep_through_a_cleanup():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.checksum.writer import checksum_of, write_checksum
 from bayou.log.commit.transaction import Transaction
-from bayou.log.rows.deleted_rows import Holds, delete_rows
+from bayou.log.rows.deleted_rows import MarkedFile, delete_rows
 from bayou.log.rows.moved_rows import MovedRows, with_moves
 from bayou.log.rows.vector_writer import VectorFiles
 from bayou.log.snapshot.data_skipping import to_predicate
@@ -165,6 +165,23 @@ def looked_through(snapshot: Snapshot, where: Sequence[tuple[str, str, Any]]) ->
 
 
 @dataclass(frozen=True)
+class AddedKeys:
+    """Answers what the resolution of conflicts asks, for an operation on the rows of some keys."""
+
+    table: RowTable
+    keys: frozenset[int]
+
+    def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
+        assert added.schema == ADD_SCHEMA
+        asked = [None if new is None else set(new.to_list()) for new in new_rows]
+        live = zip(self.table.live(added), asked, strict=True)
+        return any(row[0] in self.keys for rows, new in live for place, row in rows if new is None or place in new)
+
+    def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:  # noqa: ARG002
+        return ()
+
+
+@dataclass(frozen=True)
 class Operation:
     """An operation on the rows of some keys."""
 
@@ -175,15 +192,6 @@ class Operation:
 
     def stage(self, transaction: Transaction, table: RowTable) -> None:
         raise NotImplementedError
-
-    def _holds(self, table: RowTable) -> Holds:
-        def holds(files: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
-            assert files.schema == ADD_SCHEMA
-            asked = [None if new is None else set(new.to_list()) for new in new_rows]
-            live = zip(table.live(files), asked, strict=True)
-            return any(row[0] in self.keys for rows, new in live for place, row in rows if new is None or place in new)
-
-        return holds
 
     def _delete(
         self, transaction: Transaction, table: RowTable, deletes: Callable[[int], bool], needs: Callable[[int], bool]
@@ -205,7 +213,7 @@ class Operation:
             deletion_timestamp=int(table.clock() * 1000),
             reads=reads,
             needed=[Bitmap.from_positions(place for place, row in each if needs(row[0])) for each in rows],
-            holds=self._holds(table),
+            oracle=AddedKeys(table, self.keys),
         )
         transaction.delete_rows(deleted)
         return [row for each in rows for _, row in each]

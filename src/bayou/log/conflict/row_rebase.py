@@ -6,10 +6,10 @@ the winning commits first, gives the same table:
 
 1. Each file in which it deletes rows is still the same file: winning commits only replaced its deletion vector.
 2. No winning commit deleted a row that it deletes or relies on. A MERGE that only inserts finds the rows that it relies on when a
-   winning commit has changed their file (`DeletedRows.needs`).
+   winning commit has changed their file (`RowConflictOracle.needed_rows`).
 3. No row that winning commits added or restored is one that it would have deleted or relied on. Statistics decide this for most
-   files. The operation reads these rows in the other files (`DeletedRows.holds`), and a failure there counts as a match. A MERGE
-   joins them with its source: two MERGEs that insert the same key share no row or file.
+   files. The operation reads these rows in the other files (`RowConflictOracle.matches_added_rows`), and a failure there counts as
+   a match. A MERGE joins them with its source: two MERGEs that insert the same key share no row or file.
 4. If a winning commit only moved the rows of a file and states where they are, they are followed (`bayou.log.rows.moved_rows`).
 
 Rows that were scanned and neither deleted nor relied on do not matter: other commits may delete or move them.
@@ -274,15 +274,15 @@ def _missed_rows(
         return None
     positions = pa.array(list(asked), pa.int64())
     files = winning_files.adds.take(positions)
-    held = ours.holds is None or ours.holds(files, list(asked.values()))
-    if not held:
+    matches = ours.oracle is None or ours.oracle.matches_added_rows(files, list(asked.values()))
+    if not matches:
         return None
     owners = winning_files.add_commit.take(positions)
     first = pc.min(owners).as_py()
     paths = files["path"].filter(pc.equal(owners, first)).to_pylist()
     why = "added rows that this operation should have read, in files"
-    if isinstance(held, NotEvaluated):
-        why = f"added rows that this operation cannot be asked about ({held.reason}), in files"
+    if isinstance(matches, NotEvaluated):
+        why = f"added rows that this operation cannot be asked about ({matches.reason}), in files"
     return RowConflict(1, first, ConcurrentAppendException, why, paths)
 
 

@@ -8,9 +8,9 @@ one object for each file whose rows change. Sources: PROTOCOL.md, "Deletion Vect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from bayou.log.staging.staged import StagedActions
     from bayou.storage import LogStore
 
-Holds: TypeAlias = Callable[[pa.Table, Sequence["Bitmap | None"]], "bool | NotEvaluated"]
-"""Whether some files, ADD_SCHEMA, hold a live row that an operation would have changed or joined.
-
-The second argument has the rows to check in each file; None for all. A file may occur more than once.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class NotEvaluated:
@@ -43,8 +37,22 @@ class NotEvaluated:
     reason: str
 
 
-Needs: TypeAlias = Callable[[Sequence[str]], Sequence["MarkedFile"]]
-"""Returns the rows that an operation relies on, in those of its scanned files with the given canonical paths."""
+class RowConflictOracle(Protocol):
+    """What conflict resolution asks the engine about rows if neither statistics nor deletion vectors decide it."""
+
+    def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
+        """Return whether files that a winning commit added hold a live row that the operation would have changed or joined.
+
+        Args:
+            added: the files, with the columns ADD_SCHEMA. A file may occur more than once.
+            new_rows: the rows to check in each file; None for all.
+        """
+        ...
+
+    def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:
+        """Return the rows that the operation relies on, in those of its scanned files with the given canonical paths."""
+        ...
+
 
 # The history's names of MERGE's metrics.
 _OTHER_NAMES: Final[Mapping[str, str]] = {
@@ -106,10 +114,9 @@ class DeletedRows:
         deletion_timestamp: when they were deleted, in ms since the epoch.
         reads: how the rows were searched. Other commits may change a scanned file that keeps all its rows, but not add files that
             these reads match.
-        holds: checks such added files if their statistics do not decide; if None, they count as holding such a row.
-        relied: the canonical paths of further files with rows that the commit relies on. `needs` finds these rows, for the files
-            that others change meanwhile.
-        needs: returns the rows that the commit relies on.
+        oracle: checks such added files if their statistics do not decide; if None, they count as holding such a row.
+        relied: the canonical paths of further files with rows that the commit relies on. The oracle finds these rows, for the
+            files that others change meanwhile.
         storage_options: settings for the file systems of deletion vectors outside the table.
     """
 
@@ -119,9 +126,8 @@ class DeletedRows:
     vectors: VectorFiles
     deletion_timestamp: int
     reads: ReadSet
-    holds: Holds | None = None
+    oracle: RowConflictOracle | None = field(default=None, repr=False)
     relied: pa.Array = field(default_factory=lambda: pa.array([], pa.string()), repr=False)
-    needs: Needs = field(default=lambda _: (), repr=False)
     storage_options: Mapping[str, str] | None = field(default=None, repr=False)
 
     @property
@@ -188,7 +194,8 @@ class DeletedRows:
 
     def relying(self, paths: Sequence[str]) -> DeletedRows:
         """Return these rows with the needed rows of some files of `relied`."""
-        return replace(self, files={**self.files, **{each.path: each for each in self.needs(paths)}}) if paths else self
+        needed = self.oracle.needed_rows(paths) if self.oracle is not None and paths else ()
+        return replace(self, files={**self.files, **{each.path: each for each in needed}}) if needed else self
 
     def with_vectors(self, files: Iterable[MarkedFile], left: Collection[str] = ()) -> DeletedRows:
         """Return these rows after some files changed: new deletion vectors are written for them, and unused ones deleted.
@@ -217,7 +224,7 @@ def delete_rows(
     reads: ReadSet | None = None,
     needed: Sequence[Bitmap] = (),
     physical_rows: Mapping[str, int] | None = None,
-    holds: Holds | None = None,
+    oracle: RowConflictOracle | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> DeletedRows:
     """Delete rows of live files; their new deletion vectors are in the table's folder when this returns.
@@ -231,7 +238,7 @@ def delete_rows(
         reads: how the rows were searched; None for the whole table.
         needed: further rows that the operation relies on, in the order of the files. May be empty.
         physical_rows: by path, as in the log, the row counts of files whose statistics lack it.
-        holds: whether files that others add meanwhile hold rows to delete.
+        oracle: checks whether files that others add meanwhile hold rows to delete.
         storage_options: settings for the file systems of deletion vectors outside the table.
 
     Raises:
@@ -243,7 +250,7 @@ def delete_rows(
         reads = ReadSet(snapshot.table_uri)
         reads.note_whole_table()
     marked = marked_files(snapshot, store, files, rows, needed=needed, physical_rows=physical_rows, storage_options=storage_options)
-    empty = DeletedRows(snapshot, store, {}, vectors, deletion_timestamp, reads, holds, storage_options=storage_options)
+    empty = DeletedRows(snapshot, store, {}, vectors, deletion_timestamp, reads, oracle, storage_options=storage_options)
     try:
         return empty.with_vectors(marked)
     except BaseException:

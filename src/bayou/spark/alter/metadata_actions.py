@@ -22,7 +22,7 @@ from bayou.protocol.schema.reserved_names import check_leftover_names
 from bayou.protocol.schema.validity import check_names, check_partition_columns, check_types, check_void
 from bayou.protocol.types.paths import TableRules
 from bayou.protocol.types.schema import StructType, schema_to_json
-from bayou.spark.scan.row_ids import tells_row_ids
+from bayou.spark.scan.row_ids import has_row_id_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -97,7 +97,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
     names = [name for _, each in fields_by_path(mapped.schema) for name in (each.name, each.physical_name)]
     text = snapshot.metadata.schema_string if mapped.schema == snapshot.schema else schema_to_json(mapped.schema)
     # If files have row ids, their columns keep these names: no column may take one, and the commit rejects it.
-    configuration = mapped.configuration if tells_row_ids(snapshot) else with_materialised_columns(mapped.configuration, names)
+    configuration = mapped.configuration if has_row_id_columns(snapshot) else with_materialised_columns(mapped.configuration, names)
     metadata = replace(wanted, schema_string=text, configuration=dict(configuration))
     if metadata != snapshot.metadata:
         rules = ClusteringRules(snapshot.table_uri, snapshot.version)

@@ -29,6 +29,7 @@ from bayou.protocol.schema.validity import check_names, check_schema
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import StructType, parse_schema, required_and_absent, schema_to_json
 from bayou.protocol.types.traverse import as_nullable
+from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,6 +69,16 @@ class WriteTarget:
     given: StructType
     head: tuple[HeadAction, ...] = ()
     constraints: tuple[Constraint, ...] = field(default=())
+
+    @classmethod
+    def of_snapshot(cls, log: DeltaLog, snapshot: Snapshot, given: StructType | None = None) -> WriteTarget:
+        """Return the target of a write that keeps the table's schema.
+
+        Args:
+            given: the schema of the rows; the table's own if None.
+        """
+        given = readable_schema(snapshot.schema) if given is None else given
+        return cls(log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)
 
     @property
     def table_uri(self) -> str:
@@ -242,7 +253,7 @@ def changed(
         replacing: whether the schema is overwritten.
     """
     if schema == snapshot.schema and partitions == snapshot.partition_columns:
-        return WriteTarget(log, snapshot, snapshot.protocol, snapshot.metadata, schema, given)
+        return WriteTarget.of_snapshot(log, snapshot, given)
     uri, version = snapshot.table_uri, snapshot.version
     configuration = snapshot.metadata.configuration
     maps = mapping_mode(configuration) != "none"

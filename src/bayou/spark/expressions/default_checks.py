@@ -103,7 +103,7 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
 
 
 def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
-    """Whether a number of a wider type has a value of the column's type, such as 3 in a column of bytes."""
+    """Return whether a number of a wider type has a value of the column's type, such as 3 in a column of bytes."""
     kinds = [field.type for field in columns_of(both).fields]
     if not all(isinstance(kind, str) and (kind in INTEGER_BITS or decimal_type(kind)) for kind in kinds):
         return False

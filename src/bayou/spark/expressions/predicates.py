@@ -175,7 +175,7 @@ def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
 
 
 def _widens(cast: _Node) -> bool:
-    """Whether a cast keeps the order and the values: among the integral types, or float to double."""
+    """Return whether a cast keeps the order and the values: among the integral types, or float to double."""
     source = cast.children[0].facts.get("dataType")
     target = cast.facts["dataType"]
     if source in _INTEGRAL and target in _INTEGRAL:

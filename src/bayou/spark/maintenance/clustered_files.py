@@ -21,7 +21,7 @@ from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRul
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
 from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
-from bayou.spark.maintenance.rewrite import write_again
+from bayou.spark.maintenance.rewrite import rewrite_uncommitted
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 from bayou.spark.maintenance.written_cubes import WrittenCubes
 from bayou.spark.maintenance.zorder import write_in_order
@@ -202,7 +202,7 @@ def write_cubes(
     outputs = plan.outputs[bins[0] : bins[1]]
     is_moved = max(outputs) == 1
     if is_moved:
-        added = write_again(table, snapshot, positions, uncommitted, tasks=numbers)
+        added = rewrite_uncommitted(table, snapshot, positions, uncommitted, tasks=numbers)
     else:
         added = write_in_order(table, snapshot, positions, numbers, outputs, order.curve, uncommitted=uncommitted)
     cube_of_task = [number for number, count in enumerate(outputs) for _ in range(count)]

@@ -214,7 +214,7 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
 
 
 def _columns(entry: ParquetEntry) -> StructType:
-    """The columns as Spark reads them: it takes none of them for NOT NULL, whatever the catalog says."""
+    """Return the columns as Spark reads them: all nullable, whatever the catalog says."""
     return as_nullable(parse_schema(entry.schema))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bayou.protocol.deletion_vectors.descriptor import Bitmap
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -40,8 +40,8 @@ class MovedFile:
         return self.num_records - self.gone.below(self.num_records).cardinality
 
     @property
-    def lost_no_deletion(self) -> bool:
-        """Whether every row that was deleted then is still deleted."""
+    def keeps_deletions(self) -> bool:
+        """Return whether every row that was deleted then is still deleted."""
         return not self.gone.difference(self.now).containers
 
 
@@ -52,11 +52,7 @@ def deleted_since(files: Sequence[MovedFile]) -> Bitmap:
         gone, later = _positions(each.gone), _positions(each.now.difference(each.gone).below(each.num_records))
         found.append(first + later - np.searchsorted(gone, later))
         first += each.num_moved
-    return Bitmap.from_positions(_numbers(found))
-
-
-def _numbers(parts: Iterable[npt.NDArray[np.int64]]) -> list[int]:
-    return [number for part in parts for number in part.tolist()]
+    return Bitmap.from_positions([position for part in found for position in part.tolist()])
 
 
 def _positions(rows: Bitmap) -> npt.NDArray[np.int64]:

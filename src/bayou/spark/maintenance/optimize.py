@@ -41,7 +41,7 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.maintenance.clustered_files import Order, order_of, plan_order, write_cubes
 from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
-from bayou.spark.maintenance.rewrite import Rewritten, write_again
+from bayou.spark.maintenance.rewrite import Rewritten, rewrite_uncommitted
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 from bayou.spark.session.operations import bins_text, described_jobs, operation
 from bayou.spark.session.settings import bytes_of, share_of
@@ -294,7 +294,7 @@ def _written(
         files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
         return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
-    added, old = write_again(table, snapshot, positions, uncommitted, tasks=numbers), snapshot.files().take(positions)
+    added, old = rewrite_uncommitted(table, snapshot, positions, uncommitted, tasks=numbers), snapshot.files().take(positions)
     sizes = _sums(numbers, old["size"].combine_chunks())
     files = [_tagged(add, plan.sizes, sizes[task_of(add)]) for add in added.files]
     return WrittenBins(table, uncommitted, replace(added, files=files), old, numbers, snapshot)
@@ -338,7 +338,7 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
 
 
 def _is_same_table(before: Snapshot, after: Snapshot) -> bool:
-    """Whether files that were written for one snapshot are valid for a later one.
+    """Return whether files that were written for one snapshot are valid for a later one.
 
     Columns and properties may have been added, but what decides how files are written must be the same.
     """

@@ -45,7 +45,7 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
 
 
 def holds_others(columns: Iterable[pa.Field], fields: Iterable[StructField]) -> bool:
-    """Whether a file has columns, or fields in them, that a table lacks."""
+    """Return whether a file has columns or nested fields that a table lacks."""
     known = {each.physical_name.lower(): each.type for each in fields}
     return any(each.name.lower() not in known or _has_others(each.type, known[each.name.lower()]) for each in columns)
 

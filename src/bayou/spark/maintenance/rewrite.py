@@ -21,7 +21,6 @@ from bayou.spark.dml.core.live_rows import check_moved_rows
 from bayou.spark.read.stored_rows import auxiliary_of_stored, file_tasks, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
-from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,14 +116,14 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
             transaction.reads.note_files(old["path"])
         else:
             transaction.read_whole_table()
-        added = write_again(target, snapshot, positions, uncommitted, rewriting.into)
+        added = rewrite_uncommitted(target, snapshot, positions, uncommitted, rewriting.into)
         transaction.remove_files(old, data_change=False)
         metrics = rewriting.metrics(Rewritten.of(old, added))
         head = () if rewriting.into is None else rewriting.into.head
         uncommitted.commit(transaction, added, metrics, head=head, keeps_row_ids=True)
 
 
-def write_again(
+def rewrite_uncommitted(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,
@@ -146,10 +145,10 @@ def write_again(
     """
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
-    return write_rows_again(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
+    return rewrite_rows(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
 
 
-def write_rows_again(
+def rewrite_rows(
     target: SessionTable,
     snapshot: Snapshot,
     positions: pa.Array,
@@ -177,16 +176,10 @@ def write_rows_again(
     options = WriteOptions(uri, "append", storage_options=hadoop, data_change=False, optimize_write=optimizes)
     request = WriteRequest(options, WriteContext(string_prefix=string_prefix_of(target.settings, uri)))
     auxiliary = replace(auxiliary_of_stored(snapshot), feeds=False)  # no row changes
-    after = into or same_table(target, snapshot)
+    after = into or WriteTarget.of_snapshot(target.log, snapshot)
     added = write_new_files(
         target.application, frame, request, after, uncommitted, auxiliary=auxiliary, tasks=tasks, is_arranged=is_arranged
     )
     paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
     check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)
     return added
-
-
-def same_table(target: SessionTable, snapshot: Snapshot) -> WriteTarget:
-    """Return the write target for a table's own rows, which satisfy its constraints already."""
-    given = readable_schema(snapshot.schema)
-    return WriteTarget(target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)

@@ -165,7 +165,7 @@ class WrittenBins:
         rows = sum(each.num_moved for each in moved or ())
         if moved is None or len(new) > 1 or rows != sum(num_records(each.stats) or 0 for each in new):
             return None
-        return deleted_since(moved) if all(each.lost_no_deletion for each in moved) else None
+        return deleted_since(moved) if all(each.keeps_deletions for each in moved) else None
 
     def _moved(self, snapshot: Snapshot, number: int) -> list[MovedFile] | None:
         """Return a bin's old files in the order in which they were read; None if one was removed, or the log lacks a row count."""

@@ -20,7 +20,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.maintenance.rewrite import write_rows_again
+from bayou.spark.maintenance.rewrite import rewrite_rows
 from bayou.spark.read.stored_rows import FILE, GROUP, ROW, rows_by_group
 from bayou.spark.session.progress import phase
 
@@ -73,7 +73,7 @@ def write_in_order(
     cells = None if max(outputs) == 1 else _Cells(table, snapshot, positions, cubes, outputs, columns)
     rows = rows_by_group(table.application, table.spark, snapshot, positions, cubes, options=table.options)
     arranged = _arranged(table, rows, outputs, cells)
-    return write_rows_again(table, snapshot, positions, arranged, uncommitted, is_arranged=True)
+    return rewrite_rows(table, snapshot, positions, arranged, uncommitted, is_arranged=True)
 
 
 def first_tasks(outputs: Sequence[int]) -> list[int]:

@@ -19,7 +19,7 @@ from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation, frame_of_relation
 from bayou.spark.read.change_scan import pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
-from bayou.spark.scan.row_ids import tells_row_ids
+from bayou.spark.scan.row_ids import has_row_id_columns
 from bayou.spark.scan.scan import PlannedScan, Scan
 from bayou.spark.types.catalog_columns import catalog_schema
 from bayou.spark.types.readable_types import check_types
@@ -83,7 +83,7 @@ def _relation_of(
         columns=columns,
         filled=filled,
         size=_size(snapshot),
-        tracks_rows=tells_row_ids(snapshot),
+        tracks_rows=has_row_id_columns(snapshot),
     )
     return bare_relation(application.jvm, session, bare, request.path if options is None else options)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.transaction import Action
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.read.own_frames import OwnFrames
     from bayou.spark.session.application import Application
 
 
@@ -33,6 +34,7 @@ class SessionTable:
         options: settings of the file system.
         settings: the session's settings.
         name: its name in the catalog; None if it was opened by its path.
+        frames: the DataFrames that `DeltaTable.toDF` returned, whose columns statements may use; None without a `DeltaTable`.
     """
 
     application: Application
@@ -41,13 +43,12 @@ class SessionTable:
     options: Mapping[str, str] = field(repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     name: str | None = None
+    frames: OwnFrames | None = field(default=None, repr=False)
 
     @classmethod
-    def of(
-        cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str], name: str | None = None
-    ) -> SessionTable:
+    def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> SessionTable:
         """Return the table, with the current settings of the session."""
-        return cls(application, spark, uri, dict(options), settings_of(spark), name)
+        return cls(application, spark, uri, dict(options), settings_of(spark))
 
     @property
     def shown(self) -> str:
@@ -78,10 +79,13 @@ class SessionTable:
         *,
         max_attempts: int = MAX_ATTEMPTS,
         dropped_features: Collection[str] = (),
+        txn: tuple[str, int] | None = None,
     ) -> Transaction:
         """Begin a transaction on a snapshot. Within its block, `rows` reads that snapshot.
 
-        `dropped_features` are the features that the commit removes from the protocol.
+        Args:
+            dropped_features: the features that the commit removes from the protocol.
+            txn: an application id and a version, or None.
         """
         return session_transaction(
             self.application,
@@ -93,6 +97,7 @@ class SessionTable:
             settings=self.settings,
             max_attempts=max_attempts,
             dropped_features=dropped_features,
+            txn=txn,
         )
 
     def commit(

@@ -31,7 +31,7 @@ _ID: Final = "__bayou_row_id"
 _VERSION: Final = "__bayou_row_version"
 
 
-def tells_row_ids(snapshot: Snapshot) -> bool:
+def has_row_id_columns(snapshot: Snapshot) -> bool:
     """Whether row ids can be read: the table tracks rows, and names the columns in which its files have the ids."""
     configuration = snapshot.metadata.configuration
     names = (properties.MATERIALIZED_ROW_ID.read(configuration), properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration))

@@ -8,9 +8,10 @@ log, its deletion vector, and any constant that a caller adds.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -60,6 +61,7 @@ METADATA = "_metadata"
 """Spark's column of metadata about a row's file."""
 _METADATA_MARK = "__file_source_metadata_col"
 OUR_METADATA = "__bayou_metadata"
+_SCANS_WITH_CONSTANTS: Final = itertools.count()
 _HIDDEN_TYPES = {
     pa.int32(): "integer",
     pa.int64(): "long",
@@ -303,8 +305,8 @@ class Scan:
         chosen = hashlib.sha256()
         if self.positions is not None:
             chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
-        for name, constants in self.hidden.items():
-            chosen.update(f"{name}:{id(constants)}".encode())
+        if self.hidden:  # Spark must not take two scans with other constants for the same
+            chosen.update(f"#hidden {next(_SCANS_WITH_CONSTANTS)}".encode())
         every = self.positions is None and not self.hidden and self.source is None
         what = "all" if every else chosen.hexdigest()[:24] + self._source.key
         how = ("#rewrites" if self.rewrites else "") + ("#tasks" if self.file_tasks else "")

@@ -39,7 +39,7 @@ def follow_writes(act: Callable[[NewVersion], object]) -> None:
         _followers.append(act)
 
 
-def tell_written(version: NewVersion) -> None:
+def notify_written(version: NewVersion) -> None:
     """Call all registered functions."""
     for act in _followers:
         act(version)

@@ -36,7 +36,7 @@ class TableAlterations(TableHandle):
             raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
         given = arguments.mapping(properties, "properties", self._path)
         checked = {key: _property(key, value, self._path) for key, value in given.items()}
-        alter_properties.set_properties(self._altered(), checked)
+        alter_properties.set_properties(self._session_table(), checked)
 
     @raised_as_pyspark
     def unsetProperties(self, *keys: str, ifExists: bool = False) -> None:  # noqa: N802, N803
@@ -51,13 +51,13 @@ class TableAlterations(TableHandle):
         """
         arguments.texts(keys, "keys", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
-        alter_properties.unset_properties(self._altered(), keys, if_exists=ifExists)
+        alter_properties.unset_properties(self._session_table(), keys, if_exists=ifExists)
 
     @raised_as_pyspark
     def setComment(self, text: str | None) -> None:  # noqa: N802
         """Set the table's comment, or remove it if `text` is None (COMMENT ON TABLE)."""
         arguments.optional_text(text, "text", table=self._path)
-        alter_properties.set_comment(self._altered(), text)
+        alter_properties.set_comment(self._session_table(), text)
 
     @raised_as_pyspark
     def addConstraint(self, name: str, condition: str) -> None:  # noqa: N802
@@ -74,7 +74,7 @@ class TableAlterations(TableHandle):
         """
         arguments.text(name, "name", table=self._path)
         arguments.text(condition, "condition", table=self._path, wanted="a SQL condition as a string")
-        alter_constraints.add_constraint(self._altered(), name, condition)
+        alter_constraints.add_constraint(self._session_table(), name, condition)
 
     @raised_as_pyspark
     def dropConstraint(self, name: str, ifExists: bool = False) -> None:  # noqa: FBT001, FBT002, N802, N803
@@ -89,7 +89,7 @@ class TableAlterations(TableHandle):
         """
         arguments.text(name, "name", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
-        alter_constraints.drop_constraint(self._altered(), name, if_exists=ifExists)
+        alter_constraints.drop_constraint(self._session_table(), name, if_exists=ifExists)
 
     @raised_as_pyspark
     def addColumns(  # noqa: N802
@@ -109,7 +109,7 @@ class TableAlterations(TableHandle):
         """
         arguments.column_path(parent, "parent", table=self._path)
         self._check_place(after, first=first)
-        alter_columns.add_columns(self._altered(), columns, parent=parent, after=after, first=first)
+        alter_columns.add_columns(self._session_table(), columns, parent=parent, after=after, first=first)
 
     @raised_as_pyspark
     def renameColumn(self, path: str | Sequence[str], newName: str) -> None:  # noqa: N802, N803
@@ -125,7 +125,7 @@ class TableAlterations(TableHandle):
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.text(newName, "newName", table=self._path)
-        alter_columns.rename_column(self._altered(), path, newName)
+        alter_columns.rename_column(self._session_table(), path, newName)
 
     @raised_as_pyspark
     def dropColumns(self, *paths: str | Sequence[str]) -> None:  # noqa: N802
@@ -140,7 +140,7 @@ class TableAlterations(TableHandle):
         """
         for each in paths:
             arguments.column_path(each, "a path", table=self._path)
-        alter_columns.drop_columns(self._altered(), paths)
+        alter_columns.drop_columns(self._session_table(), paths)
 
     @raised_as_pyspark
     def changeColumn(  # noqa: N802
@@ -172,7 +172,7 @@ class TableAlterations(TableHandle):
             arguments.flag(nullable, "nullable", table=self._path)
         self._check_place(after, first=first)
         alter_columns.change_column(
-            self._altered(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
+            self._session_table(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
         )
 
     @raised_as_pyspark
@@ -191,7 +191,7 @@ class TableAlterations(TableHandle):
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(expression, "expression", table=self._path, wanted="a SQL expression as a string, or None")
-        alter_columns.set_default(self._altered(), path, expression)
+        alter_columns.set_default(self._session_table(), path, expression)
 
     @raised_as_pyspark
     def replaceColumns(self, columns: Any) -> None:  # noqa: N802
@@ -203,7 +203,7 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: the change is not possible.
         """
-        alter_columns.replace_columns(self._altered(), columns)
+        alter_columns.replace_columns(self._session_table(), columns)
 
     @raised_as_pyspark
     def clusterBy(self, *columns: str | Sequence[str]) -> None:  # noqa: N802
@@ -217,7 +217,7 @@ class TableAlterations(TableHandle):
         """
         for each in columns:
             arguments.column_path(each, "a column", table=self._path)
-        alter_clustering.alter_cluster_by(self._altered(), columns)
+        alter_clustering.alter_cluster_by(self._session_table(), columns)
 
     @raised_as_pyspark
     def syncIdentity(self, column: str) -> None:  # noqa: N802
@@ -230,7 +230,7 @@ class TableAlterations(TableHandle):
             InvalidSchemaError: the column does not exist, or is not an identity column.
         """
         arguments.text(column, "column", table=self._path)
-        alter_identity.sync_identity(self._altered(), column)
+        alter_identity.sync_identity(self._session_table(), column)
 
     @raised_as_pyspark
     def upgradeTableProtocol(self, readerVersion: int, writerVersion: int) -> None:  # noqa: N802, N803  (delta-spark's)
@@ -243,7 +243,7 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidOptionError: a version does not exist.
         """
-        alter_properties.upgrade_protocol(self._altered(), readerVersion, writerVersion)
+        alter_properties.upgrade_protocol(self._session_table(), readerVersion, writerVersion)
 
     @raised_as_pyspark
     def addFeatureSupport(self, featureName: str) -> None:  # noqa: N802, N803  (delta-spark's names)
@@ -255,7 +255,7 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the feature is unknown, or bayou does not support it for writers.
         """
-        alter_properties.add_feature(self._altered(), featureName)
+        alter_properties.add_feature(self._session_table(), featureName)
 
     @raised_as_pyspark
     def dropFeatureSupport(  # noqa: N802  (delta-spark's names)
@@ -273,7 +273,7 @@ class TableAlterations(TableHandle):
             UnsupportedFeatureError: the feature cannot be dropped, or another feature or property needs it.
             InvalidOptionError: the table does not have the feature.
         """
-        drop_feature.drop_feature(self._altered(), featureName, truncate_history=truncateHistory)
+        drop_feature.drop_feature(self._session_table(), featureName, truncate_history=truncateHistory)
 
     def _check_place(self, after: object, *, first: object) -> None:
         arguments.optional_text(after, "after", table=self._path, wanted="a column's name or None")
@@ -281,7 +281,7 @@ class TableAlterations(TableHandle):
 
 
 def _property(key: str, value: object, table: str) -> Any:
-    """A property's value: a string, or what has one spelling as a string."""
+    """Return the value of a property: a string, or something with one spelling as a string."""
     if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
         return value
     return arguments.text(value, f"properties[{key!r}]", table=table, wanted="a string, a number or a boolean")

@@ -99,7 +99,7 @@ def _cloned(handle: Handle, target: Any, is_shallow: Any, replace: Any, properti
         for key, value in properties.items():
             check_kind(key, str, f"All property keys including {key}")
             check_kind(value, str, f"All property values including {value}")
-    table = handle._altered()  # noqa: SLF001  (of this class)
+    table = handle._session_table()  # noqa: SLF001  (of this class)
     spark, name = handle._spark, handle._name  # noqa: SLF001
     source = table.log.snapshot(**wanted, time_zone=handle._time_zone)  # noqa: SLF001 if wanted else table.log.update()
     place, _ = clone_table(

@@ -61,7 +61,7 @@ class TableRows(TableHandle):
             txn: as for `delete`.
         """
         checked = checked_txn(txn, self._path)
-        return planned_delete(self._target(), self._called, condition, checked)
+        return planned_delete(self._session_table(), self._called, condition, checked)
 
     @raised_as_pyspark
     def update(
@@ -103,7 +103,7 @@ class TableRows(TableHandle):
             txn: as for `update`.
         """
         checked = checked_txn(txn, self._path)
-        return planned_update(self._target(), self._called, condition, set, checked)
+        return planned_update(self._session_table(), self._called, condition, set, checked)
 
     @raised_as_pyspark
     def merge(
@@ -133,4 +133,4 @@ class TableRows(TableHandle):
             TypeError, ValueError: an argument has the wrong type.
         """
         checked = checked_txn(txn, self._path)
-        return merge_builder(self._target(), self._called, source, condition, checked, keep=keep, by=by)
+        return merge_builder(self._session_table(), self._called, source, condition, checked, keep=keep, by=by)

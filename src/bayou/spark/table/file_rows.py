@@ -73,7 +73,7 @@ def file_rows(snapshot: Snapshot, wanted: Collection[str] | None = None) -> pa.T
 
 
 def _is_count(names: list[str]) -> bool:
-    """Whether only the number of rows is needed of the statistics. A regular expression reads it, without parsing JSON."""
+    """Return whether the row count is all that is needed of the statistics. A regular expression can then read it, without JSON."""
     return [name for name in names if name in _STATISTICS] == ["numRecords"]
 
 

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.log.delta_log import DeltaLog
-from bayou.spark.dml.core.own_frames import OwnFrames
-from bayou.spark.dml.core.target import Target
+from bayou.spark.read.own_frames import OwnFrames
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.session.application import Application
 from bayou.storage import qualify
@@ -44,11 +44,9 @@ class TableHandle:
     def _time_zone(self) -> str:
         return self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
 
-    def _target(self) -> Target:
-        return Target.of(Application.of(self._spark), self._spark, self._uri, self._options, self._frames)
-
-    def _altered(self) -> SessionTable:
-        return SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options, self._name)
+    def _session_table(self) -> SessionTable:
+        found = SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
+        return replace(found, name=self._name, frames=self._frames)
 
     def _log(self) -> DeltaLog:
         return Application.of(self._spark).logs.get(self._uri, self._options)

@@ -74,7 +74,7 @@ class TableMaintenance(TableHandle):
         """
         if retentionHours is not None:
             retentionHours = float(retentionHours)  # noqa: N806
-        table = self._altered()
+        table = self._session_table()
         result = self._vacuumed(retentionHours, kind, dry_run=dry_run, inventory=inventory, keep_versions=keep_versions)
         result.check_deleted()
         return rows_frame(table.application, table.spark, pa.table({"path": pa.array(_paths(result), pa.string())}))
@@ -88,7 +88,7 @@ class TableMaintenance(TableHandle):
         inventory: DataFrame | None = None,
         keep_versions: Sequence[int] = (),
     ) -> VacuumResult:
-        table = self._altered()
+        table = self._session_table()
         settings = table.settings
         request = VacuumRequest(
             hours,
@@ -178,7 +178,7 @@ class TableMaintenance(TableHandle):
         if where is not None:
             check_kind(where, str, "where")
         check_kind(missing_only, bool, "missing_only")
-        table = self._altered()
+        table = self._session_table()
         done = compute_statistics(table, where, missing_only=missing_only)
         if done.version is not None:
             table.refresh_caches()
@@ -195,12 +195,12 @@ class TableMaintenance(TableHandle):
 
     def _planned_restore(self, **wanted: Any) -> RestoreResult:
         """Return what a RESTORE would do. Reads only the log."""
-        table = self._altered()
+        table = self._session_table()
         request = self._restore_request(table.settings, **wanted, dry_run=True, checks_files=False)
         return restore(table.log, request, table.begin, self._options)
 
     def _restored(self, **wanted: Any) -> DataFrame:
-        table = self._altered()
+        table = self._session_table()
         result = restore(table.log, self._restore_request(table.settings, **wanted), table.begin, self._options)
         columns = {
             "table_size_after_restore": result.size_bytes,

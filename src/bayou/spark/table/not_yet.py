@@ -9,7 +9,7 @@ from bayou.errors import UnsupportedFeatureError
 
 
 def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> UnsupportedFeatureError:
-    """The error of a command that this version of bayou does not have.
+    """Return the error of a command that this version of bayou lacks.
 
     Args:
         command: the command, as SQL or as a method names it.

@@ -132,7 +132,7 @@ class TableOptimization(TableHandle):
     @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
         """Return a builder for OPTIMIZE, which rewrites small files into few large ones."""
-        return DeltaOptimizeBuilder(self._altered(), OptimizeRequest())
+        return DeltaOptimizeBuilder(self._session_table(), OptimizeRequest())
 
     @raised_as_pyspark
     def reorg(self, where: str | None = None) -> DataFrame:
@@ -153,7 +153,7 @@ class TableOptimization(TableHandle):
         """
         if where is not None:
             check_kind(where, str, "where")
-        table = self._altered()
+        table = self._session_table()
         found = optimize(table, OptimizeRequest(where=() if where is None else (where,), purges=True))
         return rows_frame(table.application, table.spark, found.as_table())
 

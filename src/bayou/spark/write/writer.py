@@ -26,7 +26,7 @@ from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
-from bayou.spark.session.after_writes import NewVersion, tell_written
+from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
@@ -145,7 +145,7 @@ def _written(
             frame = evaluated_once(application, frame)
         target = _target(application, frame, request, snapshot, settings)
         _check_data_change(request, target)
-        replaced = _replaced(application, frame, log, request, snapshot)
+        replaced = _replaced(application, frame, request, snapshot)
         if replaced is not None:
             replaced.delete_rows(transaction)
         carried = NOTHING_CARRIED if replaced is None else replaced.carried
@@ -153,7 +153,7 @@ def _written(
         result = _commit(transaction, uncommitted, request, target, added, replaced)
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
-        tell_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
+        notify_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
     spend_batch(frame.sparkSession, settings, given, result)
     return result
 
@@ -216,16 +216,14 @@ def _check_data_change(request: WriteRequest, target: WriteTarget) -> None:
     raise failed("DELTA_DATA_CHANGE_FALSE", at=target, change=change, option="dataChange")
 
 
-def _replaced(
-    application: Application, frame: DataFrame, log: DeltaLog, request: WriteRequest, snapshot: Snapshot | None
-) -> ReplacedRows | None:
+def _replaced(application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None) -> ReplacedRows | None:
     if snapshot is None:
         return None
     if request.options.replaces_by_match:
-        return rows_replaced_on(application, frame, log, request.options, snapshot)
+        return rows_replaced_on(application, frame, request.options, snapshot)
     if request.options.replace_where is None:
         return None
-    return rows_of_condition(application, frame.sparkSession, log, request.options, snapshot)
+    return rows_of_condition(application, frame.sparkSession, request.options, snapshot)
 
 
 def _commit(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -225,9 +226,14 @@ def test_statistics_answer_where_they_can():
     found = table(range(4))
     transaction = found.log.transaction("DELETE")
     _, reads = looked_through(found.log.snapshot(), [("key", "<=", 2)])
-    transaction.delete_rows(third_row(found, reads=reads, holds=lambda *_: pytest.fail("asked")))
+    transaction.delete_rows(third_row(found, reads=reads, oracle=oracle(lambda: pytest.fail("asked"))))
     found.append([(40, 0)])
     assert transaction.commit().version == 3
+
+
+def oracle(answer):
+    """An oracle that gives one answer for all added rows."""
+    return SimpleNamespace(matches_added_rows=lambda *_: answer())
 
 
 def third_row(table, **options):
@@ -249,7 +255,7 @@ def test_what_nobody_can_tell_is_a_conflict():
 def test_rows_that_a_condition_fails_on_are_a_conflict_that_says_why():
     found = table(range(4))
     transaction = found.log.transaction("DELETE")
-    transaction.delete_rows(third_row(found, holds=lambda *_: NotEvaluated("'x' is no number")))
+    transaction.delete_rows(third_row(found, oracle=oracle(lambda: NotEvaluated("'x' is no number"))))
     found.append([(40, 0)])
     error = transaction.try_commit().error
     assert isinstance(error, ConcurrentAppendException)

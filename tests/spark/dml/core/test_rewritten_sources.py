@@ -15,6 +15,7 @@ from tests.support.tables.queried import FILES, VECTORS
 import bayou
 from bayou.errors import InvalidCommitError
 from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.dml.core import vectors
 from bayou.spark.dml.merge import commit, execute
 from bayou.spark.jvm.relations import listed_files
 from bayou.spark.jvm.relations.listed_files import ListedFiles
@@ -192,8 +193,8 @@ def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_
     two_files(spark, files_of := tmp_path / "source")
     spark.sql("select id, -2L v from range(0, 3, 1, 1)").write.parquet(str(tmp_path / "again"))
     old, new = latest(files_of / "of=old"), latest(tmp_path / "again")
-    name = "row_numbers" if inserts else "has_new"
-    look = getattr(commit, name)
+    module, name = (commit, "row_numbers") if inserts else (vectors, "has_new")
+    look = getattr(module, name)
 
     def overtaken_write(writer):
         if not others:
@@ -211,7 +212,7 @@ def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_
         return found
 
     monkeypatch.setattr(execute.Writer, "write", overtaken_write)
-    monkeypatch.setattr(commit, name, overtaken_look)
+    monkeypatch.setattr(module, name, overtaken_look)
     merge = table.merge(read_by(spark.read, files_of).alias("s"), "t.id = s.id").whenNotMatchedInsertAll()
     merged = (merge if inserts else merge.whenMatchedUpdateAll()).execute()
     assert swapped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files an operation is about: by partition values exactly, by statistics safely, and wholly where the log proves it."""
+"""Choose the files of an operation: by partition values and statistics, and which of them match in full."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """The files of a snapshot by what a condition says of them; all are positions in `Snapshot.files`.
+    """The files of a snapshot that a condition may match. All are positions in `Snapshot.files`.
 
     Attributes:
-        total: how many files the table has.
-        in_partitions: the files in whose partitions a row may be meant.
-        candidates: those of them that may hold such a row.
-        whole: those of these of which every row is meant.
+        total: the number of files in the table.
+        in_partitions: the files in partitions that may hold a matching row.
+        candidates: those of them whose statistics allow a matching row.
+        whole: those of the candidates in which every row matches, as the log proves.
     """
 
     total: int
@@ -40,15 +40,15 @@ class ChosenFiles:
 
     @property
     def in_part(self) -> pa.Array:
-        """The candidates that are not known to be meant wholly."""
+        """Return the candidates that are not known to match in full."""
         return without(self.candidates, self.whole)
 
 
 def choose_files(application: Application, spark: SparkSession, snapshot: Snapshot, condition: RowCondition) -> ChosenFiles:
-    """The files that an operation is about.
+    """Return the files that an operation has to look at.
 
     Args:
-        spark: the session whose time zone partition values are read in.
+        spark: the session whose time zone applies to partition values.
     """
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
@@ -65,10 +65,10 @@ def choose_files(application: Application, spark: SparkSession, snapshot: Snapsh
 
 
 def common(first: pa.Array, second: pa.Array) -> pa.Array:
-    """The positions that are in both, in the order of the first."""
+    """Return the positions that are in both, in the order of the first."""
     return first.filter(pc.is_in(first, value_set=second.cast(pa.int64())))
 
 
 def without(first: pa.Array, second: pa.Array) -> pa.Array:
-    """The positions of the first that are not in the second."""
+    """Return the positions of the first that are not in the second."""
     return first.filter(pc.invert(pc.is_in(first, value_set=second.cast(pa.int64()))))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit of a DELETE or an UPDATE: files out, files in, deletion vectors, and what the history says of it."""
+"""Commit a DELETE or UPDATE: removed and added files, deletion vectors, and the metrics of the history."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
-from bayou.spark.jvm.core.session import refresh_caches
-from bayou.spark.session.after_writes import NewVersion, tell_written
+from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
 
@@ -30,48 +29,44 @@ if TYPE_CHECKING:
 
 
 class Stopwatch:
-    """Times the phases of an operation, for the history."""
+    """Measures the phases of an operation, for the history."""
 
     def __init__(self, spent_seconds: float = 0.0) -> None:
-        """Begin.
-
-        Args:
-            spent_seconds: what the operation has taken before, as its planning did.
-        """
+        """Start. `spent_seconds` is the time that the operation has taken before, for example for planning."""
         self._lap = time.monotonic()
         self._start = self._lap - spent_seconds
         self._times: dict[str, int] = {}
 
     @property
     def seconds(self) -> float:
-        """What the operation has taken."""
+        """Return the duration of the operation so far."""
         return time.monotonic() - self._start
 
     def begin(self) -> None:
-        """A phase begins; what was between it and the one before is none."""
+        """Begin a phase. The time since the end of the previous one belongs to no phase."""
         self._lap = time.monotonic()
 
     def lap(self, name: str) -> None:
-        """A phase has ended."""
+        """End a phase and note its duration."""
         now = time.monotonic()
         self._times[name] = int((now - self._lap) * 1000)
         self._lap = now
 
     def times(self) -> Mapping[str, int]:
-        """Milliseconds by the names of the history."""
+        """Return the durations in milliseconds, by the names of the history."""
         return {"executionTimeMs": int(self.seconds * 1000), "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an operation has prepared.
+    """What an operation has prepared for its commit.
 
     Attributes:
-        counts: what it counted.
-        removed: the positions of the files that leave the table.
-        added: the files that were written.
-        deleted: the rows that deletion vectors delete; None where none are.
-        rewritten: how many of the files that leave the table hold rows that were written again.
+        counts: the counts for the metrics.
+        removed: the positions of the files to remove.
+        added: the new files.
+        deleted: the rows that deletion vectors delete; None without deletion vectors.
+        rewritten: the number of removed files whose remaining rows were rewritten.
     """
 
     counts: RowChangeCounts
@@ -82,8 +77,8 @@ class Outcome:
 
 
 def write_request(change: Change) -> WriteRequest:
-    """The request of a write of new files for the operation."""
-    uri, options = change.snapshot.table_uri, change.target.storage_options
+    """Return the request to write new files for the operation."""
+    uri, options = change.snapshot.table_uri, change.target.options
     written = WriteOptions(uri, "append", storage_options=options, optimize_write=optimizes_writes(change.settings))
     return WriteRequest(written, WriteContext(string_prefix=string_prefix_of(change.settings, uri)))
 
@@ -96,7 +91,7 @@ def _commit(
     if outcome.deleted is None:
         change.note_reads(transaction.reads)
     else:
-        transaction.delete_rows(outcome.deleted)  # what was read for it is in there
+        transaction.delete_rows(outcome.deleted)  # contains the reads
     if len(outcome.removed):
         transaction.remove_files(change.snapshot.files().take(outcome.removed))
     made = uncommitted.commit(transaction, outcome.added, metrics)
@@ -123,13 +118,13 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
         prepare: writes what the commit needs. It returns None if no row changes. It is not called if `txn` was committed before.
 
     Raises:
-        ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log all the same.
+        ConcurrentModificationError: a winning commit conflicts.
+        StorageError: the store failed; the commit may nevertheless be in the log.
     """
     with (
         operation(change.operation, change.target.spark, change.settings),
         change.transaction() as transaction,
-        UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted,
+        UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted,
     ):
         if transaction.is_replay:
             result = _replayed(change)
@@ -137,13 +132,11 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
             watch = Stopwatch()
             outcome = prepare(transaction, uncommitted, watch) or _no_rows(change)
             result = _commit(change, transaction, uncommitted, outcome, watch)
-    # Outside of the transaction, whose reads are those of the state before.
+    # Outside the transaction, in which reads see the old snapshot.
     if result.committed:
         target = change.target
-        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
-        tell_written(
-            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, change.settings)
-        )
+        target.refresh_caches()
+        notify_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, change.settings))
     spend_batch(change.target.spark, change.settings, change.txn, result)
     return result
 

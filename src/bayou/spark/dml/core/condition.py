@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The condition of a DELETE or an UPDATE: resolved by Spark, checked, and as a predicate that files are skipped by."""
+"""The resolved condition of a DELETE or UPDATE: checks, and the predicate that prunes files."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowCondition:
-    """Which rows an operation changes: those for which the condition is true. NULL is not true.
+    """The condition for the rows that an operation changes. NULL does not match.
 
     Attributes:
-        found: the condition as Spark resolved and simplified it; None where it is the same for every row.
-        always: whether it is true for every row, where it is the same for all.
-        text: it as SQL; None where there is none.
-        predicate: what it says to skipping.
-        partition_parts: those of its parts that look at partition columns and at nothing else.
-        other_parts: the others; all have to be true.
-        has_subquery: whether there is a subquery in it.
+        found: the condition, resolved and simplified by Spark; None if it is a constant.
+        always: if it is a constant, whether it is true.
+        text: the condition as SQL; None if the statement has no condition.
+        predicate: the condition for data skipping.
+        partition_parts: the conjuncts over partition columns only.
+        other_parts: the other conjuncts.
+        has_subquery: whether the condition contains a subquery.
     """
 
     found: JavaObject | None
@@ -49,26 +49,22 @@ class RowCondition:
 
     @property
     def is_about_partitions(self) -> bool:
-        """Whether the partition values alone tell which rows are meant, so that each file is meant wholly or not at all."""
+        """Return whether partition values decide for each file that all its rows match, or none."""
         return self.found is not None and not self.other_parts
 
     def matches(self, jvm: Jvm) -> Column:
-        """Whether a row is meant, as a column that is never NULL."""
+        """Return the condition as a column that is never NULL."""
         if self.found is None:
             return F.lit(self.always)
         return F.coalesce(nodes.column(jvm, self.found), F.lit(False))
 
     def filter(self, jvm: Jvm) -> Column:
-        """The same for a filter, to which NULL is not true: Spark passes over the pages of files in which no row is meant."""
+        """Return the condition for a filter, without `coalesce`: Parquet can then skip pages without a matching row."""
         return F.lit(self.always) if self.found is None else nodes.column(jvm, self.found)
 
 
 def row_condition(application: Application, snapshot: Snapshot, found: JavaObject | None) -> RowCondition:
-    """The condition of a resolved statement.
-
-    Args:
-        found: the condition, simplified; None for all rows.
-    """
+    """Return the condition of a resolved statement. `found` is the simplified expression; None for all rows."""
     if found is None:
         return RowCondition(None, True, None, And(()))
     jvm = application.jvm
@@ -83,9 +79,9 @@ def row_condition(application: Application, snapshot: Snapshot, found: JavaObjec
 
 
 def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObject]) -> tuple[JavaObject, ...]:
-    """Those parts of a condition that the partition values of the log decide.
+    """Return the conjuncts that the partition values of the log decide.
 
-    They look at partition columns and at nothing else, and Spark can evaluate them outside of a query.
+    They use partition columns only, and Spark can evaluate them outside a query.
     """
     partitions = _comparable_partition_columns(snapshot)
     names = [{name.lower() for name in nodes.names_of(jvm, part)} for part in parts]
@@ -94,24 +90,24 @@ def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObj
 
 
 def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
-    """The partition columns, in lower case, that conditions compare with the values as the log has them.
+    """Return the partition columns, in lower case, whose values in the log can be compared as they are.
 
-    Those of chars are not among them: a query pads their values.
+    Columns of type `char` are left out: a query pads their values.
     """
     found = ((name, snapshot.schema.field(name)) for name in snapshot.partition_columns)
     return {name.lower() for name, field in found if field is None or type_with_chars(field) is None}
 
 
 def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None, *, may_query: bool = False) -> None:
-    """Refuses what can be no condition; nothing is run for it.
+    """Check a resolved condition without running anything.
 
     Args:
-        found: the condition, resolved; None for none.
-        may_query: whether subqueries may be in it.
+        found: the condition, or None.
+        may_query: whether it may contain subqueries.
 
     Raises:
-        UnsupportedFeatureError: there is a subquery in it.
-        SchemaMismatchError: it is no condition.
+        UnsupportedFeatureError: it contains a subquery.
+        SchemaMismatchError: it is not a boolean.
     """
     if found is None:
         return
@@ -127,11 +123,6 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
 
 
 def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
-    """Refuses a condition with a subquery.
-
-    Raises:
-        UnsupportedFeatureError: there is one in it.
-    """
     if nodes.has_subquery(found):
         raise UnsupportedFeatureError(
             f"Subqueries are not supported in the {operation} (condition = {nodes.text_of(found)}).",

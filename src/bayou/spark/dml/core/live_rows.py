@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many rows files have, by the log and by their footers; a commit that only moves rows is checked by these counts."""
+"""Count the rows of files by the log and by footers, and check commits that only move rows by these counts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
-    """The rows of the files whose statistics do not say how many they have, from their footers."""
-    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+    """Return the row counts of the files whose statistics lack them, from footers, by the paths in the log."""
+    return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.options)
 
 
 def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> dict[str, int]:
@@ -35,7 +35,7 @@ def rows_in_footers(change: Change, positions: pa.Array) -> dict[str, int]:
 
     Files that cannot be read are left out.
     """
-    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.storage_options, strict=False)
+    return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.options, strict=False)
 
 
 def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
@@ -50,18 +50,18 @@ def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapp
 
 
 def known_live(change: Change, positions: pa.Array) -> int | None:
-    """How many rows some files have that are not deleted; None where the log does not tell it of one of them."""
+    """Return the number of live rows in some files; None if the log lacks the count of one of them."""
     known = change.snapshot.live_rows(positions)
     return None if known.null_count else pc.sum(known).as_py() or 0
 
 
 def count_live(change: Change, positions: pa.Array) -> int:
-    """How many rows some files have that are not deleted; files that the log does not tell it of are opened."""
-    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.storage_options)
+    """Return the number of live rows in some files. Read the footers of files whose count the log lacks."""
+    return count_rows(change.target.application.jvm, change.snapshot, positions, change.target.options)
 
 
 def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:
-    """The same without an operation."""
+    """Return the number of live rows in some files of a snapshot; see `count_live`."""
     known = snapshot.live_rows(positions)
     unknown = positions.filter(known.is_null())
     total: int = pc.sum(known).as_py() or 0
@@ -72,22 +72,22 @@ def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mappi
     return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone
 
 
-def check_moved_rows(jvm: Jvm, snapshot: Snapshot, gone: pa.Array, written: int, options: Mapping[str, str]) -> None:
-    """Refuses new files that do not hold as many rows as the files that they replace. Opens files without statistics.
+def check_moved_rows(jvm: Jvm, snapshot: Snapshot, removed: pa.Array, written: int, options: Mapping[str, str]) -> None:
+    """Check that new files hold as many rows as the files that they replace. Read footers if statistics are missing.
 
     Args:
-        gone: the paths in the log of the files that are removed.
+        removed: the paths of the removed files, as in the log.
 
     Raises:
-        InvalidCommitError: they hold more rows, or fewer.
+        InvalidCommitError: they hold more or fewer rows.
     """
-    if not len(gone):
+    if not len(removed):
         return
-    positions = pc.index_in(gone, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
-    removed = count_rows(jvm, snapshot, positions, options)
-    if written != removed:
+    positions = pc.index_in(removed, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
+    replaced = count_rows(jvm, snapshot, positions, options)
+    if written != replaced:
         raise InvalidCommitError(
-            f"The write states that it changes no data (dataChange is false), and it replaces {removed} rows by {written}.",
+            f"The write states that it changes no data (dataChange is false), and it replaces {replaced} rows by {written}.",
             at=snapshot,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
             next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "

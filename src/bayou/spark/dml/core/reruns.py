@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs an operation again where another commit only moved the rows that it read into other files."""
+"""Run an operation again after a winning commit that only moved the rows that it read into other files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 MOST_RERUNS: Final = 3
-"""How often an operation is run again before its conflict is raised."""
+"""The number of reruns before the conflict is raised."""
 
 
 class Repeatable(Protocol):
-    """The result of an operation that may have been run again."""
+    """The result of an operation that may have been rerun."""
 
     def after_retries(self, count: int) -> Self:
-        """The result with the number of reruns."""
+        """Return the result with the number of reruns."""
         ...
 
 
@@ -29,18 +29,20 @@ Result = TypeVar("Result", bound=Repeatable)
 
 
 def may_run_again(error: ConcurrentModificationError) -> bool:
-    """Whether the commit that excludes an operation changed no row, as OPTIMIZE does not."""
+    """Return whether the winning commit only moved rows, as OPTIMIZE does."""
     return error.facts.get("rows_only_moved") is True
 
 
 def with_reruns(planned: Planned, run: Callable[[Planned], Result], again: Callable[[Planned], Planned]) -> Result:
-    """Runs an operation until no commit moves its rows away from under it.
+    """Run an operation, and rerun it as long as winning commits only moved its rows.
 
     Args:
-        planned: the operation on the state that it was planned for.
+        planned: the operation on the snapshot that it was planned for.
+        again: plans the operation on the latest version.
 
     Raises:
-        ConcurrentModificationError: a commit changed rows that it depends on; or commits moved them more than `MOST_RERUNS` times.
+        ConcurrentModificationError: a winning commit changed rows that it depends on, or commits moved them more than
+            `MOST_RERUNS` times.
     """
     for retries in range(MOST_RERUNS + 1):
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New files for an operation: the rows of touched files that stay, or the rows as an UPDATE makes them."""
+"""Write new files for an operation: the remaining rows of touched files, or the rows with new values of an UPDATE."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 
 def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
-    """The rows of some files that the statement does not mean, with their ids.
+    """Return the rows of some files that do not match, with their ids.
 
     Args:
-        feeds: whether the others are for the change data feed, so that it is all rows with `ROW_ACTION`.
+        feeds: whether to return all rows instead, marked by `ROW_ACTION`, so that the same job writes the change data feed.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
@@ -46,10 +46,10 @@ def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
 
 
 def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
-    """The rows of some files that a DELETE means, with `ROW_ACTION`."""
+    """Return the rows of some files that a DELETE matches, with `ROW_ACTION`."""
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     row_action = F.lit(int(RowAction.DELETED)).alias(ROW_ACTION)
-    return select(change.target.application.jvm, change.meant(change.rows(positions)), [*names, row_action])
+    return select(change.target.application.jvm, change.affected(change.rows(positions)), [*names, row_action])
 
 
 def write_rows(
@@ -61,29 +61,29 @@ def write_rows(
     feeds: bool,
     before: Mapping[str, str] | None = None,
 ) -> NewFiles:
-    """Write rows of the table as new files of it.
+    """Write rows of the table as new files.
 
     Args:
-        rows: the rows, with all columns of the table, those of its row ids where it keeps them, and `ROW_ACTION` where they feed.
+        rows: the rows, with all columns of the table, its columns of row ids if it has them, and `ROW_ACTION` if they feed.
         uncommitted: takes over the new files.
-        provided: the columns that have new values; the rows are checked against the table's rules then.
-        feeds: whether they are for the change data feed, too.
-        before: for columns that have new values, the columns of the rows with the old ones; the change data feed has both.
+        provided: the columns with new values, for which the constraints of the table are checked; None to check nothing.
+        feeds: whether to write the change data feed too.
+        before: the columns with the old values, by the columns that have new values. The change data feed has both.
 
     Raises:
-        ConstraintViolationError: a row breaks a rule of the table.
+        ConstraintViolationError: a row violates a constraint of the table.
     """
     snapshot = change.snapshot
     rules: tuple[Constraint, ...] = ()
     if provided is not None:
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
-    target = replace(_target_of(change), constraints=rules)
+    target = replace(WriteTarget.of_snapshot(change.target.log, snapshot), constraints=rules)
     auxiliary = replace(auxiliary_of_stored(snapshot), feeds=feeds, before=before or {})
     frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *auxiliary.given)])
     return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, auxiliary=auxiliary)
 
 
-def tell_rows(
+def write_change_rows(
     change: Change,
     added: NewFiles,
     rows: DataFrame,
@@ -93,33 +93,27 @@ def tell_rows(
     counted: pa.Array | None = None,
     before: Mapping[str, str] | None = None,
 ) -> NewFiles:
-    """Write the change rows of rows, beside files that have been written.
+    """Write the change rows of an operation whose data files are written already.
 
     Args:
-        added: the files.
+        added: the data files.
         rows: the rows that change, with all columns of the table, `ROW_ACTION`, and the columns with the old values.
-        uncommitted: takes over the files of change rows.
-        expected: how many rows the feed has to have; None where that is not known.
-        counted: the positions of the files for whose number of rows the log's word was taken.
-        before: for columns that have new values, the columns of the rows with the old ones.
+        uncommitted: takes over the change data files.
+        expected: the number of change rows; None if it is not known.
+        counted: the positions of the files whose row counts come from the log.
+        before: the columns with the old values, by the columns that have new values.
 
     Returns:
-        The files, with those of the feed.
+        The data files, with the change data files.
 
     Raises:
-        InvalidCommitError: the rows that change are others than those that were found.
+        InvalidCommitError: the rows that change are not those that were found.
     """
     application, request = change.target.application, write_request(change)
-    target, old = _target_of(change), before or {}
+    target, old = WriteTarget.of_snapshot(change.target.log, change.snapshot), before or {}
     frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, ROW_ACTION, *old.values())])
-    told = write_change_files(application, frame, request, target, uncommitted, old)
+    written = write_change_files(application, frame, request, target, uncommitted, old)
     if expected is not None:
-        of_what = "what the change data feed tells of the rows that were found"
-        check_written(change, written=told.num_rows, expected=expected, told=of_what, counted=counted)
-    return replace(added, changes=told.files)
-
-
-def _target_of(change: Change) -> WriteTarget:
-    snapshot = change.snapshot
-    given = readable_schema(snapshot.schema)
-    return WriteTarget(change.target.log, snapshot, snapshot.protocol, snapshot.metadata, snapshot.schema, given)
+        what = "the change rows of the rows that were found"
+        check_written(change, written=written.num_rows, expected=expected, what=what, counted=counted)
+    return replace(added, changes=written.files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One DELETE or UPDATE on its way: the resolved statement against one state of its table, its files, and its transaction."""
+"""A DELETE, UPDATE or MERGE on one snapshot of its table: the resolved statement, its files, its rows, and its transaction."""
 
 from __future__ import annotations
 
@@ -22,16 +22,14 @@ from bayou.protocol.schema.reserved_names import check_takes_rows
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import row_condition
 from bayou.spark.dml.core.scanned_rows import scanned
-from bayou.spark.dml.core.target import refuse_file_metadata
+from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
 from bayou.spark.dml.keys.subqueries import settle
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList
-from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.jvm.relations.plans import schema_of
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
-from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import batch_of, is_on
 from bayou.spark.types.types import incompatible, readable_schema
 
@@ -46,38 +44,36 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.chosen_files import ChosenFiles
     from bayou.spark.dml.core.condition import RowCondition
     from bayou.spark.dml.core.scanned_rows import ScannedRows
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.dml.keys.subqueries import SettledQueries
     from bayou.spark.jvm.catalyst.row_changes import Expressions
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 _PERSISTENT_VECTORS = {
     "DELETE": "spark.databricks.delta.delete.deletionVectors.persistent",
     "UPDATE": "spark.databricks.delta.update.deletionVectors.persistent",
     "MERGE": "spark.databricks.delta.merge.deletionVectors.persistent",
 }
-"""The settings that say `false` where an operation shall write no vectors into a table that has them enabled."""
+"""The settings that are `false` if an operation must not write deletion vectors into tables that enable them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A resolved statement against one state of a table.
+    """A resolved statement on one snapshot of a table.
 
     Attributes:
         target: the table.
-        operation: DELETE or UPDATE.
-        snapshot: its state.
-        expressions: the statement.
-        condition: which rows it means.
-        files: in which files they are.
+        operation: DELETE, UPDATE or MERGE.
+        expressions: the resolved expressions of the statement.
+        condition: the condition for rows.
+        files: the files that may hold matching rows.
         settings: the session's settings.
-        txn: an application's id and a version of its own, for which the rows are changed once; None for the session's.
-        matching: joins rows of the table with those that say which of them are meant, `left_semi` or `left_anti`, where the
-            condition does not say it alone; None where it does.
-        queries: the subqueries of the condition, settled; None where it has none, or they are not settled yet.
+        txn: an application id and a version; None to use the session's.
+        matching: if the condition is not enough, the join (`left_semi` or `left_anti`) that selects matching or other rows.
+        queries: the materialised subqueries of the condition; None without subqueries, or before `settled`.
     """
 
-    target: Target
+    target: SessionTable
     operation: str
     snapshot: Snapshot
     expressions: Expressions
@@ -90,9 +86,9 @@ class Change:
 
     @contextlib.contextmanager
     def settled(self) -> Iterator[Change]:
-        """The same with the subqueries of its condition settled (see `settle`); itself if it has none. Costs jobs if it does.
+        """Yield the same change with the subqueries of its condition materialised (see `settle`); itself without subqueries.
 
-        The rows that are kept for it are let go at the end.
+        The materialised rows are released at the end. Costs jobs if there are subqueries.
         """
         if self.condition.found is None or not self.condition.has_subquery:
             yield self
@@ -109,20 +105,20 @@ class Change:
             yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
-    def means_all(self) -> bool:
-        """Whether every row is meant, or none is."""
+    def affects_all(self) -> bool:
+        """Return whether the condition is a constant."""
         return self.condition.found is None and self.matching is None
 
     @property
     def feeds(self) -> bool:
-        """Whether the table has a change data feed, so that rows that are written again have to be told of."""
+        """Return whether the table has a change data feed."""
         return bool(properties.ENABLE_CHANGE_DATA_FEED.read(self.snapshot.metadata.configuration))
 
     @property
     def finds_the_same(self) -> bool:
-        """Whether its rows are the same ones however often they are looked for, and cost no more than reading them.
+        """Return whether searching again finds the same rows, and costs no more than reading them.
 
-        A function that somebody gave may say of itself that it always gives the same, and not do so.
+        A user-supplied function may be declared deterministic and not be.
         """
         found = self.condition.found
         if self.matching is not None or self.condition.has_subquery:
@@ -131,12 +127,12 @@ class Change:
 
     @property
     def row_ids(self) -> RowIdColumns | None:
-        """The columns that keep the ids of rows that are written again; None where the table does not keep them."""
+        """Return the columns that preserve the ids of rewritten rows; None if the table does not track rows."""
         return RowIdColumns.of(self.snapshot)
 
     @property
     def uses_vectors(self) -> bool:
-        """Whether rows are deleted by vectors: the table has them, others read them, and the session does not say otherwise."""
+        """Return whether deletion vectors delete rows: the table enables them, and no setting of the session disables them."""
         setting = _PERSISTENT_VECTORS[self.operation]
         if not is_on(self.settings, setting, default=True):
             return False
@@ -146,11 +142,7 @@ class Change:
         return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and are_read
 
     def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
-        """What is going to be done.
-
-        Args:
-            reads: the positions of the files that are read.
-        """
+        """Return the plan. `reads` are the positions of the files to read."""
         sizes = self.snapshot.files(["size"])["size"]
         total, kept, found = (FileTotals.of(sizes, each) for each in (None, self.files.in_partitions, self.files.candidates))
         to_read = FileTotals.of(sizes, reads)
@@ -181,34 +173,25 @@ class Change:
         )
 
     def on_latest(self) -> Change:
-        """The statement against the table's latest state.
+        """Return the statement on the latest version.
 
         Raises:
-            AppendOnlyError: the table only takes appends by now.
-            SchemaChangedError: it has other columns by now.
+            AppendOnlyError: the table has become append-only.
+            SchemaChangedError: its columns have changed.
         """
-        return _against(self.target, self.operation, self.expressions, self.target.latest(), self.txn)
+        return _against(self.target, self.operation, self.expressions, latest_snapshot(self.target), self.txn)
 
     def transaction(self) -> Transaction:
-        """The transaction of the change, on the state that it was planned for."""
+        """Begin the transaction of the change, on its snapshot."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
-        target, parameters = self.target, {"predicate": predicate}
-        found = session_transaction(
-            target.application,
-            target.spark,
-            target.log,
-            self.snapshot,
-            self.operation,
-            parameters,
-            settings=self.settings,
-            txn=batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn,
-        )
+        txn = batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn
+        found = self.target.begin(self.snapshot, self.operation, {"predicate": predicate}, txn=txn)
         if self.queries is not None and self.queries.reads_table:
             found.read_whole_table()
         return found
 
     def note_reads(self, reads: ReadSet) -> None:
-        """Notes what the commit depends on: rows that others add and the condition means, and the files it looked at."""
+        """Note the reads of the commit: the predicate, for rows that others add, and the files that were searched."""
         paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
         means_every_row = self.condition.found is None and self.condition.always
         reads.note_scan(None if means_every_row else self.condition.predicate, paths)
@@ -216,11 +199,12 @@ class Change:
     def rows(
         self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """The rows of some files under the names and ids that the statement has for the columns.
+        """Return the rows of some files, with the column names and expression ids of the statement.
 
         Args:
-            with_files: whether a further column `FILE` says in which file a row is.
-            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
+            with_files: whether to add the column `FILE`.
+            with_numbers: whether to add the column `METADATA` with the position of the row.
+            with_ids: whether to add row ids, if the table tracks rows (see `RowIdColumns.columns`).
         """
         schema = readable_schema(self.snapshot.schema)
         names = schema_of(self.expressions.relation).names
@@ -230,22 +214,22 @@ class Change:
         jvm, spark = self.target.application.jvm, self.target.spark
         return found.known(row_changes.statement_rows(jvm, spark, self.expressions.output, found.plan, found.names, found.others))
 
-    def meant(self, rows: DataFrame) -> DataFrame:
-        """Those of some rows, as `rows` gives them, that the statement means."""
+    def affected(self, rows: DataFrame) -> DataFrame:
+        """Return those of some rows, from `rows`, that match the statement."""
         if self.matching is not None:
             return self.matching(rows, "left_semi")
         return rows.where(self.condition.filter(self.target.application.jvm))
 
     def kept(self, rows: DataFrame) -> DataFrame:
-        """Those of some rows, as `rows` gives them, that the statement does not mean."""
+        """Return those of some rows, from `rows`, that do not match."""
         return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
 
     def with_row_actions(self, rows: DataFrame) -> DataFrame:
-        """Rows, as `rows` gives them, with `ROW_ACTION`: those that the statement means are deleted, the others are kept."""
+        """Add `ROW_ACTION` to rows from `rows`: matching rows are deleted, the others are kept."""
         kept, deleted = F.lit(int(RowAction.KEPT)), F.lit(int(RowAction.DELETED))
         if self.matching is None:
             return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(ROW_ACTION))
-        return self.kept(rows).select("*", kept.alias(ROW_ACTION)).union(self.meant(rows).select("*", deleted.alias(ROW_ACTION)))
+        return self.kept(rows).select("*", kept.alias(ROW_ACTION)).union(self.affected(rows).select("*", deleted.alias(ROW_ACTION)))
 
     @property
     def _matches(self) -> Column:
@@ -254,11 +238,7 @@ class Change:
     def scanned(
         self, fields: Sequence[StructField], positions: pa.Array, marks: pa.Array | None, *, with_numbers: bool, with_ids: bool
     ) -> ScannedRows:
-        """The rows of some files as a plan.
-
-        Args:
-            marks: an int for each of them, for a further column `FILE`; None for no such column.
-        """
+        """Return the rows of some files as a plan; see `scanned_rows.scanned`."""
         ids = self.row_ids if with_ids else None
         return scanned(
             self.target,
@@ -273,7 +253,7 @@ class Change:
 
 
 def change_of(
-    target: Target,
+    target: SessionTable,
     operation: str,
     statement: JavaObject,
     snapshot: Snapshot,
@@ -281,15 +261,15 @@ def change_of(
     values: ExpressionList | None = None,
     txn: tuple[str, int] | None = None,
 ) -> Change:
-    """A resolved statement against the table's state.
+    """Return the change of a resolved statement on a snapshot.
 
     Args:
-        values: the values of an UPDATE, resolved, where they are others than the statement's.
-        txn: an application's id and a version of its own; the session's where None.
+        values: the resolved values of an UPDATE, to use instead of the statement's; None to use those.
+        txn: an application id and a version; None to use the session's.
 
     Raises:
-        AppendOnlyError: the table only takes appends.
-        SchemaChangedError: the table has other columns than the statement was resolved against.
+        AppendOnlyError: the table is append-only.
+        SchemaChangedError: the statement was resolved against other columns.
     """
     application = target.application
     expressions = row_changes.taken_apart(application.jvm, row_changes.simplified(application.jvm, target.spark, statement))
@@ -298,16 +278,17 @@ def change_of(
     return _against(target, operation, expressions, snapshot, txn)
 
 
-def _against(target: Target, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None) -> Change:
+def _against(
+    target: SessionTable, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None
+) -> Change:
     application = target.application
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     _check_columns(expressions, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
     condition = row_condition(application, snapshot, expressions.condition)
-    settings = settings_of(target.spark)
     files = choose_files(application, target.spark, snapshot, condition)
-    return Change(target, operation, snapshot, expressions, condition, files, settings, txn)
+    return Change(target, operation, snapshot, expressions, condition, files, target.settings, txn)
 
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of some of a table's files as a plan, with what a change of rows wants to know of each: its file, its number, its id."""
+"""Read the rows of some files with auxiliary columns: the file, the position in it, and the row id."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
     from bayou.spark.scan.row_ids import RowIdColumns
 
 FILE = "__bayou_file"
-"""The hidden column that holds a file's position in the snapshot."""
+"""The auxiliary column with the position of a row's file in the snapshot."""
 METADATA = "__bayou_metadata"
-"""The hidden column that has the number of a row in its file, as `row_index`."""
+"""The auxiliary column that has a row's position in its file, as `row_index`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class ScannedRows:
 
     Attributes:
         plan: the logical plan.
-        names: the names in it of the columns that were asked for.
-        others: its further columns.
-        ids: the columns of row ids among these; None where there are none.
+        names: the names of the requested columns in the plan.
+        others: the auxiliary columns.
+        ids: the columns of row ids among these, or None.
     """
 
     plan: JavaObject
@@ -46,12 +46,12 @@ class ScannedRows:
     ids: RowIdColumns | None
 
     def known(self, rows: DataFrame) -> DataFrame:
-        """Rows of the plan with their ids, where they are to have them (see `RowIdColumns.columns`)."""
+        """Add row ids to rows of the plan, if it reads their columns (see `RowIdColumns.columns`)."""
         return rows if self.ids is None else self.ids.known(rows, METADATA)
 
 
 def scanned(
-    target: Target,
+    target: SessionTable,
     snapshot: Snapshot,
     fields: Sequence[StructField],
     positions: pa.Array,
@@ -61,11 +61,11 @@ def scanned(
     with_numbers: bool,
     ids: RowIdColumns | None,
 ) -> ScannedRows:
-    """The rows of some files as a plan.
+    """Return the rows of some files as a plan.
 
     Args:
-        marks: an int for each of them, for a further column `FILE`; None for no such column.
-        ids: the columns of row ids that the rows have; None for none.
+        marks: an int for each file, for the column `FILE`; None for no such column.
+        ids: the columns of row ids to read, or None.
     """
     constants = {} if ids is None else ids.constants(snapshot, positions)
     hidden = {**({} if marks is None else {FILE: marks.cast(pa.int32())}), **constants}
@@ -79,11 +79,11 @@ def scanned(
         metadata=["row_index"] if with_numbers else None,
         positions=positions.cast(pa.int64()),
         hidden=hidden,
-        options=target.storage_options,
+        options=target.options,
         rewrites=True,
     ).planned()
-    beside = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
+    auxiliary = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
     names = scan.columns[: len(fields)]
     declared = declared_chars(zip(fields, names, strict=True))
     plan = padded(target.application.jvm, target.spark, scan.plan, declared, settings)
-    return ScannedRows(plan, names, beside, ids)
+    return ScannedRows(plan, names, auxiliary, ids)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table whose rows a statement changes, and the columns of it that statements are resolved against."""
+"""The table whose rows a statement changes, and the columns that the statement is resolved against."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
@@ -20,122 +19,91 @@ from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pyspark.sql import SparkSession
-
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.dml.core.own_frames import OwnFrames
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.session.application import Application
+    from bayou.spark.read.session_table import SessionTable
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The table that rows of are changed.
+def latest_snapshot(table: SessionTable) -> Snapshot:
+    """Return the latest snapshot of a table whose rows are to change.
 
-    Attributes:
-        application: the Spark application.
-        spark: the session.
-        log: the table's log.
-        storage_options: options for the file system.
-        frames: the DataFrames that the user has of it from `DeltaTable.toDF`; None for none.
+    Raises:
+        UnsupportedFeatureError: the table has a type that this Spark lacks.
     """
+    snapshot = table.log.update()
+    check_types(table.application, snapshot)
+    return snapshot
 
-    application: Application
-    spark: SparkSession
-    log: DeltaLog
-    storage_options: Mapping[str, str] = field(repr=False)
-    frames: OwnFrames | None = None
 
-    @classmethod
-    def of(
-        cls,
-        application: Application,
-        spark: SparkSession,
-        path: str,
-        storage_options: Mapping[str, str],
-        frames: OwnFrames | None = None,
-    ) -> Target:
-        """The table at a URI."""
-        return cls(application, spark, application.logs.get(path, storage_options), storage_options, frames)
+def columns_of_frames(table: SessionTable, snapshot: Snapshot, *given: Any) -> JavaObject | None:
+    """Return the columns of the user's DataFrames of the table that are still columns of it (see `OwnFrames.columns`).
 
-    def handed_out(self, snapshot: Snapshot, *given: Any) -> JavaObject | None:
-        """The columns of the user's DataFrames that are the table's; None where nothing can name one (see `OwnFrames.columns`).
+    Return None if no expression can name one: a string cannot.
 
-        Args:
-            given: the conditions and values of a statement. A text names no column of a DataFrame.
-        """
-        if self.frames is None or not any(isinstance(each, Column) for each in given):
-            return None
-        return self.frames.columns(self.application.jvm, snapshot.schema)
-
-    def latest(self) -> Snapshot:
-        """Its latest state.
-
-        Raises:
-            UnsupportedFeatureError: it has a type that this Spark has not got.
-        """
-        snapshot = self.log.update()
-        check_types(self.application, snapshot)
-        return snapshot
+    Args:
+        given: the conditions and values of a statement.
+    """
+    if table.frames is None or not any(isinstance(each, Column) for each in given):
+        return None
+    return table.frames.columns(table.application.jvm, snapshot.schema)
 
 
 @contextlib.contextmanager
-def naming_gone_columns(target: Target, snapshot: Snapshot, *given: Any) -> Iterator[None]:
-    """Resolves a statement; where it names a column of a DataFrame that was the table's and is not any more, the error says so.
+def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *given: Any) -> Iterator[None]:
+    """Resolve a statement, and raise a clearer error if it uses a column of an old DataFrame that the table no longer has.
 
     Args:
         given: the conditions and values of the statement.
 
     Raises:
-        SchemaChangedError: there is such a column.
+        SchemaChangedError: the statement uses such a column.
     """
     try:
         yield
     except AnalysisException as error:
-        names = _gone(target, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
+        names = _dropped_columns(table, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
         if not names:
             raise
         raise SchemaChangedError(
-            f"The statement names {', '.join(names)} of a DataFrame that the table gave before its schema changed. The table's"
-            " column of this name is another one by now, or has another type, or there is none.",
+            f"The statement names {', '.join(names)} of a DataFrame that toDF() returned before the schema changed. The table no"
+            " longer has this column, or another column has its name, or its type has changed.",
             at=snapshot,
-            next_step="take the column from a new toDF().",
+            next_step="Take the column from a new toDF().",
         ) from error
 
 
-def _gone(target: Target, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
-    if target.frames is None:
+def _dropped_columns(table: SessionTable, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
+    if table.frames is None:
         return []
-    jvm = target.application.jvm
-    gone = target.frames.gone(jvm, snapshot.schema)
-    found = [nodes.expression(jvm, target.spark, each) for each in given if isinstance(each, Column)]
+    jvm = table.application.jvm
+    dropped = table.frames.dropped(jvm, snapshot.schema)
+    found = [nodes.expression(jvm, table.spark, each) for each in given if isinstance(each, Column)]
     used = {id_of(each) for every in found for each in nodes.references_of(jvm, every) if nodes.is_resolved(each)}
-    return sorted({gone[each] for each in used & gone.keys()})
+    return sorted({dropped[each] for each in used & dropped.keys()})
 
 
 def table_columns(snapshot: Snapshot) -> str:
-    """JSON of the columns that statements are resolved against."""
+    """Return the columns that statements are resolved against, as JSON."""
     return schema_to_json(readable_schema(snapshot.schema))
 
 
 def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
-    """Refuses a statement that names what Spark says of a row's file.
+    """Refuse a statement that uses Spark's column `_metadata`.
 
     Args:
-        given: the columns that it was resolved against.
+        given: the columns that the statement was resolved against.
 
     Raises:
-        UnsupportedFeatureError: there is a column `_metadata` among them that is no column of the table.
+        UnsupportedFeatureError: they contain a column `_metadata` that the table lacks.
     """
     if any(map(is_file_metadata, given.fields)):
         raise UnsupportedFeatureError(
-            "Can't resolve column _metadata: rows are changed by what is in them, and not by their ids or their files.",
+            "Can't resolve column _metadata: a row change cannot use the ids or files of rows.",
             at=snapshot,
             error_class="DELTA_CANNOT_RESOLVE_COLUMN",
             features=["_metadata in conditions and values"],
-            next_step="read the rows first, and name them by their columns.",
+            next_step="Read the rows first, and select them by their columns.",
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the rows that an operation changes: how many of each file, or which ones. No row leaves the JVM.
+"""Find the rows that an operation changes: their number or their positions, by file. No row leaves the JVM.
 
-Spark's own `bitmap_construct_agg` turns the numbers of the rows into one block of 4,096 bytes for each 32,768 rows of a file
-that has any such row.
+Spark's `bitmap_construct_agg` turns the positions into one block of 4,096 bytes for each 32,768 rows of a file. Blocks without a
+matching row are left out.
 """
 
 from __future__ import annotations
@@ -27,60 +27,60 @@ if TYPE_CHECKING:
 
 _ROW = f"{METADATA}.row_index + 1"
 FILE_OPENING: Final = 4 << 20
-"""What Spark takes the opening of one file to cost, in bytes: the default of `spark.sql.files.openCostInBytes`."""
+"""Spark's estimate for the cost of opening a file, in bytes: the default of `spark.sql.files.openCostInBytes`."""
 _ONE_TASK: Final = 32 << 20
-"""Bytes in which one task finds rows sooner than two: a shuffle is a job more. A file of that size is mostly one task's anyway."""
+"""Up to so many bytes, one task without a shuffle is faster than two. Spark reads most files of this size in one task anyway."""
 
 
 def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
-    """Rows of some files, in one task where the files are few and small: there they are grouped without a shuffle.
+    """Coalesce rows of some files into one task if the files are few and small, so that grouping needs no shuffle.
 
     Args:
-        rows: the rows, or what is made of each by itself.
+        rows: the rows, or a projection of them.
     """
     sizes = FileTotals.of(change.snapshot.files(["size"])["size"], positions)
     return rows.coalesce(1) if sizes.size_bytes + FILE_OPENING * sizes.files <= _ONE_TASK else rows
 
 
 def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:
-    """Aggregates of rows by groups, behind the groups' keys, whatever `spark.sql.retainGroupColumns` is."""
+    """Aggregate rows by keys. Return the keys, then the aggregates, whatever `spark.sql.retainGroupColumns` is."""
     named = [F.expr(f"{key} as key{number}") for number, key in enumerate(keys)]
-    told = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
+    values = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
     names = [*(f"key{number}" for number in range(len(keys))), *(f"value{number}" for number in range(len(aggregates)))]
-    return rows.groupBy(*keys).agg(*named, *told).selectExpr(*names)
+    return rows.groupBy(*keys).agg(*named, *values).selectExpr(*names)
 
 
 def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
-    """How many rows of some files an operation changes, by the files' positions; files without any are left out."""
+    """Return the number of matching rows by the positions of their files, without files that have none."""
     if not len(positions):
         return {}
     phase("finding rows")
-    meant = change.meant(change.rows(positions, with_files=True))
-    found = by_groups(_gathered(meant, change, positions), [FILE], F.count(F.lit(1)))
+    rows = change.affected(change.rows(positions, with_files=True))
+    found = by_groups(_gathered(rows, change, positions), [FILE], F.count(F.lit(1)))
     return {int(row[0]): int(row[1]) for row in found.collect()}
 
 
 def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
-    """The rows of some files that an operation changes, by the files' positions; files without any are left out."""
+    """Return the positions of matching rows by the positions of their files, without files that have none."""
     if not len(positions):
         return {}
     phase("finding rows")
-    meant = change.meant(change.rows(positions, with_files=True, with_numbers=True))
-    return row_numbers(_gathered(meant, change, positions))
+    rows = change.affected(change.rows(positions, with_files=True, with_numbers=True))
+    return row_numbers(_gathered(rows, change, positions))
 
 
-def _gathered(meant: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
-    """The same as `in_few_tasks`, for rows that a statement means. Those that a join finds stay where the join needs them."""
+def _gathered(rows: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
+    """Apply `in_few_tasks` to matching rows, unless a join finds them: the join needs its own partitions."""
     joins = change.matching is not None or change.condition.has_subquery
-    return meant if joins else in_few_tasks(meant, change, positions)
+    return rows if joins else in_few_tasks(rows, change, positions)
 
 
 def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
-    """Whether one of some rows is new in its file.
+    """Return whether any of some rows is among the new rows of its file.
 
     Args:
-        rows: with the columns `FILE` and `METADATA`.
-        new_rows: the new rows by the files' positions; None where all of a file's are.
+        rows: the rows, with the columns `FILE` and `METADATA`.
+        new_rows: the new rows by the positions of their files; None if all rows of a file are new.
     """
     if all(each is None for each in new_rows.values()):
         return bool(rows.head(1))
@@ -89,12 +89,12 @@ def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
 
 
 def row_numbers(rows: DataFrame) -> dict[int, Bitmap]:
-    """The numbers of rows in their files, by the files' positions. Costs a job.
+    """Return the positions of rows, by the positions of their files. Costs a job.
 
     Args:
-        rows: with the columns `FILE` and `METADATA`.
+        rows: the rows, with the columns `FILE` and `METADATA`.
     """
-    # The functions count from one, and their first bucket is number one.
+    # Spark's bitmap functions count rows from one, and so buckets too.
     numbered = rows.selectExpr(FILE, f"bitmap_bucket_number({_ROW}) as bucket", f"bitmap_bit_position({_ROW}) as bit")
     found = by_groups(numbered, [FILE, "bucket"], F.expr("bitmap_construct_agg(bit)"))
     blocks: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)

@@ -10,10 +10,11 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import Target
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
+from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.errors.conversion import raised_as_pyspark
+from bayou.spark.read.session_table import SessionTable
 
 
 @dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
@@ -40,7 +41,7 @@ class DeltaMergeBuilder:
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        values = _checked_values(set, "'set' in whenMatchedUpdate")
+        values = checked_values(set, "'set' in whenMatchedUpdate")
         return self._with(Kind.MATCHED, Action.UPDATE, condition, values)
 
     @raised_as_pyspark
@@ -74,7 +75,7 @@ class DeltaMergeBuilder:
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        given = _checked_values(values, "'values' in whenNotMatchedInsert")
+        given = checked_values(values, "'values' in whenNotMatchedInsert")
         return self._with(Kind.NOT_MATCHED, Action.INSERT, condition, given)
 
     @raised_as_pyspark
@@ -101,7 +102,7 @@ class DeltaMergeBuilder:
         Raises:
             TypeError, ValueError: an argument is not of its type.
         """
-        values = _checked_values(set, "'set' in whenNotMatchedBySourceUpdate")
+        values = checked_values(set, "'set' in whenNotMatchedBySourceUpdate")
         return self._with(Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE, condition, values)
 
     @raised_as_pyspark
@@ -141,14 +142,13 @@ class DeltaMergeBuilder:
         return self.plan().execute()
 
     def _with(self, kind: Kind, action: Action, condition: Any, values: Mapping[str, Any] | None) -> DeltaMergeBuilder:
-        if condition is not None and not isinstance(condition, (str, Column)):
-            raise _not_an_expression(condition)
+        check_condition_type(condition)
         clauses = (*self._request.clauses, Clause(kind, action, condition, values))
         return DeltaMergeBuilder(replace(self._request, clauses=clauses))
 
 
 def merge_builder(
-    target: Target,
+    target: SessionTable,
     name: tuple[str, ...],
     source: Any,
     condition: Any,
@@ -179,29 +179,5 @@ def merge_builder(
         raise TypeError("Type of 'source' in merge must be DataFrame.")
     if condition is None:
         raise ValueError("'condition' in merge cannot be None")
-    if not isinstance(condition, (str, Column)):
-        raise _not_an_expression(condition)
+    check_condition_type(condition)
     return DeltaMergeBuilder(MergeRequest(target, source, name, condition, (), txn=txn, latest_by=by))
-
-
-def _not_an_expression(given: Any) -> TypeError:
-    message = f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(given)}"
-    return TypeError(message)
-
-
-def _checked_values(values: Any, name: str) -> Mapping[str, Any]:
-    if values is None:
-        raise ValueError(f"{name} cannot be None")
-    if not isinstance(values, dict):
-        raise TypeError(f"{name} must be a dict, found to be {type(values)}")
-    for key, value in values.items():
-        if not isinstance(key, str):
-            raise TypeError(
-                f"Keys of dict in {name} must contain only strings with column names, found '{key}' of type '{type(key)}"
-            )
-        if not isinstance(value, (str, Column)):
-            raise TypeError(
-                f"Values of dict in {name} must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
-                f"found '{value}' of type '{type(value)}'"
-            )
-    return dict(values)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,16 +11,13 @@ import pyarrow.compute as pc
 
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.commit.transaction import Unchanged
-from bayou.log.rows.deleted_rows import delete_rows, marked_files
-from bayou.log.rows.vector_writer import VectorFiles
-from bayou.log.staging.read_set import ReadSet
+from bayou.log.rows.deleted_rows import marked_files
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.core.live_rows import uncounted_rows
 from bayou.spark.dml.core.result import RowChangeResult
-from bayou.spark.dml.core.row_counts import check_emptied
-from bayou.spark.dml.core.touched_rows import has_new, row_numbers
-from bayou.spark.dml.core.vectors import as_told, now
+from bayou.spark.dml.core.touched_rows import row_numbers
+from bayou.spark.dml.core.vectors import SparkRowOracle, mark_rows
 from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
 from bayou.spark.dml.merge.counts import check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, positions_of
@@ -32,59 +28,65 @@ from bayou.spark.session.progress import phase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pyspark.sql import Column, DataFrame
+
     from bayou.log.commit.transaction import Transaction
-    from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile
+    from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile, NotEvaluated
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.core.row_change import Change
     from bayou.spark.dml.merge.counts import FoundRows
     from bayou.spark.dml.merge.target_rows import Merge
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:
-    """Writes deletion vectors for the rows that change; none where there are no such rows.
+    """Write deletion vectors for the rows that change. Write none if there are no such rows.
 
-    Rows that matched and stay are relied on where rows are inserted: without them others would be.
+    A MERGE that inserts relies on the rows that matched and stay: without them it would insert others. A MERGE that only inserts
+    does not know them. It looks for them in the files that others change meanwhile.
 
     Raises:
-        InvalidCommitError: a file would go that has rows left. Nothing was written.
-    """
-    phase("marking rows")
-    change, changed = merge.change, found.changed()
-    check_emptied(change, {position: rows.cardinality for position, rows in changed.items()})
-    relied = found.kept if clauses_with(merge, Action.INSERT) else {}
-    positions = positions_of({*changed, *relied})
-    snapshot, store = change.snapshot, change.target.log.store
-    reads = ReadSet(snapshot.table_uri)
-    change.note_reads(reads)
-    return delete_rows(
-        snapshot,
-        store,
-        snapshot.files().take(positions),
-        [changed.get(each, Bitmap()) for each in positions.to_pylist()],
-        VectorFiles(store, snapshot.table_uri, snapshot.metadata.configuration),
-        deletion_timestamp=int(time.time() * 1000),
-        reads=reads,
-        needed=[relied.get(each, Bitmap()) for each in positions.to_pylist()],
-        physical_rows=uncounted_rows(change, positions),
-        holds=lambda added, new_rows: as_told(lambda: _hold(merge, added, new_rows)),
-        storage_options=change.target.storage_options or None,
-    )
-
-
-def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
-    """The rows that a MERGE deletes, which are none where it only inserts, and those for which it has not inserted others.
-
-    These are looked for in the files that others change meanwhile, and in no others.
+        InvalidCommitError: a file would be removed although it has rows left. Nothing was written.
     """
     change = merge.change
-    uri, paths = change.snapshot.table_uri, change.snapshot.files(["path"])["path"].take(change.files.candidates)
-    relied = pa.concat_arrays([pa.array([], pa.string()), *canonical_paths(paths, uri).chunks])
+    needed = found.kept if clauses_with(merge, Action.INSERT) else {}
+    deleted = mark_rows(change, found.changed(), needed, MergeRowOracle(change, merge))
+    if not merge.resolution.is_insert_only:
+        return deleted
+    paths = change.snapshot.files(["path"])["path"].take(change.files.candidates)
+    scanned = canonical_paths(paths, change.snapshot.table_uri)
+    return replace(deleted, relied=pa.concat_arrays([pa.array([], pa.string()), *scanned.chunks]))
 
-    def needs(wanted: Sequence[str]) -> list[MarkedFile]:
+
+@dataclass(frozen=True)
+class MergeRowOracle(SparkRowOracle):
+    """Answers for a MERGE, by joins with its source."""
+
+    merge: Merge
+
+    def matching_rows(self, later: Change, positions: pa.Array) -> DataFrame:
+        """Return the rows of some files that a clause changes, or for which the MERGE inserts no other row."""
+        merge = replace(self.merge, change=later)
+        orphans = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+        rows = merge.rows(positions, with_numbers=True)
+        joined = rows.join(merge.source.marked(), self._condition, "left" if orphans else "inner")
+        action = action_of(merge) if orphans else matched_action_of(merge)
+        return joined.where(action >= (KEPT if clauses_with(merge, Action.INSERT) else 0))
+
+    def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
+        """Return whether a clause changes a new row, or whether the MERGE would insert no row because of it."""
+        found = SparkRowOracle.matches_added_rows(self, added, new_rows)
+        check_source(self.merge)
+        return found
+
+    def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:
+        """Return the rows of some files that match a row of the source. Costs a job."""
         phase("looking at the rows that others changed")
-        places = change.files.candidates.filter(pc.is_in(relied, value_set=pa.array(wanted, pa.string())))
-        condition = nodes.column(change.target.application.jvm, merge.resolution.condition)
-        found = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), condition, "left_semi"))
+        merge, change = self.merge, self.change
+        candidates = change.files.candidates
+        known = canonical_paths(change.snapshot.files(["path"])["path"].take(candidates), change.snapshot.table_uri)
+        places = candidates.filter(pc.is_in(known, value_set=pa.array(paths, pa.string())).combine_chunks())
+        found = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), self._condition, "left_semi"))
         check_source(merge)
         matched = positions_of(found)
         return marked_files(
@@ -94,27 +96,12 @@ def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
             [Bitmap()] * len(matched),
             needed=[found[each] for each in matched.to_pylist()],
             physical_rows=uncounted_rows(change, matched),
-            storage_options=change.target.storage_options or None,
+            storage_options=change.target.options or None,
         )
 
-    return replace(deleted, relied=relied, needs=needs)
-
-
-def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
-    """Whether files that others have added meanwhile hold new rows that a clause changes, or for which no row is inserted."""
-    found = now(merge.change, added, new_rows)
-    if found is None:
-        return True
-    later, places = replace(merge, change=found[0]), found[1]
-    condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
-    orphans = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-    rows = later.rows(pa.array(list(places), pa.int64()), with_numbers=True)
-    joined = rows.join(merge.source.marked(), condition, "left" if orphans else "inner")
-    action = action_of(later) if orphans else matched_action_of(later)
-    least = KEPT if clauses_with(merge, Action.INSERT) else 0
-    holds = has_new(joined.where(action >= least), places)
-    check_source(merge)
-    return holds
+    @property
+    def _condition(self) -> Column:
+        return nodes.column(self.change.target.application.jvm, self.merge.resolution.condition)
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:

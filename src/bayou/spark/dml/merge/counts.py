@@ -116,7 +116,7 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     if not clauses_with(merge, Action.INSERT):
         told = f"{found.num_updated} that are updated and {found.copied} that are copied"
         expected = found.num_updated + found.copied
-        check_written(merge.change, written=written.num_rows, expected=expected, told=told, counted=found.files)
+        check_written(merge.change, written=written.num_rows, expected=expected, what=told, counted=found.files)
         return
     if found.num_inserted(written) < 0:
         why = f"{written.num_rows} rows were written, with {found.num_updated} that are updated and {found.copied} that are copied"

@@ -17,8 +17,8 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import naming_gone_columns
-from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of, relying_on_matches
+from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot
+from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
@@ -31,8 +31,8 @@ from bayou.spark.dml.merge.values import check_values
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
-from bayou.spark.jvm.core.session import refresh_caches, settings_of
-from bayou.spark.session.after_writes import NewVersion, tell_written
+from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 from bayou.spark.session.session_transaction import session_transaction
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 _ATTEMPTS: Final = 4
@@ -70,7 +70,7 @@ class MergeRequest:
         latest_by: the column of the source by which the latest of its rows with one key is taken; None where all are.
     """
 
-    target: Target
+    target: SessionTable
     source: DataFrame
     name: tuple[str, ...]
     condition: Any
@@ -105,7 +105,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     clauses = [each for each in request.clauses if not each.does_nothing]
     request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
     check_clauses(request.clauses, request.target.log.table_uri)
-    snapshot = request.target.latest()
+    snapshot = latest_snapshot(request.target)
     if _is_replay(request, snapshot):
         return PlannedChange(_empty_plan(snapshot), lambda: _ended(request, _nothing(request, snapshot.version, REPLAYED)))
     ready = [_merge(request, snapshot)]
@@ -165,9 +165,9 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
             source,
             evolves=request.may_evolve,
             node=request.node,
-            handed_out=target.handed_out(snapshot, *columns),
+            handed_out=columns_of_frames(target, snapshot, *columns),
         )
-        with naming_gone_columns(target, snapshot, *columns):
+        with explaining_dropped_columns(target, snapshot, *columns):
             resolution = resolver.resolve(request.condition, request.clauses)
         refuse_own_names(target.application, resolution, snapshot, uses_all=request.latest_by is not None)
         given = request.source
@@ -201,7 +201,7 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
     """Runs a MERGE. If another commit only moved the table's rows, it runs again on the latest version."""
 
     def again(before: Merge) -> Merge:
-        return _merge(request, before.change.target.latest())
+        return _merge(request, latest_snapshot(before.change.target))
 
     return with_reruns(merge, lambda each: _run_on(request, each, watch), again)
 
@@ -235,10 +235,8 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:
-        refresh_caches(target.spark, target.log, target.application.jvm, target.storage_options)
-        tell_written(
-            NewVersion(target.application, target.spark, target.log, result.version, target.storage_options, request.settings)
-        )
+        target.refresh_caches()
+        notify_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, request.settings))
     return _ended(request, result)
 
 
@@ -288,7 +286,7 @@ def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowCha
 
 
 def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
-    resolution, change = merge.resolution, merge.change
+    change = merge.change
     rewrites = not change.uses_vectors
     watch.lap("scanTimeMs")
     changed = found.changed()
@@ -296,7 +294,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         snapshot, what = change.snapshot, "MERGE changes its rows"
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="only insert")
     deleted: DeletedRows | None = None
-    with UncommittedFiles(change.snapshot.table_uri, change.target.storage_options) as uncommitted:
+    with UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted:
         writer = Writer(merge, found, uncommitted, rewrites=rewrites)
         written = writer.write()
         check_source(merge)
@@ -307,7 +305,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
             change.note_reads(transaction.reads)
         else:
             deleted = marked(merge, found)
-            transaction.delete_rows(relying_on_matches(merge, deleted) if resolution.is_insert_only else deleted)
+            transaction.delete_rows(deleted)
         watch.lap("rewriteTimeMs")
         metrics = metrics_of(merge, rows, written, removed, deleted) | dict(watch.times())
         if len(removed):

@@ -17,7 +17,7 @@ from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.core.result import COUNTS
-from bayou.spark.dml.core.target import Target, refuse_file_metadata
+from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
 from bayou.spark.dml.statements.changed_table import changed_table
@@ -29,6 +29,7 @@ from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of, settings_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.plans import name_of, schema_of
+from bayou.spark.read.session_table import SessionTable
 from bayou.spark.session.settings import merges_schemas
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_
     return command_of_parsed(application, parsed, table, condition, _planned, in_script=in_script)
 
 
-def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
+def _planned(target: SessionTable, parsed: JavaObject) -> PlannedChange:
     frame = catalyst.frame_of(target.application.jvm, target.spark, catalyst.source_of(parsed))
     return planned(_as_written(target, frame, parsed))
 
@@ -84,7 +85,7 @@ def _planned(target: Target, parsed: JavaObject) -> PlannedChange:
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
     jvm, spark = application.jvm, session_of(session)
     table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
-    target = Target.of(application, spark, table.path, table.storage_options)
+    target = SessionTable.of(application, spark, table.path, table.storage_options)
     parsed = catalyst.parsed_statement(jvm, statement)
     if parsed is not None and row_changes.shows_all(jvm, catalyst.target_of(statement)):
         try:
@@ -94,21 +95,21 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
                 raise
         else:
             return plan.run().counts_text
-    snapshot, statement = target.latest(), row_changes.on_table(jvm, statement)
+    snapshot, statement = latest_snapshot(target), row_changes.on_table(jvm, statement)
     refuse_file_metadata(schema_of(catalyst.target_of(statement)), snapshot)
     _refuse_doubtful(target, snapshot, statement)
     _refuse_evolution(target, snapshot, statement, parsed)
     return planned(_as_resolved(target, statement)).run().counts_text
 
 
-def _source(target: Target, statement: JavaObject, parsed: JavaObject) -> DataFrame:
+def _source(target: SessionTable, statement: JavaObject, parsed: JavaObject) -> DataFrame:
     """The source as Spark resolved it, by the name that the text has for it."""
     jvm, source = target.application.jvm, catalyst.source_of(statement)
     name = catalyst.name_of(jvm, target.spark, catalyst.source_of(parsed))
     return catalyst.frame_of(jvm, target.spark, nodes.with_name(jvm, source, *name))
 
 
-def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeRequest:
+def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> MergeRequest:
     """The request as the statement's text has it, with the rows of its source."""
     jvm = target.application.jvm
     return MergeRequest(
@@ -121,7 +122,7 @@ def _as_written(target: Target, source: DataFrame, parsed: JavaObject) -> MergeR
     )
 
 
-def _as_resolved(target: Target, statement: JavaObject) -> MergeRequest:
+def _as_resolved(target: SessionTable, statement: JavaObject) -> MergeRequest:
     """The request as Spark resolved it."""
     jvm = target.application.jvm
     frame = catalyst.frame_of(jvm, target.spark, catalyst.source_of(statement))
@@ -137,7 +138,7 @@ def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]
     return None if clause.pairs is None else list(zip(clause.pairs.keys, clause.pairs.values, strict=True))
 
 
-def _refuse_doubtful(target: Target, snapshot: Snapshot, statement: JavaObject) -> None:
+def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaObject) -> None:
     """Refuses assignments of which Spark's resolution may not be what is meant."""
     jvm = target.application.jvm
     for clause in catalyst.clauses_of(jvm, statement):
@@ -147,7 +148,7 @@ def _refuse_doubtful(target: Target, snapshot: Snapshot, statement: JavaObject) 
                 raise _unresolvable(snapshot, told, "structs with parameters")
 
 
-def _refuse_evolution(target: Target, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
+def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
     """Refuses `*` where the table is to get columns of the source: in what Spark resolved, it is spelled out without them."""
     jvm = target.application.jvm
     wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))

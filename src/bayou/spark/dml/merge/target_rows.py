@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.dml.merge.resolution.resolved import Resolution
     from bayou.spark.dml.merge.source.source import Source
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
 
 
 def merge_of(
-    target: Target,
+    target: SessionTable,
     snapshot: Snapshot,
     resolution: Resolution,
     source: Source,
@@ -185,7 +185,9 @@ def merge_of(
     return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
 
 
-def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]) -> Predicate:
+def _of_matches(
+    target: SessionTable, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]
+) -> Predicate:
     """What a row of the table satisfies that matches one of the source, and that the MERGE looks at for that.
 
     Where every clause but those about rows without a match is about matches, it is also what one of them changes.
@@ -199,13 +201,13 @@ def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, sour
     return And((*found, Or(tuple(changed))))
 
 
-def _about_table(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
+def _about_table(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
     """What a row of the table satisfies for which a clause's condition is true, as far as that depends on the table alone."""
     own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
     return And(tuple(_predicate(target, snapshot, each) for each in own))
 
 
-def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
+def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
     """The parts of a condition that look at nothing but the table as it is, as Spark simplifies them.
 
     A part about a column that the MERGE widens takes its values for wider ones than the log has.
@@ -228,5 +230,5 @@ def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condi
     return [part for part in own if not widened or widened.isdisjoint(map(str.lower, nodes.names_of(jvm, part)))]
 
 
-def _predicate(target: Target, snapshot: Snapshot, found: JavaObject) -> Predicate:
+def _predicate(target: SessionTable, snapshot: Snapshot, found: JavaObject) -> Predicate:
     return from_catalyst([described(target.application.jvm, found)], by_logical_name(snapshot.schema))

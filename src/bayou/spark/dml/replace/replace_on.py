@@ -15,13 +15,14 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import InvalidOptionError
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import Target, table_columns
+from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.read.session_table import SessionTable
 from bayou.spark.types.char_columns import as_chars_of, declared_as_chars
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.session.application import Application
@@ -46,9 +46,7 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
     return once if alias is None else once.alias(alias)
 
 
-def rows_replaced_on(
-    application: Application, frame: DataFrame, log: DeltaLog, options: WriteOptions, snapshot: Snapshot
-) -> ReplacedRows:
+def rows_replaced_on(application: Application, frame: DataFrame, options: WriteOptions, snapshot: Snapshot) -> ReplacedRows:
     """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
 
     Args:
@@ -61,7 +59,7 @@ def rows_replaced_on(
     spark, none = frame.sparkSession, pa.array([], pa.int64())
     fixed = settled(application.jvm, frame)
     watched = None if fixed is None else fixed.watched()
-    target = Target(application, spark, log, options.storage_options)
+    target = SessionTable.of(application, spark, options.path, options.storage_options)
     every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
     matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), options, snapshot)

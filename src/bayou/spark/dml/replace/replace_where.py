@@ -12,25 +12,23 @@ from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE, RowRule
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import Target, table_columns
+from bayou.spark.dml.core.target import table_columns
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import reason_of
+from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.data_files.request import WriteOptions
     from bayou.spark.dml.core.row_change import Change
     from bayou.spark.session.application import Application
 
 
-def rows_of_condition(
-    application: Application, spark: SparkSession, log: DeltaLog, options: WriteOptions, snapshot: Snapshot
-) -> ReplacedRows:
+def rows_of_condition(application: Application, spark: SparkSession, options: WriteOptions, snapshot: Snapshot) -> ReplacedRows:
     """What a condition replaces. One on partition columns alone, or that statistics prove of whole files, reads no data.
 
     Args:
@@ -43,7 +41,7 @@ def rows_of_condition(
         pyspark.errors.AnalysisException: Spark cannot resolve it.
     """
     text = "true" if options.replace_where is None else options.replace_where
-    change = _change(Target(application, spark, log, options.storage_options), text, snapshot)
+    change = _change(SessionTable.of(application, spark, options.path, options.storage_options), text, snapshot)
     found = change.condition.found
     used = set() if found is None else nodes.names_of(application.jvm, found)
     if not options.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
@@ -57,7 +55,7 @@ def rows_of_condition(
     return ReplacedRows.of(change, rule, data_change=options.data_change)
 
 
-def _change(target: Target, text: str, snapshot: Snapshot) -> Change:
+def _change(target: SessionTable, text: str, snapshot: Snapshot) -> Change:
     """The DELETE of the rows for which a condition is true."""
     try:
         if not text.strip():

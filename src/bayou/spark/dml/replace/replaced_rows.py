@@ -10,8 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import InvalidCommitError
 from bayou.spark.data_files.carried_rows import OF_KEPT, CarriedRows
-from bayou.spark.dml.core.gone_files import GoneFiles
 from bayou.spark.dml.core.live_rows import known_live
+from bayou.spark.dml.core.removed_files import RemovedFiles
 from bayou.spark.dml.core.rewrite import kept_rows
 from bayou.spark.dml.core.row_counts import other_rows
 from bayou.spark.dml.core.touched_rows import find_touched
@@ -64,10 +64,10 @@ class ReplacedRows:
             unread = known_live(change, whole)
             deleted = None if unread is None else unread + marked.metrics()["numDeletedRows"]
             return cls(change, whole, CarriedRows(rule), deleted, marked=marked)
-        gone = GoneFiles.of(change)
+        gone = RemovedFiles.of(change)
         if not len(gone.left):
             return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
-        rows = kept_rows(change, gone.read_again, feeds=change.feeds)
+        rows = kept_rows(change, gone.files_to_rewrite, feeds=change.feeds)
         kept = F.when(F.col(ROW_ACTION) == int(RowAction.KEPT), 1) if change.feeds else F.lit(1)
         rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
         carried = CarriedRows(rule, gone.num_kept, rows, auxiliary_of_stored(change.snapshot))

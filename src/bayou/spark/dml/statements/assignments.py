@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an UPDATE sets: checked against the table, and the new value of each column with the column's type."""
+"""Check the assignments of an UPDATE, and cast the new values to the types of their columns."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabl
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A new value for a column or a field of it.
+    """A new value for a column or a nested field.
 
     Attributes:
-        path: the names that lead to it, as the table has them.
-        values: the values of all assignments of the clause, resolved.
-        place: which of them is its own.
-        type: its type.
+        path: the path of the column or field, with the table's names.
+        values: the resolved values of all assignments of the clause.
+        place: the position of this value in them.
+        type: the type of the value.
     """
 
     path: tuple[str, ...]
@@ -58,19 +58,19 @@ class Assignment:
 
     @property
     def value(self) -> JavaObject:
-        """The value, which is a call of the JVM's."""
+        """Return the value. Costs a call of the JVM."""
         return self.values[self.place]
 
 
 def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
-    """The assignments of a resolved UPDATE.
+    """Return the assignments of a resolved UPDATE.
 
     Args:
         pairs: the assigned columns and their values, as Spark resolved them.
 
     Raises:
         SchemaMismatchError: a column is set twice, or as a whole and in part.
-        UnsupportedFeatureError: what is set lies in an array or a map.
+        UnsupportedFeatureError: a field inside an array or map is set.
         InvalidSchemaError: an identity column is set.
     """
     found = typed_assignments(pairs, snapshot)
@@ -88,10 +88,10 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
 
 
 def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
-    """Assignments as Spark resolved them, with the types of their values and nothing checked.
+    """Return assignments with the types of their values, without the checks of `assignments_of`.
 
     Raises:
-        UnsupportedFeatureError: what is set lies in an array or a map.
+        UnsupportedFeatureError: a field inside an array or map is set.
     """
     paths = []
     for place, tree in enumerate(pairs.keys.trees):
@@ -105,7 +105,7 @@ def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...
 
 
 def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
-    """The error of an assignment to what is neither a column nor a field of a struct."""
+    """Return the error of an assignment to something other than a column or a field of a struct."""
     return UnsupportedFeatureError(
         f"Updating nested fields is only supported for StructType, but you are trying to update {nodes.text_of(key)}.",
         at=snapshot,
@@ -135,7 +135,7 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
 
 
 def widens(given: DataType, wanted: DataType) -> bool:
-    """Whether each value of a type is one of the other: a number of fewer digits."""
+    """Return whether a type widens to another one without loss."""
     return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
 
 
@@ -154,22 +154,20 @@ class NewValues:
         self.names = frozenset(path[0] for path in self._by_path)
 
     def of(self, field: StructField, chosen: ChosenColumns) -> int:
-        """The place of the new value of a top-level column: itself where nothing is set of it."""
+        """Return the position in `chosen` of the new value of a top-level column."""
         given = self._by_path.get((field.name.lower(),))
         if given is not None and same_names_and_types(given.type, field.type):
             return chosen.place(given.values, given.place)
         return chosen.given(self._value(field, (field.name,)))
 
     def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
-        """Refuses what no row can be given, whether or not there is one: casts that are not possible, constants that do not fit.
-
-        Nothing is run for it.
+        """Check casts that are not possible and constants that do not fit, even if no row matches. Runs nothing.
 
         Args:
-            rows: makes rows that have the columns which the values are made of; asked only where a value is to be cast.
+            rows: creates rows with the columns that the values use. Called only if a value needs a cast.
 
         Raises:
-            SchemaMismatchError: the fields of a struct are others than its column's.
+            SchemaMismatchError: a struct has other fields than its column.
         """
         columns = {field.name.lower(): field for field in schema.fields}  # a table may have thousands
         made: list[Column] = []
@@ -196,15 +194,15 @@ class NewValues:
         return self._assembled(path, F.struct(*members))
 
     def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:  # noqa: ARG002  (for subclasses)
-        """A struct that is made of its fields, some of which are set."""
+        """Return a struct that was rebuilt because some of its fields are set."""
         return struct
 
     def _existing(self, path: tuple[str, ...]) -> Column:
-        """The value that a column or a field has where nothing is set of it."""
+        """Return the old value of a column or field that is not set."""
         return F.col(column_sql(path))
 
     def _stored(self, value: Column, given: DataType, field: StructField, path: tuple[str, ...]) -> Column:
-        """A value with the column's type, cast as Spark casts what is stored."""
+        """Return a value cast to the column's type, by Spark's store assignment."""
         wanted = field.type
         if same_names_and_types(given, wanted):
             return value
@@ -223,7 +221,7 @@ class NewValues:
         return self._cast(value, given, wanted, path)
 
     def _cast(self, value: Column, given: DataType, wanted: DataType, path: tuple[str, ...]) -> Column:
-        """A value that is neither a struct nor a container cast by the session's policy."""
+        """Cast a value that is not a struct, array or map, by the session's store assignment policy."""
         if not self._policy:
             return value.cast(spark_data_type(StructField("value", wanted)))
         if self._policy == "LEGACY":
@@ -233,7 +231,7 @@ class NewValues:
         return casts.ansi_cast(self._bridge, value, self._spark, casts.schema_of(wanted), column_sql(path))
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
-        """Refuses a cast that may lose something, where the session's policy is STRICT."""
+        """Raise SchemaMismatchError for a cast that may lose information. For the policy STRICT."""
         if casts.can_up_cast(self._bridge, *map(casts.schema_of, (given, wanted))):
             return
         raise SchemaMismatchError(

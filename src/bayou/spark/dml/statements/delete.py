@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DELETE: whole files by the log alone where it tells; other rows by deletion vectors, or by writing the rest of a file again."""
+"""DELETE: remove files that match in full; delete other rows by deletion vectors or by rewriting the rest of their files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from bayou.plan.row_changes import FileTotals, RowChangeCounts, Way
 from bayou.spark.data_files.written_files import NO_FILES
 from bayou.spark.dml.core.commit import Outcome, run
-from bayou.spark.dml.core.gone_files import GoneFiles
 from bayou.spark.dml.core.live_rows import known_live
+from bayou.spark.dml.core.removed_files import RemovedFiles
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange
-from bayou.spark.dml.core.rewrite import deleted_rows, kept_rows, tell_rows, write_rows
+from bayou.spark.dml.core.rewrite import deleted_rows, kept_rows, write_change_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.dml.core.touched_rows import find_touched
 from bayou.spark.dml.core.vectors import mark_rows
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def plan_delete(change: Change) -> PlannedChange:
-    """A DELETE, ready to be executed."""
+    """Plan a DELETE."""
     return PlannedChange(_plan(change), lambda: with_reruns(change, _run, lambda each: each.on_latest()))
 
 
@@ -63,7 +63,7 @@ def _prepared(change: Change, way: Way, uncommitted: UncommittedFiles, watch: St
 
 
 def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
-    """What is counted of files that go as they are; no rows where the log does not say how many one has."""
+    """Return the counts of files that are removed in full, without row counts if the log lacks one."""
     counted = known_live(change, positions)
     files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
     vectors = files.num_rows - files["deletion_vector"].null_count
@@ -78,16 +78,16 @@ def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
 
 
 def _by_rewriting(change: Change, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome:
-    gone = GoneFiles.of(change)
+    removed = RemovedFiles.of(change)
     watch.lap("scanTimeMs")
-    if not len(gone.files):
+    if not len(removed.files):
         return Outcome(RowChangeCounts())
-    counts, added = _of_whole_files(change, gone.files), NO_FILES
-    if len(gone.left):
-        added = _rewritten(change, gone, uncommitted)
+    counts, added = _of_whole_files(change, removed.files), NO_FILES
+    if len(removed.left):
+        added = _rewritten(change, removed, uncommitted)
         watch.lap("rewriteTimeMs")
     found = RowChangeCounts(
-        changed_rows=gone.num_deleted,
+        changed_rows=removed.num_deleted,
         copied_rows=added.num_rows,
         removed_files=counts.removed_files,
         removed_bytes=counts.removed_bytes,
@@ -95,21 +95,21 @@ def _by_rewriting(change: Change, uncommitted: UncommittedFiles, watch: Stopwatc
         added_bytes=added.num_bytes,
         vectors_removed=counts.vectors_removed,
     )
-    return Outcome(found, gone.files, added, rewritten=len(gone.left))
+    return Outcome(found, removed.files, added, rewritten=len(removed.left))
 
 
-def _rewritten(change: Change, gone: GoneFiles, uncommitted: UncommittedFiles) -> NewFiles:
-    """The rows that stay as new files, and those that do not for a change data feed."""
-    tells_apart = change.feeds and change.finds_the_same
-    in_one_job = change.feeds and not tells_apart
-    rows = kept_rows(change, gone.read_again if in_one_job else gone.left, feeds=in_one_job)
+def _rewritten(change: Change, removed: RemovedFiles, uncommitted: UncommittedFiles) -> NewFiles:
+    """Write the remaining rows as new files, and the deleted rows for the change data feed."""
+    is_separate = change.feeds and change.finds_the_same
+    in_one_job = change.feeds and not is_separate
+    rows = kept_rows(change, removed.files_to_rewrite if in_one_job else removed.left, feeds=in_one_job)
     added = write_rows(change, rows, uncommitted, feeds=in_one_job)
-    told = f"the rows of {len(gone.left)} files that stay"
-    check_written(change, written=added.num_rows, expected=gone.num_kept, told=told, counted=gone.left)
-    if not tells_apart:
+    what = f"the remaining rows of {len(removed.left)} files"
+    check_written(change, written=added.num_rows, expected=removed.num_kept, what=what, counted=removed.left)
+    if not is_separate:
         return added
-    deleted = deleted_rows(change, gone.files)
-    return tell_rows(change, added, deleted, uncommitted, expected=gone.num_deleted, counted=gone.files)
+    deleted = deleted_rows(change, removed.files)
+    return write_change_rows(change, added, deleted, uncommitted, expected=removed.num_deleted, counted=removed.files)
 
 
 def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways in: `DeltaTable.delete` and `update`, and the statements that Spark parsed. Below the resolved plan they are one."""
+"""Plan DELETE and UPDATE from `DeltaTable.delete` and `update`, or from a statement that Spark parsed or resolved."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Column
-
 from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import Target, naming_gone_columns, table_columns
+from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot, table_columns
+from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.dml.statements.delete import plan_delete
@@ -28,9 +27,10 @@ from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.result import PlannedChange
@@ -41,44 +41,43 @@ OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
 """The operations by the names of Spark's nodes."""
 
 
-def planned_delete(target: Target, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
-    """A DELETE as `DeltaTable` is asked for it.
+def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
+    """Plan `DeltaTable.delete`.
 
     Args:
-        name: the name by which the condition may call the table; empty for none.
-        condition: which rows, as SQL or as a column; None for all.
+        name: the name that the condition may use for the table, or empty.
+        condition: the condition for rows, as SQL or a column; None for all rows.
 
     Raises:
         TypeError: the condition is neither.
     """
-    _check_condition(condition)
-    snapshot = target.latest()
+    check_condition_type(condition)
+    snapshot = latest_snapshot(target)
     columns = table_columns(snapshot)
     jvm = target.application.jvm
-    with naming_gone_columns(target, snapshot, condition):
+    with explaining_dropped_columns(target, snapshot, condition):
         statement = row_changes.delete_statement(
-            jvm, target.spark, columns, name, condition, handed_out=target.handed_out(snapshot, condition)
+            jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
         )
     check_condition("DELETE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
 
 def planned_update(
-    target: Target, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
+    target: SessionTable, name: tuple[str, ...], condition: Any, assignments: Any, txn: tuple[str, int] | None
 ) -> PlannedChange:
-    """An UPDATE as `DeltaTable` is asked for it.
+    """Plan `DeltaTable.update`.
 
     Args:
-        condition: which rows, as SQL or as a column; None for all.
-        assignments: the new values by column, each as SQL or as a column.
+        name: the name that expressions may use for the table, or empty.
+        condition: the condition for rows, as SQL or a column; None for all rows.
+        assignments: the new values by column, as SQL or columns.
 
     Raises:
-        TypeError, ValueError: an argument is not what it should be.
+        TypeError, ValueError: an argument is wrong.
     """
-    if assignments is None:
-        raise ValueError("'set' cannot be None")
-    _check_condition(condition)
-    given = _checked_assignments(assignments)
+    given = checked_values(assignments, "'set'")
+    check_condition_type(condition)
     jvm, spark = target.application.jvm, target.spark
     keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
     pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
@@ -87,7 +86,7 @@ def planned_update(
 
 
 def _planned_update(
-    target: Target,
+    target: SessionTable,
     name: tuple[str, ...],
     condition: JavaObject | None,
     pairs: Pairs,
@@ -95,20 +94,20 @@ def _planned_update(
     *,
     given: Sequence[Any] = (),
 ) -> PlannedChange:
-    """An UPDATE of expressions that are not resolved; `given` are those of the user's program."""
-    jvm, snapshot = target.application.jvm, target.latest()
+    """Plan an UPDATE of unresolved expressions. `given` are the user-supplied ones."""
+    jvm, snapshot = target.application.jvm, latest_snapshot(target)
     named = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
-    with naming_gone_columns(target, snapshot, *given):
+    with explaining_dropped_columns(target, snapshot, *given):
         statement, values = row_changes.update_statement(
-            jvm, target.spark, columns, name, condition, named, handed_out=target.handed_out(snapshot, *given)
+            jvm, target.spark, columns, name, condition, named, handed_out=columns_of_frames(target, snapshot, *given)
         )
     check_condition("UPDATE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
-def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
-    """The values as they were given; for the word DEFAULT what the column's default is."""
+def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
+    """Replace the word DEFAULT in the values by the column's default."""
     jvm, schema = target.application.jvm, snapshot.schema
     defaults = pairs.values.defaults
     if not defaults or schema.field("default") is not None:
@@ -117,39 +116,16 @@ def _with_defaults(target: Target, snapshot: Snapshot, name: tuple[str, ...], pa
     for place in defaults:
         parts = nodes.parts_of(jvm, pairs.keys[place], name)
         field = schema.field(parts[0]) if len(parts) == 1 else None
-        if field is not None:  # fields have no defaults, and the word is no column's name
+        if field is not None:  # fields of structs have no defaults; a column named `default` was excluded above
             values[place] = default_of(jvm, target.spark, field, schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
 
 
-def _check_condition(condition: Any) -> None:
-    if condition is not None and not isinstance(condition, (str, Column)):
-        raise TypeError(
-            f"'condition' must be a Spark SQL Column or a string (expression in SQL syntax), found to be of type {type(condition)}"
-        )
-
-
-def _checked_assignments(assignments: Any) -> Mapping[str, Any]:
-    if not isinstance(assignments, dict):
-        raise TypeError(f"'set' must be a dict, found to be {type(assignments)}")
-    for name, value in assignments.items():
-        if not isinstance(name, str):
-            raise TypeError(
-                f"Keys of dict in 'set' must contain only strings with column names, found '{name}' of type '{type(name)}"
-            )
-        if not isinstance(value, (str, Column)):
-            raise TypeError(
-                "Values of dict in 'set' must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
-                f"found '{value}' of type '{type(value)}'"
-            )
-    return assignments
-
-
 def command_of(application: Application, statement: JavaObject) -> JavaObject:
-    """The command that stands for a statement that Spark resolved; executing it runs the statement. EXPLAIN does not.
+    """Return the command for a statement that Spark resolved. Executing it runs the statement; EXPLAIN does not.
 
     Raises:
-        UnsupportedFeatureError: the statement is about a query.
+        UnsupportedFeatureError: the statement changes a query, not a table.
     """
     jvm = application.jvm
     operation = OPERATIONS[node_name(statement)]
@@ -163,9 +139,9 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
 
 
 def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for a DELETE that is parsed and not resolved yet; None where Spark is to resolve it at once.
+    """Return the command for a parsed DELETE, or None to let Spark resolve the statement.
 
-    Spark does not find the table at a path where an expression gives the name. All else it resolves itself.
+    Spark resolves all but tables at a path whose name is computed by an expression.
     """
     if not has_computed_table(row_changes.relation_of(parsed)):
         return None
@@ -174,13 +150,13 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
 
 
 def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for an UPDATE that is parsed and not resolved yet; None where Spark is to resolve it."""
+    """Return the command for a parsed UPDATE, or None to let Spark resolve the statement."""
     condition = row_changes.condition_of_statement(parsed)
     table = row_changes.relation_of(parsed)
     return command_of_parsed(application, parsed, table, condition, _planned_as_written, in_script=in_script)
 
 
-def _planned_as_written(target: Target, parsed: JavaObject) -> PlannedChange:
+def _planned_as_written(target: SessionTable, parsed: JavaObject) -> PlannedChange:
     jvm = target.application.jvm
     pairs = Pairs.of_update(jvm, parsed)
     name = catalyst.name_of(jvm, target.spark, row_changes.relation_of(parsed))
@@ -191,8 +167,8 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     jvm, spark = application.jvm, session_of(session)
     operation = OPERATIONS[node_name(statement)]
     table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
-    target = Target.of(application, spark, table.path, table.storage_options)
-    snapshot = target.latest()
+    target = SessionTable.of(application, spark, table.path, table.storage_options)
+    snapshot = latest_snapshot(target)
     on_table = row_changes.on_table(jvm, statement)
     if operation == "DELETE":
         plan = plan_delete(change_of(target, "DELETE", on_table, snapshot))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPDATE and MERGE as SQL, and DELETE of a table whose name is computed, taken from the parser before Spark resolves them.
+"""Create commands for UPDATE and MERGE in SQL, and for DELETE of a computed table name, from the parsed statement.
 
-Spark would refuse columns that a MERGE adds, and casts values by rules of its own: constants at once, structs by the position of
-their fields. Spark itself resolves any other DELETE, and what is about a view, begins with WITH or has parameters. The analyzer's
-rule makes a command of those.
+If Spark resolved them first, it would refuse columns that a MERGE adds, cast constants early, and cast structs by the position of
+their fields. Spark resolves any other DELETE, and statements on a view, with WITH or with parameters. The rule in the analyzer
+makes commands of these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from bayou.errors import DeltaError, PathNotFoundError, redact_text
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.dml.core.result import COUNTS
-from bayou.spark.dml.core.target import Target
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table, table_node, with_named_table
 from bayou.spark.jvm.core import nodes
@@ -26,6 +25,7 @@ from bayou.spark.jvm.relations import commands
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parser import table_name
 from bayou.spark.jvm.relations.plans import node_name
+from bayou.spark.read.session_table import SessionTable
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _VERBS = {"DeleteFromTable": ("DELETE", "WHERE"), "UpdateTable": ("UPDATE", "WHERE"), "MergeIntoTable": ("MERGE", "ON")}
-"""What each of Spark's nodes is called, and the word before its condition."""
+"""The statement of each of Spark's nodes, and the word before its condition."""
 
 
 def command_of_parsed(
@@ -46,16 +46,16 @@ def command_of_parsed(
     parsed: JavaObject,
     table: JavaObject,
     condition: JavaObject | None,
-    planned: Callable[[Target, JavaObject], PlannedChange] | None,
+    planned: Callable[[SessionTable, JavaObject], PlannedChange] | None,
     *,
     in_script: bool,
 ) -> JavaObject | None:
-    """The command that stands for a parsed statement; None where Spark is to resolve it.
+    """Return the command for a parsed statement, or None to let Spark resolve the statement.
 
     Args:
-        condition: its condition; None where it has none.
-        planned: makes a plan of the statement for a table; None where Spark is to resolve it when it is executed.
-        in_script: whether it is one of a script's, which may make the table, or use another database, before it.
+        condition: its condition, or None.
+        planned: plans the statement for a table; None to let Spark resolve it when it is executed.
+        in_script: whether it is part of a SQL script. The script may create the table, or change the database, before it.
     """
     jvm = application.jvm
     is_computed = has_computed_table(table)
@@ -77,7 +77,7 @@ def command_of_parsed(
 
     def run(statement: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
-        # In a script, what the name stands for is known only here.
+        # Only here is the value of a computed name in a script known.
         if is_computed and in_script:
             statement = with_named_table(jvm, spark, statement) or statement
         parts = catalyst.table_name_of(jvm, table_node(statement))
@@ -90,7 +90,7 @@ def command_of_parsed(
 
 
 def _name_of_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> str | None:
-    """The name of a Delta table of the session's catalog, as SQL has it; None where the parts are another table's."""
+    """Return the SQL name of a Delta table in the session's catalog, or None if the name is not that of a Delta table."""
     jvm = application.jvm
     found = table_name(jvm, java_session(spark), column_sql(parts))
     if found is None or not Catalog(jvm, spark).is_delta(column_sql(found)):
@@ -103,11 +103,11 @@ def _run(
     name: str,
     parsed: JavaObject,
     spark: SparkSession,
-    planned: Callable[[Target, JavaObject], PlannedChange],
+    planned: Callable[[SessionTable, JavaObject], PlannedChange],
 ) -> str:
     location = qualify(Catalog(application.jvm, spark).delta_location(name)).uri
     try:
-        plan = planned(Target.of(application, spark, location, {}), parsed)
+        plan = planned(SessionTable.of(application, spark, location, {}), parsed)
     except (AnalysisException, DeltaError) as error:
         names_version = isinstance(error, PathNotFoundError) and split_path(location) is not None
         if not names_version and not is_unresolved(error):
@@ -115,12 +115,12 @@ def _run(
         try:
             return commands.run_resolved(application.jvm, spark, parsed)
         except AnalysisException as other:
-            # What Spark does not find either is told by its first name; what the statement then met is its own error.
+            # If Spark does not find the name either, raise our error; otherwise the one that Spark's run met.
             raise (error if is_unresolved(other) else other) from None
     return plan.run().counts_text
 
 
 def is_unresolved(error: AnalysisException | DeltaError) -> bool:
-    """Whether an error says that a name is no column's."""
+    """Return whether an error reports an unknown column."""
     name = error.error_class if isinstance(error, DeltaError) else error_class_of(error)
     return str(name or "").startswith(("UNRESOLVED", "DELTA_MERGE_UNRESOLVED"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UPDATE: touched files are written again with the new values, or the new rows are and the old ones marked as deleted."""
+"""UPDATE: rewrite touched files with the new values, or write the new rows and mark the old ones in deletion vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayou.spark.dml.core.commit import Outcome, run
 from bayou.spark.dml.core.live_rows import count_live
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange
-from bayou.spark.dml.core.rewrite import tell_rows, write_rows
+from bayou.spark.dml.core.rewrite import write_change_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.dml.core.touched_rows import count_touched, find_touched
 from bayou.spark.dml.core.vectors import mark_rows
@@ -55,12 +55,12 @@ _MATCHES = "__bayou_matches"
 
 
 def plan_update(change: Change) -> PlannedChange:
-    """An UPDATE, ready to be executed.
+    """Plan an UPDATE.
 
     Raises:
         SchemaMismatchError: a column is set twice, or to a value of another structure.
         InvalidSchemaError: an identity column is set.
-        UnsupportedFeatureError: the table wants more for rows that are written again than bayou does.
+        UnsupportedFeatureError: bayou lacks a feature that rewritten rows of the table need.
     """
     first = _Update(change)
     return PlannedChange(first.plan, lambda: with_reruns(first, _Update.run, _Update.on_latest))
@@ -79,23 +79,23 @@ class _Update:
 
     @property
     def plan(self) -> RowChangePlan:
-        """What is going to be done."""
+        """Return the plan."""
         return self._change.plan(self.way, reads=self._change.files.candidates)
 
     def run(self) -> RowChangeResult:
-        """Runs it, in a transaction of its own."""
+        """Run the UPDATE in a transaction of its own."""
         with self._change.settled() as change:
             settled = self if change is self._change else _Update(change)
             return run(change, settled.prepare).by(settled.plan)
 
     def on_latest(self) -> _Update:
-        """The same statement against the table's latest state."""
+        """Return the statement on the latest version."""
         return _Update(self._change.on_latest())
 
     def prepare(self, transaction: Transaction, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
         change = self._change
         has_subquery = _pairs(change).values.has_subquery
-        # Where no row is looked for, or a subquery would be planned twice, the plan that writes the rows tells what is wrong.
+        # The plan that writes the rows finds the same errors. Check here if no row is searched; do not plan a subquery twice.
         is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
         if is_checked:
             self._check()
@@ -111,7 +111,7 @@ class _Update:
         return outcome
 
     def _check(self) -> None:
-        """Refuses what no row can be given, whether or not there is one."""
+        """Raise the errors of values that no row can take, even if no row matches."""
         none = pa.array([], pa.int64())
         self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
 
@@ -127,17 +127,17 @@ class _Update:
             return None
         rows = change.rows(positions, with_ids=True)
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
-        if matches is not None and change.condition.has_subquery:  # Spark would join for each column that has a new value
+        if matches is not None and change.condition.has_subquery:  # otherwise Spark joins once per column with a new value
             rows, matches = rows.select("*", matches.alias(_MATCHES)), F.col(_MATCHES)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
-        tells_apart = change.feeds and self._gives_the_same
-        added = self._written(rows, matches, uncommitted, feeds=change.feeds and not tells_apart)
+        is_separate = change.feeds and self._gives_the_same
+        added = self._written(rows, matches, uncommitted, feeds=change.feeds and not is_separate)
         live = count_live(change, positions)
-        told = f"the rows of {totals.files} files that are written again"
-        check_written(change, written=added.num_rows, expected=live, told=told, counted=positions)
-        if tells_apart:
-            added = self._told(added, positions, uncommitted, num_rows=added.num_rows if updated is None else updated)
+        what = f"the rows of {totals.files} files that are rewritten"
+        check_written(change, written=added.num_rows, expected=live, what=what, counted=positions)
+        if is_separate:
+            added = self._with_change_rows(added, positions, uncommitted, num_rows=added.num_rows if updated is None else updated)
         changed = added.num_rows if updated is None else updated
         counts = RowChangeCounts(
             changed_rows=changed,
@@ -156,10 +156,10 @@ class _Update:
         watch.lap("scanTimeMs")
         if not touched:
             return None
-        rows = change.meant(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
+        rows = change.affected(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
         added = self._written(rows, None, uncommitted, feeds=change.feeds)
         found = sum(each.cardinality for each in touched.values())
-        check_written(change, written=added.num_rows, expected=found, told="the rows that were found")
+        check_written(change, written=added.num_rows, expected=found, what="the rows that were found")
         marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(
@@ -176,42 +176,42 @@ class _Update:
 
     def _written(self, rows: DataFrame, matches: Column | None, uncommitted: UncommittedFiles, *, feeds: bool) -> NewFiles:
         ids = self._change.row_ids
-        beside = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
-        beside += self._for_feed(matches) if feeds else []
+        auxiliary = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
+        auxiliary += self._for_feed(matches) if feeds else []
         before = self._before if feeds else None
-        new_rows = self._new_rows(rows, matches, beside)
+        new_rows = self._new_rows(rows, matches, auxiliary)
         return write_rows(self._change, new_rows, uncommitted, self._values.names, feeds=feeds, before=before)
 
-    def _told(self, added: NewFiles, positions: pa.Array, uncommitted: UncommittedFiles, *, num_rows: int) -> NewFiles:
-        """The files that were written with those of the change data feed, which has each row as it was and as it is."""
+    def _with_change_rows(self, added: NewFiles, positions: pa.Array, uncommitted: UncommittedFiles, *, num_rows: int) -> NewFiles:
+        """Write the change data files: a pre-image and a post-image of each row."""
         change = self._change
-        rows = self._new_rows(change.meant(change.rows(positions)), None, self._for_feed(None))
-        return tell_rows(change, added, rows, uncommitted, expected=2 * num_rows, before=self._before)
+        rows = self._new_rows(change.affected(change.rows(positions)), None, self._for_feed(None))
+        return write_change_rows(change, added, rows, uncommitted, expected=2 * num_rows, before=self._before)
 
     @property
     def _gives_the_same(self) -> bool:
-        """Whether the rows that change, and their new values, are the same however often they are asked for."""
+        """Return whether another job finds the same rows and the same new values."""
         return self._change.finds_the_same and gives_the_same(self._change.target.application.jvm, _pairs(self._change).values)
 
     @cached_property
     def _before(self) -> dict[str, str]:
-        """For columns that change, the columns that hold the old values for a change data feed."""
+        """Return, for columns that change, the columns with the old values for the change data feed."""
         fields = self._change.snapshot.schema.fields
         names = [f.name for f in fields if f.name.lower() in self._values.names or self._generated(f) is not None]
         return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
 
     def _for_feed(self, matches: Column | None) -> list[Column]:
-        """What a change data feed wants beside the table's columns: what becomes of the rows, and their old values."""
+        """Return the auxiliary columns of the change data feed: `ROW_ACTION` and the old values."""
         updated = F.lit(int(RowAction.UPDATED))
         row_action = updated if matches is None else F.when(matches, updated).otherwise(int(RowAction.KEPT))
         return [row_action.alias(ROW_ACTION), *(F.col(quoted_name(name)).alias(column) for name, column in self._before.items())]
 
-    def _new_rows(self, rows: DataFrame, matches: Column | None, beside: Sequence[Column]) -> DataFrame:
-        """The rows with their new values.
+    def _new_rows(self, rows: DataFrame, matches: Column | None, auxiliary: Sequence[Column]) -> DataFrame:
+        """Return the rows with their new values.
 
         Args:
-            matches: which of them change; None for all.
-            beside: what they have beside the table's columns, made of the rows as they are.
+            matches: the condition for rows that change; None for all.
+            auxiliary: the auxiliary columns, computed from the old rows.
         """
         jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
         output = self._change.expressions.output
@@ -230,14 +230,14 @@ class _Update:
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
         }
         if not computed:
-            return columns.selected(rows, beside)
-        rows = columns.selected(rows, [*beside, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
+            return columns.selected(rows, auxiliary)
+        rows = columns.selected(rows, [*auxiliary, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
         rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
         made = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
         return select(jvm, rows, [*made, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:
-        """The expression of a generated column that the UPDATE does not set; it is computed anew from the new values."""
+        """Return the expression of a generated column that the UPDATE does not set, to compute it from the new values."""
         target, snapshot = self._change.target, self._change.snapshot
         text = generation_expression(field) if has_generated_columns(snapshot.protocol, snapshot.schema) else None
         if text is None or field.name.lower() in self._values.names:

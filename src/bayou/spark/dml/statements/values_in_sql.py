@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of an UPDATE in SQL, where Spark has lost by now what they were.
+"""Restore the values of an UPDATE in SQL that Spark has resolved, from the statement's SQL.
 
-That is so where `dml.statements.parsed` left the statement to Spark. When it arrives, Spark has cast structs by the position of
-their fields, and Delta's are stored by name; and it has made NULL of DEFAULT, since a reader of the table sees no defaults. The
-statement's text still says it.
+This is for statements that `dml.statements.parsed` left to Spark. Spark casts structs by the position of their fields, but Delta
+stores them by name. Spark also replaces DEFAULT by NULL, because the relation of the table has no defaults.
 """
 
 from __future__ import annotations
@@ -24,18 +23,19 @@ from bayou.spark.jvm.core import nodes
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType, StructField
-    from bayou.spark.dml.core.target import Target
     from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.read.session_table import SessionTable
 
 
-def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
-    """The values of an UPDATE, resolved.
+def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
+    """Return the resolved values of an UPDATE.
 
     Args:
-        statement: the UpdateTable, which may be about a view.
+        statement: the `UpdateTable`; it may be of a view.
+        on_table: the same statement on the table of the view.
 
     Raises:
-        UnsupportedFeatureError: a struct is set, and its value cannot be understood by its text alone.
+        UnsupportedFeatureError: the value of a struct cannot be restored from the text.
     """
     jvm = target.application.jvm
     pairs = row_changes.assignments_of(jvm, on_table)
@@ -64,14 +64,16 @@ def values_in_sql(target: Target, statement: JavaObject, on_table: JavaObject, s
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """One assignment of a statement's text."""
+    """An assignment in the SQL of a statement."""
 
     statement: JavaObject
     parsed: JavaObject
     value: JavaObject
 
 
-def _as_written(target: Target, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject) -> JavaObject | None:
+def _as_written(
+    target: SessionTable, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject
+) -> JavaObject | None:
     jvm, spark = target.application.jvm, target.spark
     text = written.value
     if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):

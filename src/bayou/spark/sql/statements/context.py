@@ -48,7 +48,7 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
     @property
     def session_table(self) -> SessionTable:
         """The table on its session."""
-        return self._altered()
+        return self._session_table()
 
     def check_mode(self, mode: str) -> None:
         """Raise InvalidOptionError if the kind of manifests is unknown."""

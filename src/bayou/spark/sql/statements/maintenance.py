@@ -146,7 +146,7 @@ class Optimize:
         table = context.table(self.table, "OPTIMIZE")
         where = () if self.where is None else (context.condition(self.where),)
         request = OptimizeRequest(where=where, z_order=self.z_order)
-        builder = DeltaOptimizeBuilder(table._altered(), request)  # noqa: SLF001  (of this package)
+        builder = DeltaOptimizeBuilder(table._session_table(), request)  # noqa: SLF001  (of this package)
         return builder.executeFull() if self.is_full else builder.executeCompaction()
 
     def explain(self, context: Context) -> list[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that leave a table with the rows that are deleted, where deletion vectors do not mark these."""
+"""The files that a DELETE without deletion vectors removes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class GoneFiles:
-    """Files that go; all are positions in `Snapshot.files`.
+class RemovedFiles:
+    """Files to remove. All are positions in `Snapshot.files`.
 
     Attributes:
         change: the operation that deletes the rows.
         files: the files.
-        num_deleted: the rows of them that are deleted; None where the log does not say how many a file has that goes unread.
-        left: those of them that hold rows which stay.
-        num_deleted_of_left: the rows of these that are deleted.
+        num_deleted: the number of deleted rows; None if the log lacks the row count of a file that is removed unread.
+        left: those of the files that have remaining rows.
+        num_deleted_of_left: the number of deleted rows in these.
     """
 
     change: Change
@@ -36,11 +36,11 @@ class GoneFiles:
     num_deleted_of_left: int
 
     @classmethod
-    def of(cls, change: Change) -> GoneFiles:
-        """The files of a DELETE. Those that are not known to be meant wholly are looked through, by one job.
+    def of(cls, change: Change) -> RemovedFiles:
+        """Return the files of a DELETE. One job counts the matching rows of files that are not known to match in full.
 
         Raises:
-            InvalidCommitError: a file would go that has rows left.
+            InvalidCommitError: a file would be removed although it has rows left.
         """
         whole = change.files.whole
         touched = count_touched(change, change.files.in_part)
@@ -54,14 +54,15 @@ class GoneFiles:
         return cls(change, pa.concat_arrays([whole, positions]), counted, positions.filter(stays), of_left)
 
     @property
-    def read_again(self) -> pa.Array:
-        """The files that have rows which are written again, or told of by the same job; none where no row stays.
+    def files_to_rewrite(self) -> pa.Array:
+        """Return the files that one job reads to write the remaining rows and the change rows; none if no row remains.
 
-        Once a commit has change rows, they are all that the feed has of it: then the rows of the other files are among them.
+        If a commit has change data files, readers of the feed ignore its other files. Therefore the change rows must include those
+        of files without remaining rows.
         """
         return self.files if len(self.left) and self.change.feeds else self.left
 
     @property
     def num_kept(self) -> int:
-        """The rows that stay, as the log and where it does not tell the files' footers have them."""
+        """Return the number of remaining rows, by the log or else by the footers."""
         return count_live(self.change, self.left) - self.num_deleted_of_left if len(self.left) else 0

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DataFrames that a `DeltaTable` has given of itself, by the ids of their columns.
+"""Remember the DataFrames that `DeltaTable.toDF` returned, by the ids of their columns.
 
-So `table.toDF().id` is a column of the table wherever `table` is asked for something, as with delta-spark.
+Each call returns a new DataFrame. With this, `table.toDF().id` is a column of the table in its conditions and values, as in
+delta-spark, whichever of the DataFrames it comes from.
 """
 
 from __future__ import annotations
@@ -19,34 +20,30 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _MOST: Final = 64
-"""How many DataFrames are remembered: each is the ids of its columns and no more, and a program may ask for one in a loop."""
+"""The number of DataFrames to remember: a program may call `toDF` in a loop. Of each, only the ids of its columns are kept."""
 
 
 class OwnFrames:
-    """The columns of a table's DataFrames, newest last."""
+    """The columns of a table's DataFrames. The newest is last."""
 
     def __init__(self) -> None:
         self._given: deque[tuple[JavaObject, StructType]] = deque(maxlen=_MOST)
 
     def add(self, frame: DataFrame, schema: StructType) -> None:
-        """Remembers a DataFrame of the table.
-
-        Args:
-            frame: the DataFrame: its columns are the table's, in their order.
-        """
+        """Remember a DataFrame whose columns are those of the schema, in the same order."""
         self._given.append((plans.output(catalyst.plan_of(frame)), schema))
 
     def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
-        """The columns of these DataFrames that are the table's still: an `Object[]` of Scala `Seq`s, one for each; None for none.
+        """Return the columns of these DataFrames that the table still has: an `Object[]` of one Scala `Seq` for each; or None.
 
-        Another column may have the name since, and a struct other fields in the places of those before.
+        A column is left out if its name now belongs to another column, or if its type has changed.
         """
         if not self._given:
             return None
         return jvm.objects([_same(jvm, output, before, schema) for output, before in tuple(self._given)])
 
-    def gone(self, jvm: Jvm, schema: StructType) -> dict[int, str]:
-        """Those columns of these DataFrames that are not the table's any more: their names by their ids."""
+    def dropped(self, jvm: Jvm, schema: StructType) -> dict[int, str]:
+        """Return the names of the columns of these DataFrames that the table no longer has, by the ids of the columns."""
         known = {each.name: each for each in schema.fields}
         return {
             plans.id_of(attribute): field.name
