@@ -9,7 +9,7 @@ TABLES: Final = """
 TABLE_OR_VIEW_ALREADY_EXISTS TableExistsError
     Cannot create table or view {relation} because it already exists.
     Next: Use createIfNotExists, or createOrReplace.
-TABLE_OR_VIEW_ALREADY_EXISTS/clone TableExistsError
+TABLE_OR_VIEW_ALREADY_EXISTS/clone-by-name TableExistsError
     Cannot create table or view {relation} because it already exists.
     Next: Choose another name, or replace the table with replace=True.
 TABLE_OR_VIEW_NOT_FOUND/replace TableNotFoundError

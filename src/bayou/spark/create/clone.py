@@ -65,7 +65,7 @@ def clone_table(
         dry_run=dry_run,
     )
     if place.is_registered and not replace:
-        raise failed("TABLE_OR_VIEW_ALREADY_EXISTS/clone", table=place.uri, relation=target)
+        raise failed("TABLE_OR_VIEW_ALREADY_EXISTS/clone-by-name", table=place.uri, relation=target)
     log = application.logs.get(place.uri, {})
     if dry_run:
         return place, clone(source, table.log, log, request, storage_options=table.options)

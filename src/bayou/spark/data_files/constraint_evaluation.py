@@ -188,7 +188,7 @@ def _holds(spark: SparkSession, rule: RowRule) -> Column:
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
-    """Return the violations that aggregates found. Each text is the number of a rule, a colon, and a row as JSON."""
+    """Return the violations that aggregates found. Each string is the number of a rule, a colon, and a row as JSON."""
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
         number, _, row = text.partition(":")
