@@ -123,7 +123,6 @@ def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> No
         problem=what,
         previous=previous.to_json(),
         current=current.to_json(),
-        setting=OFFSET_VALIDATION_CONF,
     )
 
 

@@ -18,7 +18,7 @@ from bayou.errors import (
 )
 from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
-from bayou.log.streaming.request.settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
+from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.evolution import check_leave
 from bayou.log.streaming.schema.tracking_log import SchemaLog, TrackedMetadata, conflict, log_location
 from bayou.protocol.features.features import reader_features, writer_features
@@ -147,10 +147,7 @@ class SchemaTracking:
                 protocol = header.protocol
         if not fits:
             raise failed(
-                "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
-                table=self._log.table_uri,
-                version=last,
-                first=first,
+                "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA", table=self._log.table_uri, version=last, first=first
             )
         return newest, protocol
 
@@ -206,12 +203,7 @@ def open_tracking(
     if options.schema_location is None or settings.allows_mapping_changes:
         return None
     if not settings.tracks_schemas:
-        raise failed(
-            "DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking",
-            table=log.table_uri,
-            features=("schema tracking",),
-            setting=TRACKING_CONF,
-        )
+        raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking", table=log.table_uri, features=("schema tracking",))
     if source_path is not None and not settings.allows_outside:
         _check_under_checkpoint(options.schema_location, source_path)
     location = log_location(options.schema_location, snapshot.metadata.id, options.tracking_id)
@@ -242,7 +234,6 @@ def _check_under_checkpoint(location: str, source_path: str) -> None:
             option="schemaTrackingLocation",
             location=location,
             checkpoint=checkpoint,
-            setting=OUTSIDE_CHECKPOINT_CONF,
         )
 
 
