@@ -21,7 +21,7 @@ from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_META
 from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.evolution import check_leave
 from bayou.log.streaming.schema.tracking_log import SchemaLog, TrackedMetadata, conflict, log_location
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 from bayou.protocol.schema.read_compatibility import is_read_compatible, keeps_columns
 from bayou.protocol.types.schema import parse_schema
 from bayou.storage.open_store import open_store
@@ -143,7 +143,7 @@ class SchemaTracking:
         protocol = start.protocol
         for header in headers:
             if header.protocol is not None:
-                fits = fits and _features(protocol) <= _features(header.protocol)
+                fits = fits and table_features(protocol) <= table_features(header.protocol)
                 protocol = header.protocol
         if not fits:
             raise failed(
@@ -282,7 +282,3 @@ def _has_files(file: ActionFile) -> bool:
 def _facts(metadata: Metadata) -> tuple[object, ...]:
     properties = {key: value for key, value in metadata.configuration.items() if key.startswith("delta.")}
     return parse_schema(metadata.schema_string), metadata.partition_columns, properties
-
-
-def _features(protocol: Protocol) -> frozenset[str]:
-    return reader_features(protocol) | writer_features(protocol)
