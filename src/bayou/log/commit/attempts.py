@@ -205,7 +205,7 @@ class CommitLoop:
             table=self._log.table_uri,
             version=latest,
             operation=self._provenance.operation,
-            lost=version,
+            taken=version,
             **_NO_ONE_TO_BLAME,
         )
 
