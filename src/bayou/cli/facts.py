@@ -9,7 +9,7 @@ from bayou.cli.output import utc
 from bayou.log.actions.columns import JSON_NAMES, VECTOR_JSON_NAMES
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions import exact_json
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def of_table(snapshot: Snapshot, committed_at: int) -> dict[str, Any]:
         "properties": dict(snapshot.properties),
         "minReaderVersion": protocol.min_reader_version,
         "minWriterVersion": protocol.min_writer_version,
-        "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
+        "tableFeatures": sorted(table_features(protocol)),
     }
 
 

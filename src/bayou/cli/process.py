@@ -29,11 +29,7 @@ def exits_when_interrupted() -> None:
 
 @contextlib.contextmanager
 def open_streams() -> Iterator[bool]:
-    """Open standard streams that the process was started without.
-
-    Returns:
-        Whether standard output leads anywhere.
-    """
+    """Open standard streams that the process was started without. Return whether standard output leads anywhere."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -51,11 +47,7 @@ def open_streams() -> Iterator[bool]:
 
 
 def flushed(stream: TextIO) -> bool:
-    """Flush a stream.
-
-    Returns:
-        Whether that was possible. Otherwise the stream is redirected to nowhere, because the interpreter flushes it again at exit.
-    """
+    """Flush a stream, or return False and redirect it to nowhere, because the interpreter flushes it again at exit."""
     try:
         stream.flush()
     except OSError:

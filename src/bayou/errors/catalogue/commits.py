@@ -127,7 +127,7 @@ DELTA_INVALID_COMMITTED_VERSION StorageError
     Version {version} was committed and its rows are in the table, but the listing of the log {listing}.
     Next: Do not write the rows again, because the commit is final; find out first why the store lists old contents.
 DELTA_CONCURRENT_WRITE/commits-gone ConcurrentWriteException
-    {operation} was not committed, because another commit made version {lost}, which the log no longer holds, so that conflicts up
+    {operation} was not committed, because another commit made version {taken}, which the log no longer holds, so that conflicts up
     to version {version} cannot be checked.
     Next: Run the operation again; commit sooner after reading, or raise delta.logRetentionDuration.
 DELTA_MAX_COMMIT_RETRIES_EXCEEDED ConcurrentWriteException

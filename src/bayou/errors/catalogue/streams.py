@@ -15,7 +15,8 @@ DELTA_INVALID_SOURCE_OFFSET_FORMAT/order StreamingSourceError
     Next: Run the query under bayou past the first snapshot, with the same withEventTimeOrder and the same withWatermark.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/order-of-offsets StreamingSourceError
     Found invalid offsets: {problem}; previous: {previous}, current: {current}.
-    Next: Restore the query's checkpoint; {setting}=false switches the check off, and rows may be repeated.
+    Next: Restore the query's checkpoint; spark.databricks.delta.streaming.offsetValidation.enabled=false switches the check off,
+    and rows may be repeated.
 DELTA_INVALID_SOURCE_OFFSET_FORMAT/end StreamingSourceError
     No batch can end at {offset}.
 DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION StreamingSourceError
@@ -58,7 +59,9 @@ DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE/schema VersionNotFoundError
 DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT VersionNotFoundError
     The schema of version {version}, which the stream begins with, cannot be found, because the log that led to it is gone, and with
     column mapping columns may have been renamed or dropped since.
-    Next: Choose a different start version; {setting}=true reads on, at the risk of wrong columns.
+    Next: Choose a different start version;
+    spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled=true reads on, at the risk of wrong
+    columns.
 DELTA_SCHEMA_CHANGED_WITH_VERSION SchemaChangedError
     Detected schema change in version {version}: {commit}; the stream's schema is {schema}, and that version's is {new_schema}.
     Next: Start the query from scratch using a new checkpoint directory, because rows of both schemas cannot be read as one stream.
@@ -73,13 +76,16 @@ DELTA_SCHEMA_CHANGED_WITH_VERSION/type SchemaChangedError
 DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE SchemaChangedError
     Streaming read is not supported on tables with read-incompatible schema changes (e.g. rename or drop or datatype changes):
     {commit}; the stream's schema is {schema}, and the incompatible one is {new_schema}.
-    Next: Start the query from scratch using a new checkpoint directory; {setting}=true skips the check, and the values of renamed
-    and dropped columns may be lost.
+    Next: Start the query from scratch using a new checkpoint directory;
+    spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled=true skips the check, and the values
+    of renamed and dropped columns may be lost.
 DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG SchemaChangedError
     Streaming read is not supported on tables with read-incompatible schema changes (e.g. rename or drop or datatype changes):
     {commit}; the stream's schema is {schema}, and the incompatible one is {new_schema}.
     Next: Provide a 'schemaTrackingLocation' under the checkpoint location to follow such changes, or start the query from scratch
-    using a new checkpoint directory; {setting}=true skips the check, and the values of renamed and dropped columns may be lost.
+    using a new checkpoint directory;
+    spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled=true skips the check, and the values
+    of renamed and dropped columns may be lost.
 DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION SchemaChangedError
     We've detected one or more non-additive schema change(s) ({operation}) between Delta version {previous} and {version} in the
     Delta streaming source: {columns}.
@@ -100,7 +106,8 @@ DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID StreamingSourceError
     Next: Pick a new schema location.
 DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT InvalidOptionError
     Schema location '{location}' must be placed under checkpoint location '{checkpoint}'.
-    Next: Give a folder in the checkpoint; {setting}=true allows any.
+    Next: Give a folder in the checkpoint; spark.databricks.delta.streaming.allowSchemaLocationOutsideCheckpointLocation=true allows
+    any.
 DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT InvalidOptionError
     Detected conflicting schema location '{location}' while streaming from table or table located at '{reader}': another stream may
     be reusing the same schema location, which is not allowed.
@@ -113,7 +120,7 @@ DELTA_STREAMING_SCHEMA_LOG_PARSE_SCHEMA_FAILED StreamingSourceError
     Next: Pick a new schemaTrackingLocation, and start the query with a new checkpoint.
 DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking UnsupportedFeatureError
     Schema tracking location is not supported for Delta streaming source, because the session has it switched off.
-    Next: Set {setting} to true, or leave out schemaTrackingLocation.
+    Next: Set spark.databricks.delta.streaming.schemaTracking.enabled to true, or leave out schemaTrackingLocation.
 DELTA_ILLEGAL_OPTION/event-time InvalidOptionError
     The event time is {column!r}, and the table has no such column.
     Next: Name a column of the table in withWatermark.

@@ -117,11 +117,7 @@ class RangeCheck:
     def _check_recorded(self, version: int, metadata: Metadata) -> None:
         if not records_changes(metadata):
             raise failed(
-                "DELTA_MISSING_CHANGE_DATA",
-                table=self._table,
-                version=version,
-                start=self._versions.start,
-                end=self._versions.end,
+                "DELTA_MISSING_CHANGE_DATA", table=self._table, version=version, start=self._versions.start, end=self._versions.end
             )
 
     def _incompatible(self, version: int, read: Metadata, read_version: int, *, is_change: bool) -> DeltaError:

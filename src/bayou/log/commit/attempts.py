@@ -57,11 +57,7 @@ class CommitLoop:
     """
 
     def __init__(self, log: LogReader, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
-        """Prepare the attempts.
-
-        Args:
-            txn: an application id and a version, for which there is only one commit.
-        """
+        """Prepare the attempts. `txn` is an application id and a version, for which there is only one commit."""
         self.is_abandoned = False
         self._is_unanswered = False
         self._log = log
@@ -126,11 +122,7 @@ class CommitLoop:
         return winning_commits
 
     def _put(self, version: int, data: bytes) -> bool:
-        """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land.
-
-        Raises:
-            StorageError: all retries failed.
-        """
+        """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land."""
         failures = 0
         while True:
             try:
@@ -213,7 +205,7 @@ class CommitLoop:
             table=self._log.table_uri,
             version=latest,
             operation=self._provenance.operation,
-            lost=version,
+            taken=version,
             **_NO_ONE_TO_BLAME,
         )
 

@@ -56,11 +56,7 @@ class Provenance:
         txn_id: str,
         table: str,
     ) -> Provenance:
-        """Check and return the provenance that a caller gives.
-
-        Raises:
-            InvalidOptionError: an argument has the wrong type.
-        """
+        """Return the provenance that a caller gives, or raise InvalidOptionError if an argument has the wrong type."""
         return cls(
             arguments.text(operation, "operation", table=table),
             checked_parameters(parameters, table),

@@ -195,11 +195,7 @@ class Transaction:
         return None if found is None else found.version
 
     def describe(self, parameters: Mapping[str, Any]) -> None:
-        """Set the operation's parameters, if they were not known when the transaction started.
-
-        Args:
-            parameters: the parameters. They replace earlier ones.
-        """
+        """Replace the operation's parameters, if they were not known when the transaction started."""
         self._check_open()
         self._provenance = replace(self._provenance, parameters=checked_parameters(parameters, self.log.table_uri))
 

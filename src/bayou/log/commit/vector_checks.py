@@ -14,7 +14,7 @@ from bayou.errors import failed
 from bayou.log.actions.keys import canonical_paths, vector_ids
 from bayou.protocol.actions.actions import AddFile, RemoveFile
 from bayou.protocol.actions.paths import canonical
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
@@ -34,7 +34,7 @@ def check_vectors(staged: StagedActions, snapshot: Snapshot | None, described: C
     Raises:
         InvalidCommitError: readers would see rows twice, or the remove would have no effect.
     """
-    if snapshot is None or "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
+    if snapshot is None or "deletionVectors" not in table_features(snapshot.protocol):
         return
     table = snapshot.table_uri
     adds = {

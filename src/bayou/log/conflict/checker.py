@@ -39,9 +39,9 @@ from bayou.log.segment.time_travel import format_timestamp
 from bayou.log.snapshot.added_files import AddedFiles
 from bayou.log.snapshot.data_skipping import may_match
 from bayou.protocol import properties
-from bayou.protocol.actions.actions import Metadata, Protocol
+from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.columns.identity_rules import IdentityConflict, identity_conflict
-from bayou.protocol.features.features import check_writable, reader_features, writer_features
+from bayou.protocol.features.features import check_writable, table_features
 
 if TYPE_CHECKING:
     from bayou.log.staging.read_set import ReadSet
@@ -139,14 +139,10 @@ def _checked_protocol(intent: CommitIntent, state: TableState, winning: WinningC
         raise conflict_error(ProtocolChangedException, intent, winning, "set the table's protocol, as this operation does")
     before = state.protocol
     if before is not None:
-        dropped = _features(before) - _features(protocol)
+        dropped = table_features(before) - table_features(protocol)
         if dropped:
             raise conflict_error(ProtocolChangedException, intent, winning, f"dropped the table feature {min(dropped)}")
     return replace(state, protocol=protocol)
-
-
-def _features(protocol: Protocol) -> frozenset[str]:
-    return reader_features(protocol) | writer_features(protocol)
 
 
 def _checked_metadata(intent: CommitIntent, state: TableState, winning: WinningCommit) -> TableState:

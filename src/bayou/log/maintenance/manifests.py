@@ -18,7 +18,7 @@ from bayou.errors import failed, reason
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.snapshot.partition_columns import partition_texts
 from bayou.protocol.actions.paths import hadoop_text, to_uri
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 from bayou.protocol.properties import COLUMN_MAPPING_MODE, SYMLINK_MANIFEST
 from bayou.protocol.types.partition_values import partition_folder
 from bayou.storage.trees import EVERY_NAME, delete_many, list_tree
@@ -152,7 +152,7 @@ def _check_mapping(metadata: Metadata, table: str, version: int | None) -> None:
 
 def _with_vectors(snapshot: Snapshot) -> pa.ChunkedArray:
     """Return the paths of live files with deletion vectors, without reading the files if the protocol excludes them."""
-    if "deletionVectors" not in reader_features(snapshot.protocol) | writer_features(snapshot.protocol):
+    if "deletionVectors" not in table_features(snapshot.protocol):
         return pa.chunked_array([], pa.string())
     files = snapshot.files(["path", "deletion_vector"])
     return files["path"].filter(pc.is_valid(files["deletion_vector"]))

@@ -127,11 +127,7 @@ def assigned_files(adds: Iterable[AddFile], mark: int, version: int, table: str)
 
 
 def assigned_columns(adds: pa.Table, mark: int, version: int, table: str, *, first: int | None = None) -> tuple[pa.Table, int]:
-    """Return the same for files as columns (ADD_SCHEMA), without an object for each.
-
-    Args:
-        first: the first free id; the one after `mark` if None.
-    """
+    """Return the same for files as columns (ADD_SCHEMA), without an object for each. `first` is the first free id."""
     given = mark if first is None else first - 1
     if not adds.num_rows:
         return adds, given

@@ -44,15 +44,15 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
         CorruptLogError: the log is corrupt.
     """
     unreadable: frozenset[str] = frozenset()
-    failed: DerivedFileError | None = None
+    broken: DerivedFileError | None = None
     while True:
         try:
             segment = find_segment(store, table_uri, version, unreadable=unreadable)
         except TableNotFoundError:
             raise _not_found(store, table_uri) from None
         except Exception as error:
-            if failed is not None:
-                raise failed from error
+            if broken is not None:
+                raise broken from error
             raise
         try:
             return Snapshot(SnapshotSource.open(segment, store, table_uri, unreadable=unreadable, written=written))
@@ -60,7 +60,7 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
             # Without this, a file that is unreadable in spite of being left out would cause an endless loop.
             if error.file is None or error.file in unreadable:
                 raise
-            failed = error
+            broken = error
             unreadable |= {error.file}
 
 

@@ -103,11 +103,7 @@ class SnapshotSource:
             )
 
     def without(self, path: str | None) -> SnapshotSource:
-        """Return the source of the same version without an unreadable file.
-
-        Raises:
-            DeltaError: the commits that the file repeated are gone.
-        """
+        """Return the source without an unreadable file, or raise DeltaError if the commits that the file repeated are gone."""
         unreadable = self._unreadable | ({path} if path else set())
         if unreadable == self._unreadable:
             raise failed("DELTA_STATE_RECOVER_ERROR/skipped", table=self.table_uri, file=path)

@@ -62,11 +62,7 @@ class FileFacts:
 
 
 def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bounds: bool | None = None) -> FileFacts:
-    """Return the facts that a footer states.
-
-    Args:
-        tight_bounds: the value of `tightBounds`; None leaves it out, as for tables without deletion vectors.
-    """
+    """Return the facts that a footer states. `tightBounds` is left out if `tight_bounds` is None."""
     places = _Places.of(footer)
     found = [_leaf(footer, leaf, places) for leaf in leaves]
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found, tight_bounds=tight_bounds))

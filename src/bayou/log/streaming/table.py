@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bayou.errors import VersionNotFoundError, failed
 from bayou.log.streaming.batches.initial_files import InitialFiles
 from bayou.log.streaming.log_tail import LogTail
-from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
+from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.check import SchemaCheck
 from bayou.protocol.features.features import check_readable
 
@@ -101,10 +101,7 @@ class StreamTable:
             except VersionNotFoundError as error:
                 if self._schemas.maps_columns and not self._is_tracking:
                     raise failed(
-                        "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
-                        table=self._log.table_uri,
-                        version=version,
-                        setting=UNSAFE_MAPPING_CONF,
+                        "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT", table=self._log.table_uri, version=version
                     ) from error
             if not self._is_tracking:
                 self._schemas.check(metadata, version, is_start=True)

@@ -33,11 +33,7 @@ _MAX_PRECISION = 38
 
 
 def arrow_type(data_type: str) -> pa.DataType:
-    """Return the Arrow type that Spark exchanges for a primitive type.
-
-    Raises:
-        InvalidSchemaError: a partition column cannot have the type.
-    """
+    """Return the Arrow type of a primitive type, or raise InvalidSchemaError if a partition column cannot have the type."""
     if partition_values.is_string_type(data_type):
         return pa.string()
     decimal = partition_values.decimal_type(data_type)

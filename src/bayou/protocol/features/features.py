@@ -252,6 +252,11 @@ def writer_features(protocol: Protocol) -> frozenset[str]:
     )
 
 
+def table_features(protocol: Protocol) -> frozenset[str]:
+    """The features that readers or writers must understand."""
+    return reader_features(protocol) | writer_features(protocol)
+
+
 def check_readable(protocol: Protocol, table: str, version: int | None = None) -> None:
     """Check that bayou can read a table.
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions.paths import hadoop_text
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
 
@@ -128,7 +128,7 @@ def detail_rows(snapshot: Snapshot, name: str | None = None) -> pa.Table:
         "properties": list(snapshot.properties.items()),
         "minReaderVersion": protocol.min_reader_version,
         "minWriterVersion": protocol.min_writer_version,
-        "tableFeatures": sorted(reader_features(protocol) | writer_features(protocol)),
+        "tableFeatures": sorted(table_features(protocol)),
     }
     return pa.Table.from_pylist([row], schema=DETAIL_SCHEMA)
 

@@ -28,11 +28,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 def imported(place: ObjectPlace) -> Any:
-    """Import the library.
-
-    Raises:
-        MissingPackageError: it is not installed.
-    """
+    """Import the library, or raise MissingPackageError."""
     try:
         import obstore  # noqa: PLC0415  (an extra)
         import obstore.store  # noqa: PLC0415

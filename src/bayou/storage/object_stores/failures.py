@@ -53,11 +53,7 @@ class WebPageError(Exception):
 
 
 def checked_answer(found: Any) -> Any:
-    """Return the answer to a GET, unless it is a web page. Each object has an ETag, and obstore requests none here.
-
-    Raises:
-        WebPageError: it is a web page.
-    """
+    """Return the answer to a GET, or raise WebPageError. Each object has an ETag, and obstore requests none here."""
     if found.meta["e_tag"] is None and "html" in str(found.attributes.get("Content-Type", "")):
         raise WebPageError(_WEB_PAGE)
     return found
@@ -74,11 +70,7 @@ class SameObject:
         self._first: tuple[object, object] | None = None
 
     def __call__(self, found: Any) -> Any:
-        """Return the answer to a GET.
-
-        Raises:
-            ChangedError: an earlier answer came from another object.
-        """
+        """Return the answer to a GET, or raise ChangedError if an earlier answer came from another object."""
         version = (found.meta["e_tag"], found.meta["size"])
         self._first = self._first or version
         if self._first != version:

@@ -72,11 +72,7 @@ class ObjectPlace:
 
 
 def place_of(path: QualifiedPath) -> ObjectPlace:
-    """Parse the location of a table.
-
-    Raises:
-        InvalidOptionError: the URI names no bucket, or no key can begin with its path.
-    """
+    """Parse the location of a table, or raise InvalidOptionError if the URI has no bucket, or no key can begin with its path."""
     kind = KINDS[path.scheme]
     authority, _, key = path.uri.partition("://")[2].partition("/")
     account = None

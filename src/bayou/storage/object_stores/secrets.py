@@ -31,11 +31,7 @@ class Secrets:
     """Removes secrets from strings."""
 
     def __init__(self, options: Mapping[str, object]) -> None:
-        """Collect the secrets.
-
-        Args:
-            options: the options of the store and of its client, by name. The environment's secrets are added.
-        """
+        """Collect the secrets in the options of the store and of its client, by name, and in the environment."""
         found = {each for name, value in options.items() for each in _of_option(name.lower(), str(value))}
         for name, value in os.environ.items():
             if name.startswith(_ENVIRONMENT):

@@ -8,7 +8,7 @@ from tests.core.log.streaming.streams import ONE, drain, next_batch, paths, plac
 
 from bayou.errors import CorruptLogError, StreamingSourceError, UnsupportedProtocolError
 from bayou.log.streaming.request.limits import ReadLimits
-from bayou.log.streaming.request.offsets import OFFSET_VALIDATION_CONF
+from bayou.log.streaming.request.settings import OFFSET_VALIDATION_CONF
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.deletion_vectors.descriptor import encode_inline
 from bayou.testing.table_builder import add, metadata, remove

@@ -20,9 +20,6 @@ METADATA_CHANGE_INDEX: Final = -20
 """The index of a metadata change: after all earlier versions, before the version's files."""
 POST_METADATA_CHANGE_INDEX: Final = -19
 """The index right after a metadata change."""
-OFFSET_VALIDATION_CONF: Final = "spark.databricks.delta.streaming.offsetValidation.enabled"
-"""The session's setting that, if false, allows an offset to go back."""
-
 _WRITTEN_BASE_INDEX: Final = -1
 _CURRENT_VERSION: Final = 3
 _RESERVED_VERSION: Final = 2
@@ -123,7 +120,6 @@ def check_order(previous: SourceOffset, current: SourceOffset, table: str) -> No
         problem=what,
         previous=previous.to_json(),
         current=current.to_json(),
-        setting=OFFSET_VALIDATION_CONF,
     )
 
 

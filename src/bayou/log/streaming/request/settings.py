@@ -12,7 +12,6 @@ from typing import Final
 
 from bayou.errors import failed
 from bayou.log.changes.range import OUT_OF_RANGE_CONF
-from bayou.log.streaming.request.offsets import OFFSET_VALIDATION_CONF
 
 UNSAFE_MAPPING_CONF: Final = "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled"
 UNSAFE_PARTITIONS_CONF: Final = "spark.databricks.delta.streaming.unsafeReadOnPartitionColumnChanges.enabled"
@@ -25,6 +24,7 @@ TYPE_BYPASS_CONF: Final = "spark.databricks.delta.typeWidening.bypassStreamingTy
 MERGE_CHANGES_CONF: Final = "spark.databricks.delta.streaming.schemaTracking.mergeConsecutiveSchemaChanges.enabled"
 PATH_CHECK_CONF: Final = "spark.databricks.delta.streaming.schemaTracking.metadataPathCheck.enabled"
 OUTSIDE_CHECKPOINT_CONF: Final = "spark.databricks.delta.streaming.allowSchemaLocationOutsideCheckpointLocation"
+OFFSET_VALIDATION_CONF: Final = "spark.databricks.delta.streaming.offsetValidation.enabled"
 
 
 @dataclass(frozen=True, slots=True)

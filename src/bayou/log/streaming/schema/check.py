@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import DeltaError, failed
 from bayou.log.streaming.batches.stops import operation_of, user_of, what_it_was
-from bayou.log.streaming.request.settings import UNSAFE_MAPPING_CONF, StreamSettings
+from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.differences import has_wider_types
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.features.type_widening import Widening
@@ -130,7 +130,6 @@ class SchemaCheck:
             commit=_said(version, info),
             schema=self._snapshot.metadata.schema_string,
             new_schema=metadata.schema_string,
-            setting=UNSAFE_MAPPING_CONF,
             retryable=False,
             operation=operation_of(info),
             user=user_of(info),

@@ -18,10 +18,10 @@ from bayou.errors import (
 )
 from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
-from bayou.log.streaming.request.settings import OUTSIDE_CHECKPOINT_CONF, TRACKING_CONF, StreamSettings
+from bayou.log.streaming.request.settings import StreamSettings
 from bayou.log.streaming.schema.evolution import check_leave
 from bayou.log.streaming.schema.tracking_log import SchemaLog, TrackedMetadata, conflict, log_location
-from bayou.protocol.features.features import reader_features, writer_features
+from bayou.protocol.features.features import table_features
 from bayou.protocol.schema.read_compatibility import is_read_compatible, keeps_columns
 from bayou.protocol.types.schema import parse_schema
 from bayou.storage.open_store import open_store
@@ -143,14 +143,11 @@ class SchemaTracking:
         protocol = start.protocol
         for header in headers:
             if header.protocol is not None:
-                fits = fits and _features(protocol) <= _features(header.protocol)
+                fits = fits and table_features(protocol) <= table_features(header.protocol)
                 protocol = header.protocol
         if not fits:
             raise failed(
-                "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA",
-                table=self._log.table_uri,
-                version=last,
-                first=first,
+                "DELTA_STREAMING_SCHEMA_LOG_INIT_FAILED_INCOMPATIBLE_METADATA", table=self._log.table_uri, version=last, first=first
             )
         return newest, protocol
 
@@ -206,12 +203,7 @@ def open_tracking(
     if options.schema_location is None or settings.allows_mapping_changes:
         return None
     if not settings.tracks_schemas:
-        raise failed(
-            "DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking",
-            table=log.table_uri,
-            features=("schema tracking",),
-            setting=TRACKING_CONF,
-        )
+        raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_READ/schema-tracking", table=log.table_uri, features=("schema tracking",))
     if source_path is not None and not settings.allows_outside:
         _check_under_checkpoint(options.schema_location, source_path)
     location = log_location(options.schema_location, snapshot.metadata.id, options.tracking_id)
@@ -242,7 +234,6 @@ def _check_under_checkpoint(location: str, source_path: str) -> None:
             option="schemaTrackingLocation",
             location=location,
             checkpoint=checkpoint,
-            setting=OUTSIDE_CHECKPOINT_CONF,
         )
 
 
@@ -291,7 +282,3 @@ def _has_files(file: ActionFile) -> bool:
 def _facts(metadata: Metadata) -> tuple[object, ...]:
     properties = {key: value for key, value in metadata.configuration.items() if key.startswith("delta.")}
     return parse_schema(metadata.schema_string), metadata.partition_columns, properties
-
-
-def _features(protocol: Protocol) -> frozenset[str]:
-    return reader_features(protocol) | writer_features(protocol)
