@@ -132,7 +132,7 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
     uri, version, configuration = snapshot.table_uri, snapshot.version, metadata.configuration
     maps = mapping_mode(configuration) != "none"
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    _check_no_empty_name(schema, table_rules(snapshot))
+    _check_no_empty_name(schema, snapshot)
     enables = feeds and not properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
     check_names(
         schema,
@@ -150,10 +150,8 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
         check_partition_columns(schema, metadata.partition_columns, uri, version=version)
 
 
-def _check_no_empty_name(schema: StructType, rules: TableRules) -> None:
+def _check_no_empty_name(schema: StructType, snapshot: Snapshot) -> None:
     for path, each in fields_by_path(schema):
         if not each.name:
-            step = "give the column a name."
-            where = f" in {shown_path(path[:-1])}" if path[:-1] else ""
-            message = f"a column{where} has an empty name"
-            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", next_step=step, columns=("",))
+            place = f" in {shown_path(path[:-1])}" if path[:-1] else ""
+            raise failed("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES/empty", at=snapshot, place=place, columns=("",))
