@@ -241,7 +241,7 @@ def given_columns(target: SessionTable, columns: Any) -> StructType:
 
 
 def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
-    """Return a column, or what an array or a map holds, as if it were one."""
+    """Return a column, or a part of an array or a map, as a field."""
     around = parts(type_at(schema, path[:-1], _NO_TABLE))
     return next(each for each in around if each.name.lower() == path[-1].lower())
 

@@ -41,7 +41,7 @@ def check_argument(target: SessionTable, name: str, value: object, kind: type, n
 
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
-    """Commit only the protocol that features and versions ask for. A no-op if the table has it.
+    """Commit only the protocol that features and versions require. A no-op if the table has it.
 
     Raise UnsupportedFeatureError if the protocol would need a feature that bayou does not support.
     """
@@ -79,7 +79,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
 
     Args:
         wanted: its metadata after the change, apart from the schema.
-        asked: the features and protocol versions that the user asks for.
+        asked: the features and protocol versions that the user requests.
 
     Raises:
         InvalidSchemaError: no table can have this schema, or files would lack statistics of a clustering column.

@@ -81,7 +81,7 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
     fields = [field for name in looked_at if (field := target.schema.field(name)) is not None]
     partitions = {name.lower() for name in target.partition_by}
     if any(field.name.lower() in partitions or contains_void(field.type) for field in fields):
-        return NOTHING_PROVEN  # the files alone do not say whether a row obeys
+        return NOTHING_PROVEN  # the rows of a file do not contain all columns of the rules
     indexed = indexed_leaves(target.schema, target.properties, target.partition_by)
     bounded: dict[Path, DataType] = {}
     for leaf in indexed:
