@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed
 from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
+from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED
@@ -27,16 +28,16 @@ from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, tell_written
 from bayou.spark.session.operations import operation
+from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
-from bayou.spark.write.transaction import begin_write, how_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.session.application import Application
 
-_ZONE = "spark.sql.session.timeZone"
+_MODE_NAMES: Final = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
+_ZONE: Final = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _written(
     if snapshot is None and options.replaces_by_match:
         raise failed("DELTA_PATH_DOES_NOT_EXIST/no-rows-to-replace", table=log.table_uri)
     with (
-        begin_write(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
+        _begin(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
         _display(transaction, request, frame, settings),
         UncommittedFiles(options.path, options.storage_options) as uncommitted,
     ):
@@ -160,6 +162,73 @@ def _written(
         tell_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
     spend_batch(frame.sparkSession, settings, given, result)
     return result
+
+
+def _begin(
+    application: Application,
+    spark: SparkSession,
+    settings: Mapping[str, str],
+    request: WriteRequest,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+) -> Transaction:
+    """Begin the transaction of a write, with its operation and parameters for the history.
+
+    Args:
+        snapshot: the table; None if the write creates it.
+    """
+    options, statement, stream = request.options, request.context.statement, request.context.stream
+    name = "WRITE"
+    parameters: dict[str, object] = {"mode": _MODE_NAMES[options.mode], "partitionBy": list(options.partition_by or ())}
+    if options.cluster_by is not None:
+        parameters["clusterBy"] = names_of(options.cluster_by)
+    if options.replace_where is not None:
+        parameters["predicate"] = options.replace_where
+    if options.replace_on is not None:
+        parameters["replaceOnCond"] = options.replace_on
+    if options.replace_using is not None:
+        parameters["replaceUsingCols"] = f"({','.join(options.replace_using)})"
+    parameters |= _how_written(request, snapshot)
+    if stream is not None:
+        name = "STREAMING UPDATE"
+        parameters = {"outputMode": stream.output_mode, "queryId": stream.query_id, "epochId": str(stream.epoch)}
+    if statement is not None:
+        name = statement.operation
+    transaction = session_transaction(
+        application,
+        spark,
+        log,
+        snapshot,
+        name,
+        parameters,
+        settings=settings,
+        user_metadata=options.user_metadata,
+        txn=options.txn,
+        replaces_table=snapshot is not None and request.replaces_table,
+    )
+    creates_all = snapshot is None and options.mode == "overwrite" and not options.replaces_a_part
+    if creates_all or (stream is not None and stream.reads_itself):
+        transaction.read_whole_table()
+    return transaction
+
+
+def _how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
+    """Return the write mode for the history.
+
+    Args:
+        snapshot: the table; None if it does not exist.
+    """
+    options, statement = request.options, request.context.statement
+    if options.mode == "error":
+        return {}
+    has_partitions = options.partition_by or (snapshot is not None and snapshot.partition_columns)
+    facts = {
+        "isV1SaveAsTableOverwrite": statement is not None and statement.overwrites,
+        "isDynamicPartitionOverwrite": options.dynamic_partitions and has_partitions and not request.replaces_table,
+        "canOverwriteSchema": options.overwrite_schema,
+        "canMergeSchema": options.merge_schema,
+    }
+    return {name: True for name, is_so in facts.items() if is_so}
 
 
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
@@ -236,7 +305,7 @@ def _commit(
     if request.context.statement is not None:
         managed = request.context.statement.managed
         parameters = creation_parameters(target.metadata, request.options.cluster_by, managed=managed)
-        transaction.describe(parameters | how_written(request, transaction.snapshot))
+        transaction.describe(parameters | _how_written(request, transaction.snapshot))
     outcome = uncommitted.commit(transaction, added, metrics, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
