@@ -12,7 +12,7 @@ from bayou.as_delta import delta
 from bayou.as_delta.delta import _typing, exceptions, pip_utils, tables, version
 from bayou.as_delta.sessions import enable_running, wrap_pyspark
 from bayou.as_delta.versions import StandInFinder, delta_spark_version
-from bayou.errors import SessionError
+from bayou.errors import failed
 
 _MODULES: Final = {
     "delta": delta,
@@ -40,8 +40,7 @@ def install_as_delta() -> None:
     found = sys.modules.get("delta")
     if found is not None and found is not delta:
         place = getattr(found, "__file__", None) or "another module"
-        message = f"A module `delta` is imported already, from {place}: bayou cannot take its place any more."
-        raise SessionError(message, next_step="call bayou.install_as_delta() before the first `import delta`.")
+        raise failed("delta-imported", place=place)
     sys.modules.update(_MODULES)
     if not any(isinstance(finder, StandInFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, StandInFinder(delta_spark_version(pyspark.__version__)))

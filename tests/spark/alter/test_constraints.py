@@ -105,13 +105,14 @@ def test_a_constraint_is_a_condition_on_the_columns_of_a_row(table):
 
 
 def test_rows_that_come_while_a_constraint_is_checked_are_a_conflict(spark, table, monkeypatch):
-    original = alter_constraints._refuse_violations
+    original = alter_constraints.violations_in
 
     def late(*arguments):
-        original(*arguments)
+        found = original(*arguments)
         append(spark.sql("select -1 id, 'n' name, struct(1 x, 'y' y) s"), table)
+        return found
 
-    monkeypatch.setattr(alter_constraints, "_refuse_violations", late)
+    monkeypatch.setattr(alter_constraints, "violations_in", late)
     with pytest.raises(ConcurrentAppendException):
         table.addConstraint("positive", "id >= 0")
     assert "delta.constraints.positive" not in state(table).properties

@@ -99,4 +99,13 @@ DELTA_UNSUPPORTED_DATA_TYPES/spark UnsupportedFeatureError
     Spark {spark_version} does not know {types}, which the column {column!r} has.
 nested-field-missing UnsupportedFeatureError
     The nested field {column!r} is not in the table's schema.
+default-not-possible InvalidSchemaError
+    The default {expression!r} of column {column!r} is not possible: {reason}.
+    Next: Give a constant of the column's type, such as 0 or current_timestamp().
+DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES/empty InvalidSchemaError
+    A column{place} has an empty name.
+    Next: Give the column a name.
+delta-imported SessionError
+    A module `delta` is imported already, from {place}, so that bayou cannot replace it any more.
+    Next: Call bayou.install_as_delta() before the first `import delta`.
 """

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.errors import UnsupportedFeatureError, failed
+from bayou.errors import UnsupportedFeatureError, failed, sample
 from bayou.protocol import properties
 from bayou.protocol.actions.actions import Metadata, Protocol
 from bayou.protocol.stats.file_stats import collated_fields
-from bayou.protocol.types.distinct_names import check_distinct
 from bayou.protocol.types.schema import StructType, parse_schema
-from bayou.protocol.types.traverse import all_fields, primitives
+from bayou.protocol.types.traverse import all_fields, duplicates, primitives
 
 MAX_READER_VERSION: Final = 3
 MAX_WRITER_VERSION: Final = 7
@@ -335,7 +334,11 @@ def check_writable(protocol: Protocol, metadata: Metadata, table: str, version: 
     refused = tuple(write_obstacles(protocol, metadata))
     if refused:
         raise failed("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", table=table, version=version, features=refused)
-    check_distinct(parse_schema(metadata.schema_string), table, version)
+    twins = duplicates(parse_schema(metadata.schema_string))
+    if twins:
+        raise failed(
+            "DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE", table=table, version=version, names=sample(twins), columns=twins
+        )
 
 
 def check_takes_files(protocol: Protocol | None, metadata: Metadata, table: str, version: int | None = None) -> None:

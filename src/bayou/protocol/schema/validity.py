@@ -15,10 +15,9 @@ from bayou.errors import failed
 from bayou.protocol.schema.reserved_names import check_feed_names, check_internal_names
 from bayou.protocol.stats.file_stats import COLLATIONS
 from bayou.protocol.types.char_varchar import type_text
-from bayou.protocol.types.distinct_names import duplicates
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
-from bayou.protocol.types.traverse import innermost, walk
+from bayou.protocol.types.traverse import duplicates, innermost, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -185,7 +185,7 @@ def truncate_minimum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> s
 
 
 def truncate_maximum(text: str, length: int = DEFAULT_STRING_PREFIX_LENGTH) -> str | None:
-    """Return an upper bound for a string: a prefix with a greater last character; None if no short one exists.
+    """Return an upper bound for a string: a prefix with a greater character after it; None if no short one exists.
 
     U+10FFFF is the greatest code point, so the prefix is extended over it, up to twice its length.
     """

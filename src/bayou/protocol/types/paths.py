@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from bayou.errors import DeltaError, InvalidSchemaError, failed
+from bayou.errors import DeltaError, failed
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructType
 from bayou.protocol.types.traverse import parts, with_parts, with_type
@@ -41,10 +41,6 @@ class TableRules:
     change_data_feed: bool = False
     partition_columns: tuple[str, ...] = ()
     clustering_columns: tuple[tuple[str, ...], ...] = ()
-
-    def refusal(self, message: str, error_class: str, *, next_step: str = "", **facts: Any) -> InvalidSchemaError:
-        """Return the error for a change of the schema."""
-        return InvalidSchemaError(message, next_step=next_step, at=self, error_class=error_class, **facts)
 
 
 def first_conflict(paths: Sequence[Path]) -> tuple[int, int] | None:

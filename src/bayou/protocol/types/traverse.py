@@ -6,6 +6,7 @@ In a path the parts of an array or a map are named `element`, `key` and `value`.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
@@ -100,6 +101,19 @@ def primitives(kind: DataType) -> Iterator[str]:
 def has_struct(kind: DataType) -> bool:
     """Whether a type is or contains a struct."""
     return any(isinstance(each, StructType) for _, each in walk(kind))
+
+
+def duplicates(schema: StructType) -> list[str]:
+    """Return the dotted paths, in lower case, of names that a struct has more than once, case-insensitively, at every depth.
+
+    Source: delta-spark's `SchemaMergingUtils.checkColumnNameDuplication`.
+    """
+    found = []
+    for path, kind in walk(schema):
+        if isinstance(kind, StructType):
+            counts = Counter(name.lower() for name in kind.names)
+            found += [".".join((*path, name)) for name, count in counts.items() if count > 1]
+    return found
 
 
 def all_fields(kind: DataType, logical: _Path = (), physical: _Path = ()) -> Iterator[tuple[_Path, _Path, StructField]]:

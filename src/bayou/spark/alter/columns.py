@@ -112,34 +112,6 @@ def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
     target.commit(snapshot, "DROP COLUMNS", parameters, altered(snapshot, metadata, schema))
 
 
-def change_column(
-    target: SessionTable,
-    column: ColumnPath,
-    *,
-    data_type: Any = None,
-    comment: str | None = None,
-    nullable: bool | None = None,
-    after: str | None = None,
-    first: bool = False,
-) -> None:
-    """Change a column or a nested field. Arguments that are None change nothing.
-
-    Args:
-        data_type: its new type, of PySpark or as SQL: a wider one, if the table enables type widening.
-        nullable: True if it may hold NULL from now on.
-        after: the column of its struct after which it moves.
-        first: whether it moves before all others.
-
-    Raises:
-        InvalidSchemaError: the column does not exist, the alteration is not possible, or it changes the type of a column that an
-            expression of the table uses.
-    """
-    changed = column_change(
-        target, path_of(column), data_type=data_type, comment=comment, nullable=nullable, after=after, first=first
-    )
-    change_columns(target, [changed])
-
-
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
     """The alteration of a column or of a nested field. Attributes that are None change nothing.
@@ -170,7 +142,13 @@ def column_change(
     first: bool = False,
     default: str | None = None,
 ) -> ColumnChange:
-    """Return an alteration from the arguments of `change_column`, and the column's default."""
+    """Return the alteration of a column from its parts.
+
+    Args:
+        data_type: its new type, of PySpark or as SQL: a wider one, if the table enables type widening.
+        after: the column of its struct after which it moves.
+        first: whether it moves before all others.
+    """
     kind = None if data_type is None else plain_type(given_type(target.spark, data_type, table=target.uri), target.uri)
     return ColumnChange(path, kind, comment, nullable, position_of(after, first=first), default)
 
@@ -263,7 +241,7 @@ def given_columns(target: SessionTable, columns: Any) -> StructType:
 
 
 def _field_at(schema: StructType, path: tuple[str, ...]) -> StructField:
-    """Return a column, or what an array or a map holds, as if it were one."""
+    """Return a column, or a part of an array or a map, as a field."""
     around = parts(type_at(schema, path[:-1], _NO_TABLE))
     return next(each for each in around if each.name.lower() == path[-1].lower())
 

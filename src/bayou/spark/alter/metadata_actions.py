@@ -41,7 +41,7 @@ def check_argument(target: SessionTable, name: str, value: object, kind: type, n
 
 
 def upgrade(target: SessionTable, snapshot: Snapshot, asked: PropertyChange) -> None:
-    """Commit only the protocol that features and versions ask for. A no-op if the table has it.
+    """Commit only the protocol that features and versions require. A no-op if the table has it.
 
     Raise UnsupportedFeatureError if the protocol would need a feature that bayou does not support.
     """
@@ -79,7 +79,7 @@ def altered(snapshot: Snapshot, wanted: Metadata, schema: StructType, asked: Pro
 
     Args:
         wanted: its metadata after the change, apart from the schema.
-        asked: the features and protocol versions that the user asks for.
+        asked: the features and protocol versions that the user requests.
 
     Raises:
         InvalidSchemaError: no table can have this schema, or files would lack statistics of a clustering column.
@@ -132,7 +132,7 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
     uri, version, configuration = snapshot.table_uri, snapshot.version, metadata.configuration
     maps = mapping_mode(configuration) != "none"
     feeds = properties.ENABLE_CHANGE_DATA_FEED.read(configuration)
-    _check_no_empty_name(schema, table_rules(snapshot))
+    _check_no_empty_name(schema, snapshot)
     enables = feeds and not properties.ENABLE_CHANGE_DATA_FEED.read(snapshot.metadata.configuration)
     check_names(
         schema,
@@ -150,10 +150,8 @@ def _check_schema(snapshot: Snapshot, metadata: Metadata, schema: StructType) ->
         check_partition_columns(schema, metadata.partition_columns, uri, version=version)
 
 
-def _check_no_empty_name(schema: StructType, rules: TableRules) -> None:
+def _check_no_empty_name(schema: StructType, snapshot: Snapshot) -> None:
     for path, each in fields_by_path(schema):
         if not each.name:
-            step = "give the column a name."
-            where = f" in {shown_path(path[:-1])}" if path[:-1] else ""
-            message = f"a column{where} has an empty name"
-            raise rules.refusal(message, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", next_step=step, columns=("",))
+            place = f" in {shown_path(path[:-1])}" if path[:-1] else ""
+            raise failed("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES/empty", at=snapshot, place=place, columns=("",))

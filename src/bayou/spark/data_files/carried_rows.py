@@ -23,7 +23,7 @@ _OF_NEW: Final = "bayou.replace.new"
 
 @dataclass(frozen=True, slots=True)
 class CarriedRows:
-    """What a write does about the rows that it replaces.
+    """The rows that a write replaces, and the remaining rows of their files.
 
     Attributes:
         rule: the rule for the new rows; None without one.

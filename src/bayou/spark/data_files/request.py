@@ -204,7 +204,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """A write to be done.
+    """A write that is requested.
 
     Attributes:
         options: what the user asked for.

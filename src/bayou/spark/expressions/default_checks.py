@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import InvalidSchemaError, failed
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT, check_no_nested_defaults, defaults
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.protocol.types.char_varchar import type_text
@@ -31,6 +31,7 @@ from bayou.spark.types.types import sql_type
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.errors import DeltaError
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
@@ -97,9 +98,9 @@ def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression
             return
     except FAILED_CALL as error:
         why = f"it cannot be resolved: {reason_of(error)}"
-        raise _refusal(why, "UNRESOLVED_EXPRESSION", field, expression, rules) from None
+        raise _not_possible("INVALID_DEFAULT_VALUE.UNRESOLVED_EXPRESSION", why, field, expression, rules) from None
     why = f"it is {type_text(columns_of(both).fields[0].type)}, and the column is {type_text(field.type)}"
-    raise _refusal(why, "DATA_TYPE", field, expression, rules)
+    raise _not_possible("INVALID_DEFAULT_VALUE.DATA_TYPE", why, field, expression, rules)
 
 
 def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str, wanted: str) -> bool:
@@ -113,7 +114,6 @@ def _keeps_its_value(jvm: Jvm, row: DataFrame, both: DataFrame, expression: str,
     return select(jvm, row, [f"{narrow} <=> {value} as same"]).collect()[0].same is True
 
 
-def _refusal(why: str, kind: str, field: StructField, expression: str, rules: TableRules) -> InvalidSchemaError:
-    message = f"The default {expression!r} of column {field.name!r} is not possible: {why}."
-    error_class, step = f"INVALID_DEFAULT_VALUE.{kind}", "give a constant of the column's type, such as 0 or current_timestamp()."
-    return rules.refusal(message, error_class, next_step=step, column=field.name, expression=expression)
+def _not_possible(error_class: str, why: str, field: StructField, expression: str, rules: TableRules) -> DeltaError:
+    column = field.name
+    return failed("default-not-possible", at=rules, error_class=error_class, expression=expression, column=column, reason=why)

@@ -171,9 +171,11 @@ class TableAlterations(TableHandle):
         if nullable is not None:
             arguments.flag(nullable, "nullable", table=self._path)
         self._check_place(after, first=first)
-        alter_columns.change_column(
-            self._session_table(), path, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
+        target, names = self._session_table(), alter_columns.path_of(path)
+        change = alter_columns.column_change(
+            target, names, data_type=dataType, comment=comment, nullable=nullable, after=after, first=first
         )
+        alter_columns.change_columns(target, [change])
 
     @raised_as_pyspark
     def setDefault(self, path: str | Sequence[str], expression: str | None) -> None:  # noqa: N802

@@ -132,7 +132,7 @@ class _Casts:
 
     def _type(self, given: DataType, known: DataType) -> DataType:
         if known in VOID_TYPES:
-            return given  # a column without a type takes that of the rows, if the write may change the schema
+            return given  # a void column gets the type of the rows if the write evolves the schema
         if isinstance(given, StructType) and isinstance(known, StructType):
             return self.struct(_under_names_of(known, given) if self.renames else given, known)
         if isinstance(given, ArrayType) and isinstance(known, ArrayType):

@@ -58,12 +58,12 @@ def incompatible(analysed: Iterable[StructField], table: StructType) -> Iterator
 
 
 def _reads_as(table: DataType, wanted: DataType) -> bool:
-    """Return whether a column of the table's type still has everything that the (perhaps pruned) type asks for."""
+    """Whether a column of the table's type still has all parts of the requested type, which may be pruned."""
     if same_form(wanted, table):
         return all(known is not None and _reads_as(known.type, each.type) for each, known in twins(wanted, table))
-    if isinstance(table, UserDefinedType) and not isinstance(wanted, UserDefinedType):  # one that this program does not know
+    if isinstance(table, UserDefinedType) and not isinstance(wanted, UserDefinedType):  # this program does not have its class
         return _reads_as(table.stored, wanted)
-    # If only some fields of a variant are used, Spark reads it as a struct of those.
+    # If only some fields of a variant are used, Spark reads it as a struct of these.
     return table == wanted or (table == "variant" and isinstance(wanted, StructType))
 
 
@@ -91,12 +91,12 @@ def _as_table_has(given: DataType, table: DataType) -> DataType:
 
 
 def contains_user_defined(kind: DataType) -> bool:
-    """Whether a type is one of some program's own somewhere: SQL has no name for it, and no cast to it but from NULL."""
+    """Whether a type is or contains a user-defined type, which SQL cannot name, and to which it can only cast NULL."""
     return any(isinstance(each, UserDefinedType) for each in innermost(kind))
 
 
 def contains_void(kind: DataType) -> bool:
-    """Whether a type is void somewhere: such a column is in no file."""
+    """Whether a type is or contains void, so that files cannot have such a column."""
     return any(each in VOID_TYPES for each in innermost(kind))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 _OF_A_TABLE = (FIELD_ID, PHYSICAL_NAME)
-"""Metadata of a field that comes from another table's schema and means nothing in this one."""
+"""Metadata of a field that only apply to the table that it comes from."""
 
 
 def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None) -> StructType:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed
 from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
+from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED
@@ -24,21 +25,19 @@ from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
 from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.jvm.catalyst.frames import columns_of
-from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
+from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import REPLAYED, spend_batch
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
-from bayou.spark.write.transaction import begin_write, how_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
@@ -46,7 +45,11 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.replace.replaced_rows import ReplacedRows
+    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.session.application import Application
+
+_MODE_NAMES: Final = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
+_ZONE: Final = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,7 @@ def _written(
     if snapshot is None and options.replaces_by_match:
         raise failed("DELTA_PATH_DOES_NOT_EXIST/no-rows-to-replace", table=log.table_uri)
     with (
-        begin_write(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
+        _begin(application, frame.sparkSession, settings, request, log, snapshot) as transaction,
         _display(transaction, request, frame, settings),
         UncommittedFiles(options.path, options.storage_options) as uncommitted,
     ):
@@ -139,7 +142,9 @@ def _written(
             raise _table_exists(snapshot, request)
         if snapshot is not None and options.mode == "ignore":
             return WriteResult(snapshot.version, committed=False, reason="exists")
-        _check_has_data(frame, log, snapshot, of_statement=prepare is not None)
+        if snapshot is None or snapshot.schema.fields:  # a table without columns raises another error
+            version = None if snapshot is None else snapshot.version
+            check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if options.replaces_by_match:
             frame = evaluated_once(application, frame)
@@ -150,7 +155,8 @@ def _written(
             replaced.delete_rows(transaction)
         carried = NOTHING_CARRIED if replaced is None else replaced.carried
         added = write_new_files(application, frame, request, target, uncommitted, carried=carried)
-        result = _commit(transaction, uncommitted, request, target, added, replaced)
+        removed = _removed(application.jvm, transaction, request, target, added, replaced)
+        result = _commit(transaction, uncommitted, request, target, added, _metrics(request, added, removed, replaced))
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
         notify_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
@@ -158,17 +164,77 @@ def _written(
     return result
 
 
+def _begin(
+    application: Application,
+    spark: SparkSession,
+    settings: Mapping[str, str],
+    request: WriteRequest,
+    log: DeltaLog,
+    snapshot: Snapshot | None,
+) -> Transaction:
+    """Begin the transaction of a write, with its operation and parameters for the history.
+
+    Args:
+        snapshot: the table; None if the write creates it.
+    """
+    options, statement, stream = request.options, request.context.statement, request.context.stream
+    name = "WRITE"
+    parameters: dict[str, object] = {"mode": _MODE_NAMES[options.mode], "partitionBy": list(options.partition_by or ())}
+    if options.cluster_by is not None:
+        parameters["clusterBy"] = names_of(options.cluster_by)
+    if options.replace_where is not None:
+        parameters["predicate"] = options.replace_where
+    if options.replace_on is not None:
+        parameters["replaceOnCond"] = options.replace_on
+    if options.replace_using is not None:
+        parameters["replaceUsingCols"] = f"({','.join(options.replace_using)})"
+    parameters |= _how_written(request, snapshot)
+    if stream is not None:
+        name = "STREAMING UPDATE"
+        parameters = {"outputMode": stream.output_mode, "queryId": stream.query_id, "epochId": str(stream.epoch)}
+    if statement is not None:
+        name = statement.operation
+    transaction = session_transaction(
+        application,
+        spark,
+        log,
+        snapshot,
+        name,
+        parameters,
+        settings=settings,
+        user_metadata=options.user_metadata,
+        txn=options.txn,
+        replaces_table=snapshot is not None and request.replaces_table,
+    )
+    creates_all = snapshot is None and options.mode == "overwrite" and not options.replaces_a_part
+    if creates_all or (stream is not None and stream.reads_itself):
+        transaction.read_whole_table()
+    return transaction
+
+
+def _how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
+    """Return the write mode for the history.
+
+    Args:
+        snapshot: the table; None if it does not exist.
+    """
+    options, statement = request.options, request.context.statement
+    if options.mode == "error":
+        return {}
+    has_partitions = options.partition_by or (snapshot is not None and snapshot.partition_columns)
+    facts = {
+        "isV1SaveAsTableOverwrite": statement is not None and statement.overwrites,
+        "isDynamicPartitionOverwrite": options.dynamic_partitions and has_partitions and not request.replaces_table,
+        "canOverwriteSchema": options.overwrite_schema,
+        "canMergeSchema": options.merge_schema,
+    }
+    return {name: True for name, is_so in facts.items() if is_so}
+
+
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
     if not request.options.dynamic_partitions:
         return request
     return replace(request, context=replace(request.context, time_zone=str(frame.sparkSession.conf.get(_ZONE))))
-
-
-def _check_has_data(frame: DataFrame, log: DeltaLog, snapshot: Snapshot | None, *, of_statement: bool) -> None:
-    if snapshot is None:
-        check_has_data(columns_of(frame), log.table_uri, of_statement=of_statement)
-    elif snapshot.schema.fields:  # a table without columns raises another error
-        check_has_data(columns_of(frame), log.table_uri, version=snapshot.version, of_statement=of_statement)
 
 
 def _table_exists(snapshot: Snapshot, request: WriteRequest) -> DeltaError:
@@ -232,21 +298,17 @@ def _commit(
     request: WriteRequest,
     target: WriteTarget,
     added: NewFiles,
-    replaced: ReplacedRows | None,
+    metrics: Mapping[str, int],
 ) -> WriteResult:
     if request.context.statement is not None:
         managed = request.context.statement.managed
         parameters = creation_parameters(target.metadata, request.options.cluster_by, managed=managed)
-        transaction.describe(parameters | how_written(request, transaction.snapshot))
-    if replaced is not None:
-        replaced.check(added)
-    removed = _removed(transaction, request, target, added, replaced)
-    metrics = _metrics(request, added, removed, replaced)
+        transaction.describe(parameters | _how_written(request, transaction.snapshot))
     outcome = uncommitted.commit(transaction, added, metrics, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
     # Another commit may have removed the rest of a file whose rows are removed.
-    num_removed = (outcome.metrics or {}).get("numRemovedFiles", removed.files)
+    num_removed = {**metrics, **(outcome.metrics or {})}.get("numRemovedFiles", 0)
     return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, num_removed)
 
 
@@ -269,32 +331,28 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced
 
 
 def _removed(
-    transaction: Transaction, request: WriteRequest, target: WriteTarget, added: NewFiles, replaced: ReplacedRows | None
+    jvm: Jvm,
+    transaction: Transaction,
+    request: WriteRequest,
+    target: WriteTarget,
+    added: NewFiles,
+    replaced: ReplacedRows | None,
 ) -> _Removed:
     """Remove the files that the new files replace."""
     options = request.options
     if options.mode != "overwrite" or target.snapshot is None:
         return _Removed()
     if replaced is not None:
+        replaced.check(added)
         if not options.data_change:
             paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
-            _check_moved(request, target.snapshot, paths, added)
+            check_moved_rows(jvm, target.snapshot, paths.combine_chunks(), added.num_rows, options.storage_options)
         return _Removed(*replaced.remove_files(transaction, data_change=options.data_change))
     if options.dynamic_partitions and target.partition_by and not request.replaces_table:
         gone = replaced_partitions(transaction, added.files, request.context.time_zone, keeps_null=options.keeps_null_partitions)
     else:
         gone = transaction.files()
     if not options.data_change:
-        _check_moved(request, target.snapshot, gone["path"], added)
+        check_moved_rows(jvm, target.snapshot, gone["path"].combine_chunks(), added.num_rows, options.storage_options)
     removed = transaction.remove_files(gone, data_change=options.data_change)
     return _Removed(len(removed), removed.size_bytes)
-
-
-def _check_moved(request: WriteRequest, snapshot: Snapshot, gone: pa.ChunkedArray, added: NewFiles) -> None:
-    jvm = Jvm.running()
-    if jvm is None:
-        raise failed("no-running-session")
-    check_moved_rows(jvm, snapshot, gone.combine_chunks(), added.num_rows, request.options.storage_options)
-
-
-_ZONE = "spark.sql.session.timeZone"
