@@ -300,5 +300,5 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
         raise SchemaChangedError(
             f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
             at=snapshot,
-            next_step="run the statement again.",
+            next_step="Run the statement again.",
         )
