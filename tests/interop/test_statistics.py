@@ -224,9 +224,9 @@ def test_statistics_that_are_made_anew_are_delta_sparks(spark, delta_spark, tmp_
     without_statistics(ours)
     delta_spark.recompute(theirs)
     if way == "by a scan":
-        reliable_statistics = compute_statistics.reliable_statistics
-        untold = lambda footer, leaves: (reliable_statistics(footer, leaves)[0], {leaf.path for leaf in leaves})  # noqa: E731
-        monkeypatch.setattr(compute_statistics, "reliable_statistics", untold)
+        stated_statistics = compute_statistics.stated_statistics
+        untold = lambda footer, leaves: (stated_statistics(footer, leaves)[0], {leaf.path for leaf in leaves})  # noqa: E731
+        monkeypatch.setattr(compute_statistics, "stated_statistics", untold)
     bayou.DeltaTable.forPath(spark, ours).computeStatistics()
     mine, other = dict(leaves(stats_of(ours, 1))), dict(leaves(stats_of(theirs, 1)))
     pairs = {".".join(path): (mine.get(path), other.get(path)) for path in {**mine, **other}}

@@ -55,12 +55,12 @@ def answer(frame):
 @pytest.fixture
 def scans(monkeypatch):
     """Footers tell nothing."""
-    reliable_statistics = operation.reliable_statistics
+    stated_statistics = operation.stated_statistics
 
     def told(footer, leaves):
-        return reliable_statistics(footer, leaves)[0], {leaf.path for leaf in leaves}
+        return stated_statistics(footer, leaves)[0], {leaf.path for leaf in leaves}
 
-    return lambda: monkeypatch.setattr(operation, "reliable_statistics", told)
+    return lambda: monkeypatch.setattr(operation, "stated_statistics", told)
 
 
 def test_footers_and_a_scan_tell_what_the_write_told(spark, table_path, table, scans):

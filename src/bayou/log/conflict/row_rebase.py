@@ -33,7 +33,7 @@ from bayou.errors import (
 )
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.rows.deleted_rows import MarkedFile, NotEvaluated, live_files, read_gone
-from bayou.log.rows.moved_rows import MovedRows, state_moves
+from bayou.log.rows.moved_rows import MovedRows, have_places
 from bayou.protocol.actions.paths import canonical
 from bayou.protocol.deletion_vectors.descriptor import Bitmap, DeletionVectorDescriptor
 from bayou.protocol.stats.wide_stats import num_records
@@ -119,7 +119,7 @@ def rebase(ours: DeletedRows, winners: WinningFiles, missed: pa.Array) -> Rebase
 
 def _movers(winners: WinningFiles) -> list[int]:
     """Return the winning commits that state the new places of rows that they moved."""
-    return sorted(winners.remove_winner.filter(state_moves(winners.removes["tags"])).unique().to_pylist())
+    return sorted(winners.remove_winner.filter(have_places(winners.removes["tags"])).unique().to_pylist())
 
 
 def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[str], set[str]]:

@@ -30,7 +30,7 @@ from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.maintained import Begin, place_in_store, plain_transactions, store_of, writable_snapshot
 from bayou.log.rows.deleted_rows import live_files
 from bayou.log.snapshot.data_skipping import to_predicate
-from bayou.log.staging.footer_statistics import reliable_statistics
+from bayou.log.staging.footer_statistics import stated_statistics
 from bayou.plan.predicates.predicate import columns
 from bayou.protocol.features.features import writer_features
 from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, indexed_leaves, to_json
@@ -87,7 +87,7 @@ class FileStatistics:
     @classmethod
     def of(cls, add: AddFile, footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> FileStatistics:
         """Return the statistics in a file's footer."""
-        found, unsure = reliable_statistics(footer, leaves)
+        found, unsure = stated_statistics(footer, leaves)
         if add.deletion_vector is not None:
             unsure = {leaf.path for leaf in leaves}
         return cls(add, footer.num_rows, found, frozenset(unsure))

@@ -62,7 +62,7 @@ def with_moves(files: pa.Table, moves: Sequence[MovedRows | None]) -> pa.Table:
     return files.set_column(at, "tags", pa.array(tags, files.schema.field("tags").type))
 
 
-def state_moves(tags: pa.ChunkedArray) -> pa.Array:
+def have_places(tags: pa.ChunkedArray) -> pa.Array:
     """Return for each file's tags whether they have the new place of its rows."""
     parts = [pc.is_valid(pc.map_lookup(each, pa.scalar(_FILE), "first")) for each in tags.chunks]
     return pa.concat_arrays([pa.array([], pa.bool_()), *parts])

@@ -72,7 +72,7 @@ def facts_of(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf], *, tight_bo
     return FileFacts(footer.num_rows, to_json(footer.num_rows, found, tight_bounds=tight_bounds))
 
 
-def reliable_statistics(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[list[LeafStatistics], set[ColumnPath]]:
+def stated_statistics(footer: pq.FileMetaData, leaves: Sequence[IndexedLeaf]) -> tuple[list[LeafStatistics], set[ColumnPath]]:
     """Return the statistics of some columns that a footer states reliably, and the columns for which they are incomplete.
 
     They are incomplete if a bound or the null count is missing, or would be that of another type or column.

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayou.log.staging.footer_statistics import facts_of, has_old_calendar, reliable_statistics
+from bayou.log.staging.footer_statistics import facts_of, has_old_calendar, stated_statistics
 from bayou.log.staging.foreign_footers import shape_of, spark_schema, sure_leaves
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
@@ -121,7 +121,7 @@ def test_of_an_old_calendar_only_recent_bounds_hold(metadata, is_old):
     footer, leaves = footer_of(columns, metadata), indexed_leaves(schema, {})
     known = {"new", "n"} if is_old else set(columns)
     assert set(json.loads(facts_of(footer, leaves).stats)["minValues"]) == known
-    found, unsure = reliable_statistics(footer, leaves)
+    found, unsure = stated_statistics(footer, leaves)
     assert {leaf.path[0] for leaf in found if leaf.min is not None} == known
     assert {path[0] for path in unsure} == set(columns) - known
 
@@ -129,7 +129,7 @@ def test_of_an_old_calendar_only_recent_bounds_hold(metadata, is_old):
 def test_a_column_of_another_spelling_or_with_a_dot_in_its_name_is_not_told_of():
     footer = footer_of({"A": [1], "b": [2], "s": [{"X": 1, "y": 2}]})
     schema = StructType((*struct(a="long", b="long", c="long").fields, StructField("s", struct(x="long", y="long"))))
-    found, unsure = reliable_statistics(footer, indexed_leaves(schema, {}))
+    found, unsure = stated_statistics(footer, indexed_leaves(schema, {}))
     assert unsure == {("a",), ("s", "x")}
     assert {leaf.path: leaf.null_count for leaf in found} == {
         ("a",): None,
@@ -138,5 +138,5 @@ def test_a_column_of_another_spelling_or_with_a_dot_in_its_name_is_not_told_of()
         ("s", "x"): None,
         ("s", "y"): 0,
     }
-    _, unsure = reliable_statistics(footer_of({"a": [{"b": 1}], "a.b": [5]}), indexed_leaves(struct(**{"a.b": "long"}), {}))
+    _, unsure = stated_statistics(footer_of({"a": [{"b": 1}], "a.b": [5]}), indexed_leaves(struct(**{"a.b": "long"}), {}))
     assert unsure == {("a.b",)}
