@@ -105,8 +105,8 @@ class Change:
             yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
-    def affects_all(self) -> bool:
-        """Return whether the condition is a constant."""
+    def has_constant_condition(self) -> bool:
+        """Return whether all rows match, or none."""
         return self.condition.found is None and self.matching is None
 
     @property
