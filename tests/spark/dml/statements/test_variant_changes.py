@@ -65,7 +65,7 @@ def test_a_view_is_the_table_where_it_has_the_whole_variant(spark, table, view):
         spark.sql("delete from variants_seen where id = 1")
         assert rows(spark, table) == [(0, 0), (2, 2), (3, 3)]
     else:
-        with pytest.raises(UnsupportedFeatureError, match="not those of a query"):
+        with pytest.raises(UnsupportedFeatureError, match="not of a query"):
             spark.sql("delete from variants_seen where v is null")
     spark.catalog.dropTempView("variants_seen")
 

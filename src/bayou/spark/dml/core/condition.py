@@ -129,7 +129,7 @@ def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | N
             at=snapshot,
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
             features=["subquery"],
-            next_step="collect the subquery's values first, or use MERGE.",
+            next_step="Collect the subquery's values first, or use MERGE.",
         )
 
 

@@ -87,9 +87,9 @@ def check_moved_rows(jvm: Jvm, snapshot: Snapshot, removed: pa.Array, written: i
     replaced = count_rows(jvm, snapshot, positions, options)
     if written != replaced:
         raise InvalidCommitError(
-            f"The write states that it changes no data (dataChange is false), and it replaces {replaced} rows by {written}.",
+            f"The write states that it changes no data (dataChange is false), but it replaces {replaced} rows by {written}.",
             at=snapshot,
             error_class="DELTA_NUM_RECORDS_MISMATCH",
-            next_step="write all rows of the files that are replaced, or leave dataChange out. The settings "
-            "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles leave rows out.",
+            next_step="Write all rows of the files that are replaced, or leave dataChange out. The settings "
+            "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles skip rows.",
         )

@@ -105,8 +105,8 @@ class Change:
             yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
-    def affects_all(self) -> bool:
-        """Return whether the condition is a constant."""
+    def has_constant_condition(self) -> bool:
+        """Return whether all rows match, or none."""
         return self.condition.found is None and self.matching is None
 
     @property
@@ -300,5 +300,5 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
         raise SchemaChangedError(
             f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
             at=snapshot,
-            next_step="run the statement again.",
+            next_step="Run the statement again.",
         )

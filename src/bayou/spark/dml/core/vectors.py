@@ -54,7 +54,7 @@ class SparkRowOracle(RowConflictOracle):
         The job may fail on a row of another writer, for example in a cast. The statement need not fail on it when it runs again:
         Spark chooses the order in which it evaluates the parts of a condition.
         """
-        if self.change.affects_all:
+        if self.change.has_constant_condition:
             return True
         try:
             found = self._on_latest(added, new_rows)

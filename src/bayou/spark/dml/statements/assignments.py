@@ -82,7 +82,7 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
                 f"UPDATE on IDENTITY column {field.name!r} is not supported.",
                 at=snapshot,
                 error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
-                next_step="leave the column out.",
+                next_step="Leave the column out.",
             )
     return found
 
@@ -111,7 +111,7 @@ def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
         at=snapshot,
         error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
         features=["nested fields in arrays and maps"],
-        next_step="set the whole array or map.",
+        next_step="Set the whole array or map.",
     )
 
 
@@ -129,7 +129,7 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
         f"There is a conflict from these SET columns: [{named}].",
         at=snapshot,
         error_class="DELTA_CONFLICT_SET_COLUMN",
-        next_step="set each column once, as a whole or by its fields.",
+        next_step="Set each column once, as a whole or by its fields.",
         problems=(named,),
     )
 
@@ -238,7 +238,7 @@ class NewValues:
             f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',
             at=self._snapshot,
             error_class="CANNOT_UP_CAST_DATATYPE",
-            next_step="cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
+            next_step="Cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
             problems=(column_sql(path),),
         )
 
@@ -250,7 +250,7 @@ class NewValues:
                 f"{', '.join(wanted.names)}. All nested columns must match.",
                 at=self._snapshot,
                 error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
-                next_step="give all fields of the struct, or set its fields one by one.",
+                next_step="Give all fields of the struct, or set its fields one by one.",
                 problems=(column_sql(path),),
             )
         members = []

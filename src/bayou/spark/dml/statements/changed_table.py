@@ -19,21 +19,21 @@ def changed_table(text: str | None, operation: str) -> RelationRequest:
     """
     if text is None:
         raise UnsupportedFeatureError(
-            f"{operation} changes the rows of a table, and not those of a query.",
+            f"{operation} changes the rows of a table, not of a query.",
             error_class="DELTA_OPERATION_NOT_ALLOWED",
             features=[f"{operation} on a query"],
-            next_step="name the table.",
+            next_step="Name the table.",
         )
     found = RelationRequest.of_json(text)
     if found.version is not None:
         raise UnsupportedFeatureError(
             "Expect a full scan of the latest version of the Delta source, but found a historical scan of version "
-            f"{found.version}: {operation} changes the rows of a table as it is now.",
+            f"{found.version}: {operation} changes the latest version of a table.",
             table=found.path,
             version=found.version,
             error_class="DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
             features=[f"{operation} on an older version"],
-            next_step="name the table without a version.",
+            next_step="Name the table without a version.",
         )
     if found.changes is not None:
         raise UnsupportedFeatureError(
@@ -50,6 +50,6 @@ def changed_table(text: str | None, operation: str) -> RelationRequest:
             table=found.path,
             error_class="DELTA_UNEXPECTED_PARTIAL_SCAN",
             features=[f"{operation} on the folder of a partition"],
-            next_step="name the table, and say in a condition which partitions are meant.",
+            next_step="Name the table, and select the partitions by a condition.",
         )
     return found

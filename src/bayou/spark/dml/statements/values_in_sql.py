@@ -56,7 +56,7 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
                 at=snapshot,
                 error_class="DELTA_OPERATION_NOT_ALLOWED",
                 features=["structs with parameters"],
-                next_step="set the fields one by one, or use DeltaTable.update.",
+                next_step="Set the fields one by one, or use DeltaTable.update.",
             )
         found.append(given)
     return ExpressionList.of(jvm, found)
