@@ -184,7 +184,9 @@ def _way(merge: Merge) -> Way:
 
 
 def _plan(merge: Merge) -> RowChangePlan:
-    return merge.change.plan(_way(merge), reads=merge.change.files.candidates)
+    way, files = _way(merge), merge.change.files.candidates
+    steps = () if way is Way.NOTHING else tuple(merge.strategy.lines())
+    return replace(merge.change.plan(way, reads=files), steps=steps)
 
 
 def _empty_plan(snapshot: Snapshot) -> RowChangePlan:
@@ -301,7 +303,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         check_source(merge)
         removed = positions_of(changed) if rewrites else positions_of(())
         rows = FoundRows.of(merge, found, removed)
-        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.is_counted)
+        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.strategy.counts_rows)
         if rewrites and changed:
             change.note_reads(transaction.reads)
         else:

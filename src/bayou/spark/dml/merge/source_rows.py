@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property, reduce
 from operator import and_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
-_MOST_BYTES: Final = 256 << 20
-"""What is read of a source, at the most, for rows that are made of it alone."""
 
 
 class SourceRows:
@@ -39,17 +37,6 @@ class SourceRows:
     def __init__(self, merge: Merge, found: Found) -> None:
         self._merge = merge
         self._found = found
-
-    @cached_property
-    def tells_updates(self) -> bool:
-        """Whether the rows that are updated are made of the source's alone.
-
-        A row of the source stands for no other one with its keys where each row of the table has one match. Each task that reads
-        some of the source leaves a file: where few rows are what a filter leaves of many files, the table's tasks are fewer.
-        """
-        found, source = self._found, self._merge.source
-        is_told = not found.overlaps and found.num_pairs <= source.rows and source.size <= _MOST_BYTES
-        return is_told and self._merge.updates_by_keys
 
     @cached_property
     def files_with_matches(self) -> pa.Array:
@@ -64,7 +51,7 @@ class SourceRows:
         """The rows that fall under some clauses, with `ACTION`: once for each row of the table that they update.
 
         Args:
-            clauses: the numbers of clauses that insert, and of those that update where `tells_updates`.
+            clauses: the numbers of clauses that insert, and of of those that update, for `Part.SOURCE`.
         """
         merge = self._merge
         rows = merge.source.frame if merge.source.is_small else merge.source.marked()
@@ -89,7 +76,7 @@ class SourceRows:
         """
         merge, matches = self._merge, self._found.matches
         condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
-        if not merge.inserts_by_keys:
+        if not merge.strategy.inserts_by_keys:
             return rows.join(merge.rows(self.files_with_matches).drop(FILE), condition, "left_anti")
         if matches is None:
             pairs = merge.rows(self.files_with_matches).join(merge.source.marked(), condition, "inner")

@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
+from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.chosen_files import ChosenFiles, common
 from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.strategy import MergeFacts, MergeStrategy, choose_strategy
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -71,41 +73,47 @@ class Merge:
         return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
 
     @cached_property
-    def knows_by_keys(self) -> bool:
-        """Whether what becomes of a source's row is known by its keys, once the pairs that match are: rows of a small source."""
-        keys = self.source.keys
-        return self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
-
-    @property
-    def inserts_by_keys(self) -> bool:
-        """Whether the rows to insert are those of a small source whose keys are not among the ones that match."""
-        return bool(self.resolution.of_kind(Kind.NOT_MATCHED)) and self.knows_by_keys
+    def facts(self) -> MergeFacts:
+        """What decides the joins of the MERGE, before the first pass."""
+        source, resolution = self.source, self.resolution
+        jvm, actions = self.change.target.application.jvm, {each.action for each in resolution.clauses}
+        identities = {each.name.lower() for each in identity_columns(resolution.schema)}
+        inserts = [each for each in resolution.clauses if each.action is Action.INSERT]
+        return MergeFacts(
+            source_rows=source.rows,
+            source_bytes=source.size,
+            broadcasts_source=source.is_small,
+            repeats_rows=source.is_sure and not ExpressionList.of(jvm, resolution.conditions).calls_foreign_code,
+            has_exact_keys=bool(source.keys) and all(nodes.is_told_by_equality(each) for each in source.keys),
+            inserts=bool(inserts),
+            changes=bool(actions - {Action.INSERT}),
+            by_source=bool(resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE)),
+            updates_from_source=self._updates_from_source(),
+            generates_identities=any(not identities <= each.assigned for each in inserts),
+        )
 
     @cached_property
-    def updates_by_keys(self) -> bool:
-        """Whether the rows that an update leaves are made of those of a small source alone: the table's need not be read for them.
+    def strategy(self) -> MergeStrategy:
+        """The joins of the MERGE, by what is known before the first pass."""
+        return choose_strategy(self.facts)
 
-        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it. A
-        function of the user's would be called for more rows than are updated, and rows without a match be kept with the pairs.
+    def _updates_from_source(self) -> bool:
+        """Whether the rows that an update leaves can be made of the source's rows alone.
+
+        The table's own rows are marked in deletion vectors, and no value of theirs is needed. User-defined functions would be
+        called for more rows than are updated.
         """
         change, resolution = self.change, self.resolution
-        orphans = resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) and not resolution.of_kind(Kind.NOT_MATCHED)
-        if not change.uses_vectors or change.feeds or change.row_ids is not None or orphans:
+        if not change.uses_vectors or change.feeds or change.row_ids is not None:
             return False
         names = frozenset(name.lower() for name in resolution.schema.names)
         updates = [each for each in resolution.clauses if each.action is Action.UPDATE]
         if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
             return False
         expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
-        if not self.knows_by_keys or any(each.calls_foreign_code for each in expressions):
-            return False
         output = resolution.sides.target.output()
-        return not any(len(each.assignments[0].values.used(output)) for each in updates)
-
-    @property
-    def keeps_pairs(self) -> bool:
-        """Whether the pairs that match are kept until the rows are written."""
-        return self.inserts_by_keys or self.updates_by_keys
+        uses_table = any(len(each.assignments[0].values.used(output)) for each in updates)
+        return not uses_table and not any(each.calls_foreign_code for each in expressions)
 
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
