@@ -45,6 +45,8 @@ CLEAN: tuple[str, ...] = (
         "log/commit",
         "spark/alter",
         "spark/create",
+        "spark/dml/keys",
+        "spark/dml/replace",
         "spark/errors",
         "spark/jvm",
         "spark/maintenance",

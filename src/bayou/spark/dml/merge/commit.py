@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a MERGE: which rows its commit relies on, what the history says of it, and the commit itself."""
+"""The end of a MERGE: the rows that its commit depends on, its metrics in the history, and the commit itself."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:
-    """Writes deletion vectors for the rows that change; none where there are no such rows.
+    """Write deletion vectors for the rows that change, if any.
 
-    Rows that matched and stay are relied on where rows are inserted: without them others would be.
+    If rows are inserted, the commit depends on the rows that matched and stay: without them other rows would be inserted.
 
     Raises:
-        InvalidCommitError: a file would go that has rows left. Nothing was written.
+        InvalidCommitError: a file with remaining rows would be removed. Nothing was written.
     """
     phase("marking rows")
     change, changed = merge.change, found.changed()
@@ -72,9 +72,9 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
 
 
 def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
-    """The rows that a MERGE deletes, which are none where it only inserts, and those for which it has not inserted others.
+    """Add the rows that a MERGE without updates and deletes depends on: those with a match, for which it inserted nothing.
 
-    These are looked for in the files that others change meanwhile, and in no others.
+    They are only searched in files that winning commits changed.
     """
     change = merge.change
     uri, paths = change.snapshot.table_uri, change.snapshot.files(["path"])["path"].take(change.files.candidates)
@@ -101,7 +101,7 @@ def relying_on_matches(merge: Merge, deleted: DeletedRows) -> DeletedRows:
 
 
 def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool:
-    """Whether files that others have added meanwhile hold new rows that a clause changes, or for which no row is inserted."""
+    """Whether files of winning commits contain new rows that a clause changes, or for which no row is inserted."""
     found = now(merge.change, added, new_rows)
     if found is None:
         return True
@@ -118,11 +118,11 @@ def _hold(merge: Merge, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> b
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
-    """What the history says. Source: delta-spark, `DeltaOperations`.
+    """Return the metrics of the history. Source: delta-spark, `DeltaOperations`.
 
     Args:
         removed: the positions of the files that leave the table.
-        deleted: the rows that deletion vectors delete; None where none do.
+        deleted: the rows that deletion vectors delete; None if files are rewritten.
     """
     vectors = deleted.metrics() if deleted is not None else {}
     files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
@@ -161,14 +161,14 @@ def commit_merge(
     *,
     rewritten: int,
 ) -> RowChangeResult:
-    """Commits what was prepared.
+    """Commit what was prepared.
 
     Args:
-        rewritten: how many files of the table were written again.
+        rewritten: the number of files of the table that were rewritten.
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log all the same.
+        StorageError: the store failed; the commit may be in the log nevertheless.
     """
     spark = merge.change.target.spark
     outcome = uncommitted.commit(transaction, written, metrics)

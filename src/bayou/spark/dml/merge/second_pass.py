@@ -29,7 +29,7 @@ from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.scanned_rows import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
-from bayou.spark.dml.merge.beside import RowsBeside
+from bayou.spark.dml.merge.auxiliary_columns import AuxiliaryColumns
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
@@ -77,8 +77,8 @@ class Writer:
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
         self._source = SourceRows(merge, found)
-        self._beside = RowsBeside(merge, found, rewrites=rewrites)
-        self._changed = self._beside.changed
+        self._auxiliary = AuxiliaryColumns(merge, found, rewrites=rewrites)
+        self._changed = self._auxiliary.changed
         self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
         self.strategy = choose_strategy(merge.facts, self._first_pass())
 
@@ -88,7 +88,7 @@ class Writer:
         totals = FileTotals.of(self._merge.change.snapshot.files(["size"])["size"], files)
         return FirstPass(
             writes_table_rows=bool(self._changed),
-            writes_change_rows=self._beside.feeds,
+            writes_change_rows=self._auxiliary.feeds,
             has_matches=bool(found.changed()) or bool(found.kept),
             overlaps=found.overlaps,
             repeats=found.repeats,
@@ -121,15 +121,15 @@ class Writer:
         parts = [made[each]() for each in self.strategy.parts]
         if parts:
             rows = self._in_tasks(reduce(DataFrame.union, parts))
-            yield self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns)
+            yield self._write(rows, self._provided([*self._updates, *self._inserts]), self._auxiliary.columns)
 
     def _by_parts(self) -> Iterator[NewFiles]:
         if Part.TABLE in self.strategy.parts:
-            yield self._write(self._table_part(), self._provided(self._updates), self._beside.columns)
+            yield self._write(self._table_part(), self._provided(self._updates), self._auxiliary.columns)
         for clauses in self._inserts_by_identities():
             left_out = self._left_out(clauses)
             new = self._source_part(clauses, left_out, alone=True)
-            written = self._write(new, self._provided(clauses), self._beside.of_new_rows_alone, left_out)
+            written = self._write(new, self._provided(clauses), self._auxiliary.of_new_rows_alone, left_out)
             self._go_on_from(written)
             yield written
 
@@ -143,7 +143,7 @@ class Writer:
     @property
     def feeds(self) -> bool:
         """Whether deleted rows pass through the job, for the change data feed."""
-        return self._beside.feeds
+        return self._auxiliary.feeds
 
     @property
     def request(self) -> WriteRequest:
@@ -214,19 +214,19 @@ class Writer:
     def _made(self, clauses: Iterable[int], joined: DataFrame) -> DataFrame:
         """Return the columns to write of joined rows, some of which are the table's."""
         columns = WrittenColumns(self._merge, clauses)
-        copies = self._rewrites or self._beside.feeds
-        return columns.of(joined, copies=copies, beside=self._beside.joined(columns))
+        copies = self._rewrites or self._auxiliary.feeds
+        return columns.of(joined, copies=copies, auxiliary=self._auxiliary.joined(columns))
 
     def _source_part(self, clauses: Sequence[int], left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
         columns = WrittenColumns(self._merge, clauses, left_out)
         rows = self._counted(self._source.rows(clauses), OF_SOURCE)
-        return columns.of(rows, copies=False, beside=self._beside.new(alone=alone))
+        return columns.of(rows, copies=False, auxiliary=self._auxiliary.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
         """Return the table's rows that are rewritten, joined with the rows that they match."""
         merge, matches = self._merge, self.strategy.matches
         files = positions_of(self._changed)
-        rows = merge.rows(files, with_numbers=matches is Matches.ONE, with_ids=self._beside.ids is not None)
+        rows = merge.rows(files, with_numbers=matches is Matches.ONE, with_ids=self._auxiliary.ids is not None)
         condition = self._condition
         if matches is Matches.CHANGING:
             condition = condition & (matched_action_of(merge) >= 0)
@@ -243,7 +243,7 @@ class Writer:
         merge = self._merge
         files = positions_of({*self._changed, *self._found.changed(), *self._found.kept})
         marks = pa.array([each if each in self._changed else -1 - each for each in files.to_pylist()], pa.int32())
-        rows = merge.rows(files, marks, with_ids=self._beside.ids is not None)
+        rows = merge.rows(files, marks, with_ids=self._auxiliary.ids is not None)
         joined = rows.join(merge.source.marked(), self._condition, "full" if self._needs_all else "right")
         return self._written(joined.withColumn(ACTION, action_of(merge)))
 
@@ -253,7 +253,7 @@ class Writer:
         return self._rewrites or bool(self._merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
 
     def _written(self, joined: DataFrame) -> DataFrame:
-        is_written = is_one_of(self._beside.passed)
+        is_written = is_one_of(self._auxiliary.passed)
         if self._rewrites:
             is_written = f"{is_written} or ({ACTION} < 0 and {FILE} >= 0)"
         return self._counted(joined.where(is_written), OF_TABLE)

@@ -55,8 +55,8 @@ class MergeFacts:
         inserts: whether a clause inserts rows.
         changes: whether a clause updates or deletes rows.
         by_source: whether a clause is about rows that the source does not match.
-        updates_from_source: whether updated rows need no old one: clauses set all columns from the source alone, files are not
-            rewritten, and there are no change rows and no row ids.
+        updates_from_source: whether updated rows need no old values: clauses set all columns from the source alone, files are not
+            rewritten, and the table has neither a change data feed nor row ids.
         generates_identities: whether inserted rows get values of identity columns.
     """
 

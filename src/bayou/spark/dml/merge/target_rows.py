@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's side of a MERGE: which of its files may hold a match, and their rows under the ids of the MERGE's expressions."""
+"""The table's side of a MERGE: the files that may contain a match, and their rows under the ids of the MERGE's expressions."""
 
 from __future__ import annotations
 
@@ -49,12 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Merge:
-    """A resolved MERGE against one state of a table.
+    """A resolved MERGE on one snapshot of a table.
 
     Attributes:
-        change: the table, its state, and the files that may hold a match.
-        resolution: what is to be done.
-        source: the source's rows.
+        change: the table, the snapshot, and the files that may contain a match.
     """
 
     change: Change
@@ -63,12 +61,12 @@ class Merge:
 
     @property
     def keys(self) -> list[str]:
-        """Names for the source's columns that the condition looks at."""
+        """Names for the source's columns that the condition reads."""
         return [f"__bayou_key{number}" for number in range(len(self.source.keys))]
 
     @property
     def keys_as_named(self) -> list[Column]:
-        """These columns under these names."""
+        """The source's columns that the condition reads, under the names of `keys`."""
         jvm = self.change.target.application.jvm
         return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
 
@@ -118,13 +116,13 @@ class Merge:
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """The rows of some files, under the ids that the expressions have for their columns.
+        """Return the rows of some files, under the ids that the expressions have for their columns.
 
-        The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
+        The column `FILE` is never NULL in rows of the table, and is NULL after an outer join without a match.
 
         Args:
-            marks: an int for each of them, for `FILE` to hold; the positions where None.
-            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
+            marks: an int for each file, as the value of `FILE`; None means the positions.
+            with_ids: whether the rows have their row ids, if the table keeps them (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
         jvm, spark = change.target.application.jvm, change.target.spark
@@ -148,14 +146,14 @@ class Merge:
 
 
 def _named(field: StructField, name: str) -> str | Column:
-    """A column under the table's name for it. Fields of structs have other names in the files where columns are mapped."""
+    """Return a column under the table's name. With column mapping, fields of structs have other names in the files."""
     if isinstance(field.type, str):
         return f"{quoted_name(name)} as {quoted_name(field.name)}"
     return F.col(quoted_name(name)).cast(spark_data_type(field)).alias(field.name)
 
 
 def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
-    """A column of the table as it is after the MERGE, from what it is before."""
+    """Return a column of the table as it is after the MERGE, from the column before it."""
     text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
     return text, wanted.name, wanted.type
 
@@ -168,7 +166,7 @@ def merge_of(
     settings: Mapping[str, str],
     txn: tuple[str, int] | None,
 ) -> Merge:
-    """A MERGE with the files that may hold a match, or a row that a clause changes without one."""
+    """Return a MERGE with the files that may contain a match, or a row without a match that a clause changes."""
     application = target.application
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
@@ -194,9 +192,9 @@ def merge_of(
 
 
 def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]) -> Predicate:
-    """What a row of the table satisfies that matches one of the source, and that the MERGE looks at for that.
+    """Return a predicate that every row of the table satisfies whose match matters to the MERGE.
 
-    Where every clause but those about rows without a match is about matches, it is also what one of them changes.
+    If no clause inserts, a match only matters if a clause may change it.
     """
     if source.rows == 0:
         return Boolean(value=False)
@@ -208,15 +206,15 @@ def _of_matches(target: Target, snapshot: Snapshot, resolution: Resolution, sour
 
 
 def _about_table(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
-    """What a row of the table satisfies for which a clause's condition is true, as far as that depends on the table alone."""
+    """Return the part of a clause's condition that depends on the table alone."""
     own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
     return And(tuple(_predicate(target, snapshot, each) for each in own))
 
 
 def _own_parts(target: Target, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
-    """The parts of a condition that look at nothing but the table as it is, as Spark simplifies them.
+    """Return the conjuncts of a condition that read nothing but the table, as Spark simplifies them.
 
-    A part about a column that the MERGE widens takes its values for wider ones than the log has.
+    Conjuncts about columns that the MERGE widens are left out: their values have a wider type than the statistics.
     """
     jvm = target.application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.target)
