@@ -132,16 +132,16 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
 
 
 class ChangedSourceError(InvalidCommitError):
-    """Somebody changed what a source is read from: one pass over it may have seen other rows than another one."""
+    """Files of a source were changed: its rows may have differed between the passes."""
 
 
 def check_source(merge: Merge) -> None:
-    """Refuses what was made of a source whose files were changed since the MERGE began.
+    """Check that the files of the source did not change since the MERGE began.
 
-    One pass may have read the old rows, and the other one new ones: keys that were not looked for would be inserted once more.
+    Otherwise one pass may have read other rows than the other one, and existing keys would be inserted again.
 
     Raises:
-        ChangedSourceError: a file of the source was written again or is gone, or the list of its files is another one.
+        ChangedSourceError: a file of the source was rewritten or deleted, or the list of its files was replaced.
     """
     what = None if merge.source.files is None else merge.source.files.changed()
     if what is not None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
@@ -183,8 +182,6 @@ def merge_of(
         in_partitions = common(in_partitions, chosen)
     chosen = choose(application, session, snapshot, predicate)
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
-    if source.room and not source.is_small:
-        source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
     condition = RowCondition(resolution.condition, False, resolution.condition.sql(), predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
     expressions = Expressions(resolution.sides.target, resolution.sides.target.output(), resolution.condition)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the footers of a source's files say of its rows and its keys, so that no job has to count them.
+"""Read the number of rows and the ranges of the keys of a source from the footers of its files, instead of by a job.
 
-Whole numbers only: of other types a footer may say too little, or tell values by another calendar, order or rounding.
+Only integers: for other types a footer may have inexact values, or another calendar or order.
 """
 
 from __future__ import annotations
