@@ -46,6 +46,7 @@ CLEAN: tuple[str, ...] = (
         "spark/alter",
         "spark/create",
         "spark/dml/keys",
+        "spark/dml/merge",
         "spark/dml/replace",
         "spark/errors",
         "spark/jvm",

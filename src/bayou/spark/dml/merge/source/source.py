@@ -16,7 +16,7 @@ from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.spark.dml.keys.key_conditions import condition_of
 from bayou.spark.dml.keys.key_values import values_of
-from bayou.spark.dml.merge.source.footers import told_by_footers
+from bayou.spark.dml.merge.source.footers import values_in_footers
 from bayou.spark.dml.merge.source.keys import keys_of
 from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
@@ -153,8 +153,8 @@ def source_of(
     files = None if is_kept or settled is None else settled.watched()
     # The keys of rows that may differ at the next evaluation prove nothing.
     found = keys_of(application, resolution, snapshot, ids) if is_kept or settled is not None else []
-    told = None if is_kept or settled is None else told_by_footers(jvm, settled.whole, found, settings)
-    rows, values = values_of(frame, found, told)
+    known = None if is_kept or settled is None else values_in_footers(jvm, settled.whole, found, settings)
+    rows, values = values_of(frame, found, known)
     texts = [text for each, those in zip(found, values, strict=True) if (text := condition_of(each.key, those)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
