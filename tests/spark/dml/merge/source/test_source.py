@@ -29,6 +29,11 @@ def kept(spark, monkeypatch):
     return calls
 
 
+def as_json(spark, path):
+    spark.read.parquet(f"{path}/*.parquet").write.json(f"{path}/json")
+    return spark.read.schema("id bigint, v bigint").json(f"{path}/json")
+
+
 SOURCES = {
     "a Delta table": (0, lambda spark, path: spark.read.format("delta").load(path)),
     "a part of one": (0, lambda spark, path: spark.read.format("delta").load(path).where("id > 1").selectExpr("id", "v * 2 v")),
@@ -36,6 +41,7 @@ SOURCES = {
     "one in SQL": (0, lambda spark, path: spark.sql(f"select id, v from delta.`{path}` where v < 900")),
     "two of them": (0, lambda spark, path: spark.read.format("delta").load(path).union(spark.sql("select 50L id, 0L v"))),
     "files": (0, lambda spark, path: spark.read.parquet(f"{path}/*.parquet")),
+    "files of lines": (1, as_json),
     "files that may be missing": (
         1,
         lambda spark, path: spark.read.option("ignoreMissingFiles", True).parquet(f"{path}/*.parquet"),
