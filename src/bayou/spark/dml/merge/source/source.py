@@ -13,7 +13,6 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
-from bayou.protocol.types.partition_values import is_string_type
 from bayou.spark.dml.keys.key_conditions import condition_of
 from bayou.spark.dml.keys.key_values import values_of
 from bayou.spark.dml.merge.source.footers import values_in_footers
@@ -22,7 +21,6 @@ from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.catalyst.settled import settled as settled_rows
 from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.types.alignment import same_names_and_types
@@ -46,10 +44,8 @@ IN_SOURCE = "__bayou_in_source"
 MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
 """The setting that decides whether the rows are materialised: `all`, `none` or `auto`."""
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
-_FEW_ROWS: Final = 50_000
 _COMPRESSED: Final = 8
 """The most memory that rows take, as a multiple of their size in files."""
-_FIXED: Final = ("boolean", "byte", "short", "integer", "long", "float", "double", "date", "timestamp", "timestamp_ntz")
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -161,7 +157,8 @@ def source_of(
     limit, in_files = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
     kept = catalyst.kept_bytes_of(frame) if is_kept else None
     size = rows * catalyst.row_width_of(frame) if kept is None else kept
-    is_small = size <= _COMPRESSED * limit and (in_files <= limit or _are_few(frame, rows, limit, is_known=is_kept))
+    # A filter may leave little of large files. Only the size of materialised rows is known.
+    is_small = (in_files <= limit and size <= _COMPRESSED * limit) or (is_kept and size <= limit)
     return Source(
         frame,
         columns,
@@ -180,31 +177,6 @@ def source_of(
 def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
     wanted = settings.get(MATERIALIZE, "auto").lower()
     return wanted == "all" if wanted in ("all", "none") else not is_stable
-
-
-def _are_few(frame: DataFrame, rows: int, limit: int, *, is_known: bool) -> bool:
-    """Whether rows are so few that they are broadcast, however many bytes their files have.
-
-    Spark underestimates long strings. If the size of the rows is not known, it is measured.
-    """
-    if rows > _FEW_ROWS or rows * catalyst.row_width_of(frame) > limit:
-        return False
-    return is_known or _size_of(frame, rows, limit) <= limit
-
-
-def _size_of(frame: DataFrame, rows: int, enough: int) -> int:
-    """Return the bytes of rows in memory. Strings are measured; types that cannot be measured count as more than `enough`."""
-    size, texts = rows * catalyst.row_width_of(frame), []
-    kinds = [field.type if isinstance(field.type, str) else "" for field in columns_of(frame).fields]
-    for number, kind in enumerate(kinds):  # a source may have a name twice
-        if kind == "binary" or is_string_type(kind):
-            texts.append(f"sum(octet_length(c{number}))")
-        elif kind not in _FIXED and not kind.startswith("decimal"):
-            return enough + 1
-    if size > enough or not texts:
-        return size
-    sums = frame.toDF(*(f"c{number}" for number in range(len(kinds)))).selectExpr(*texts).collect()[0]
-    return size + sum(each or 0 for each in sums)
 
 
 def _bytes(text: str) -> int:
