@@ -148,7 +148,7 @@ def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Ar
         - files["deletion_vector"].null_count
         + vectors.get("numDeletionVectorsRemoved", 0),
         "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
-        "materializeSourceTimeMs": merge.source.kept_in_ms,
+        "materializeSourceTimeMs": merge.source.materialised_in_ms,
     }
 
 

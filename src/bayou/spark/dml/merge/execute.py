@@ -112,7 +112,7 @@ def planned(request: MergeRequest) -> PlannedChange:
             raise _executed_before(plan, done[0].version)
         # An execution drops the materialised rows that it uses; another one evaluates the source again.
         merge = ready.pop() if ready else _merge(request, snapshot)
-        if not merge.source.is_kept:
+        if not merge.source.is_materialised:
             ready.append(merge)
         result = _run(request, merge, Stopwatch(spent))
         if result.committed:
@@ -220,7 +220,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
             request = replace(request, settings={**request.settings, MATERIALIZE: "all"})
         except FAILED_CALL as error:
             last = attempt == _ATTEMPTS - 1
-            if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):
+            if last or not merge.source.is_materialised or not any(text in str(error) for text in _LOST_BLOCK):
                 raise
         merge = _merge(request, merge.change.snapshot)
     raise AssertionError

@@ -81,7 +81,7 @@ def pairs_of(merge: Merge) -> Iterator[DataFrame]:
     table's keys are read once. Spark recomputes lost blocks.
     """
     pairs = _pairs(merge)
-    if not merge.strategy.keeps_pairs:
+    if not merge.strategy.materialises_pairs:
         yield pairs
         return
     pairs.persist()
@@ -116,7 +116,7 @@ def find(merge: Merge, joined: DataFrame) -> Found:
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.keeps_pairs else None
+    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.materialises_pairs else None
     num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
     return Found(found, kept, bool(overlaps), repeats, matches, num_pairs)
 
@@ -128,7 +128,7 @@ def _pairs(merge: Merge) -> DataFrame:
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
-    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.strategy.keeps_pairs else []
+    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.strategy.materialises_pairs else []
     pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 

@@ -103,7 +103,7 @@ class MergeStrategy:
 
     Attributes:
         broadcasts_source: whether the source is broadcast; otherwise Spark chooses the join.
-        keeps_pairs: whether the first pass materialises the matching pairs for the second one.
+        materialises_pairs: whether the first pass materialises the matching pairs for the second one.
         inserts_by_keys: whether `Part.INSERTS` compares the source with the keys that matched instead of the table's rows.
         parts: the joins whose rows are written.
         one_job: whether one job writes the rows of all parts. Otherwise each part has its own, and `Part.INSERTS` one for each
@@ -114,7 +114,7 @@ class MergeStrategy:
     """
 
     broadcasts_source: bool
-    keeps_pairs: bool
+    materialises_pairs: bool
     inserts_by_keys: bool
     parts: tuple[Part, ...]
     one_job: bool
@@ -125,7 +125,7 @@ class MergeStrategy:
     def lines(self) -> Iterator[str]:
         """Yield the lines that describe it in a plan."""
         yield "the source is broadcast" if self.broadcasts_source else "the source is not broadcast"
-        if self.keeps_pairs:
+        if self.materialises_pairs:
             yield "the keys that match are materialised"
         yield from (each.value for each in self.parts)
 
@@ -145,7 +145,7 @@ def choose_strategy(facts: MergeFacts, found: FirstPass | None = None) -> MergeS
     parts = _parts(facts, found, matches, updates_by_keys=updates_by_keys)
     return MergeStrategy(
         broadcasts_source=facts.broadcasts_source,
-        keeps_pairs=inserts_by_keys or updates_by_keys,
+        materialises_pairs=inserts_by_keys or updates_by_keys,
         inserts_by_keys=inserts_by_keys,
         parts=parts,
         one_job=not facts.generates_identities,

@@ -81,8 +81,8 @@ def test_rows_are_written_by_the_fewest_joins(facts, found, parts):
 )
 def test_pairs_are_materialised_if_keys_decide_about_rows(facts, pairs, inserts_by_keys):
     found = choose_strategy(replace(UPSERT, **facts))
-    assert (found.keeps_pairs, found.inserts_by_keys) == (pairs, inserts_by_keys)
-    assert (found.keeps_pairs, found.inserts_by_keys) == (chosen(facts).keeps_pairs, chosen(facts).inserts_by_keys)
+    assert (found.materialises_pairs, found.inserts_by_keys) == (pairs, inserts_by_keys)
+    assert (found.materialises_pairs, found.inserts_by_keys) == (chosen(facts).materialises_pairs, chosen(facts).inserts_by_keys)
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,11 @@ class Source:
         rows: the number of rows.
         size: the bytes that have to be read: of the files, or of the materialised rows.
         is_small: whether the rows are broadcast.
-        is_kept: whether the rows are materialised until `close`.
+        is_materialised: whether the rows are materialised until `close`.
         is_sure: whether every evaluation gives the same rows, or a difference is noticed.
         files: the files of the rows when the MERGE began; None if they are not watched.
         predicates: what every row of the table with a match satisfies.
-        kept_in_ms: the time it took to materialise the rows, in milliseconds; 0 if they are not materialised.
+        materialised_in_ms: the time it took to materialise the rows, in milliseconds; 0 if they are not materialised.
         reads: what the rows read of the table itself; None if nothing.
     """
 
@@ -74,11 +74,11 @@ class Source:
     rows: int
     size: int
     is_small: bool
-    is_kept: bool
+    is_materialised: bool
     is_sure: bool
     files: WatchedFiles | None
     predicates: tuple[Predicate, ...]
-    kept_in_ms: int = 0
+    materialised_in_ms: int = 0
     reads: ReadSet | None = None
 
     def marked(self) -> DataFrame:
@@ -88,7 +88,7 @@ class Source:
 
     def close(self) -> None:
         """Drop the materialised rows."""
-        if self.is_kept:
+        if self.is_materialised:
             catalyst.let_go(self.frame)
 
 
@@ -138,27 +138,27 @@ def source_of(
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
     frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = settled_rows(jvm, frame)
-    is_kept = _must_keep(settings, is_stable=settled is not None)
-    kept_in_ms = 0
-    if is_kept:
+    is_materialised = _must_materialise(settings, is_stable=settled is not None)
+    materialised_in_ms = 0
+    if is_materialised:
         begin = time.monotonic()
         frame = frame.localCheckpoint()
-        kept_in_ms = int((time.monotonic() - begin) * 1000)
+        materialised_in_ms = int((time.monotonic() - begin) * 1000)
     elif settled is not None:
         frame = without_constants(jvm, settled.frame, resolution, keys)
-    files = None if is_kept or settled is None else settled.watched()
+    files = None if is_materialised or settled is None else settled.watched()
     # The keys of rows that may differ at the next evaluation prove nothing.
-    found = keys_of(application, resolution, snapshot, ids) if is_kept or settled is not None else []
-    known = None if is_kept or settled is None else values_in_footers(jvm, settled.whole, found, settings)
+    found = keys_of(application, resolution, snapshot, ids) if is_materialised or settled is not None else []
+    known = None if is_materialised or settled is None else values_in_footers(jvm, settled.whole, found, settings)
     rows, values = values_of(frame, found, known)
     texts = [text for each, those in zip(found, values, strict=True) if (text := condition_of(each.key, those)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
     limit, in_files = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
-    kept = catalyst.kept_bytes_of(frame) if is_kept else None
+    kept = catalyst.kept_bytes_of(frame) if is_materialised else None
     size = rows * catalyst.row_width_of(frame) if kept is None else kept
     # A filter may leave little of large files. Only the size of materialised rows is known.
-    is_small = (in_files <= limit and size <= _COMPRESSED * limit) or (is_kept and size <= limit)
+    is_small = (in_files <= limit and size <= _COMPRESSED * limit) or (is_materialised and size <= limit)
     return Source(
         frame,
         columns,
@@ -166,15 +166,15 @@ def source_of(
         rows,
         in_files if kept is None else kept,
         is_small,
-        is_kept,
-        is_kept or files is not None,
+        is_materialised,
+        is_materialised or files is not None,
         files,
         predicates,
-        kept_in_ms,
+        materialised_in_ms,
     )
 
 
-def _must_keep(settings: Mapping[str, str], *, is_stable: bool) -> bool:
+def _must_materialise(settings: Mapping[str, str], *, is_stable: bool) -> bool:
     wanted = settings.get(MATERIALIZE, "auto").lower()
     return wanted == "all" if wanted in ("all", "none") else not is_stable
 
