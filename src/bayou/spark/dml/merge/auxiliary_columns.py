@@ -14,7 +14,7 @@ from bayou.spark.dml.merge.actions import is_one_of
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action
 from bayou.spark.dml.merge.values import WrittenColumns
-from bayou.spark.read.change_rows import FATE, BesideColumns, Fate
+from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 
-class AuxiliaryColumns:
+class AuxiliaryValues:
     """The auxiliary columns of one MERGE.
 
     Attributes:
@@ -65,29 +65,29 @@ class AuxiliaryColumns:
         return [*self._updates, *self._inserts, *(self._deletes if self.feeds else [])]
 
     @cached_property
-    def columns(self) -> BesideColumns:
+    def columns(self) -> AuxiliaryColumns:
         """The names of the columns."""
         hidden = () if self.ids is None else self.ids.names
         if not self.feeds:
-            return BesideColumns(hidden)
+            return AuxiliaryColumns(hidden)
         changed = WrittenColumns(self._merge, self._updates).changed_by(self._updates)
-        return BesideColumns(hidden, feeds=True, before={name: f"__bayou_before{each}" for each, name in enumerate(changed)})
+        return AuxiliaryColumns(hidden, feeds=True, before={name: f"__bayou_before{each}" for each, name in enumerate(changed)})
 
     @property
-    def of_new_rows_alone(self) -> BesideColumns:
+    def of_new_rows_alone(self) -> AuxiliaryColumns:
         """The names of the columns of rows that a separate job inserts."""
-        return BesideColumns(feeds=self.feeds)
+        return AuxiliaryColumns(feeds=self.feeds)
 
     def joined(self, columns: WrittenColumns) -> list[Column]:
         """Return the columns for joined rows with `ACTION`."""
         found = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
             return found
-        fate = F.lit(int(Fate.KEPT))
-        for each, numbers in ((Fate.UPDATED, self._updates), (Fate.DELETED, self._deletes), (Fate.INSERTED, self._inserts)):
-            fate = F.when(F.expr(is_one_of(numbers)), int(each)).otherwise(fate) if numbers else fate
+        row_action = F.lit(int(RowAction.KEPT))
+        for each, numbers in ((RowAction.UPDATED, self._updates), (RowAction.DELETED, self._deletes), (RowAction.INSERTED, self._inserts)):
+            row_action = F.when(F.expr(is_one_of(numbers)), int(each)).otherwise(row_action) if numbers else row_action
         old = columns.changed_by(self._updates)
-        return [*found, fate.alias(FATE), *(old[name].alias(column) for name, column in self.columns.before.items())]
+        return [*found, row_action.alias(ROW_ACTION), *(old[name].alias(column) for name, column in self.columns.before.items())]
 
     def new(self, *, alone: bool) -> list[Column]:
         """Return the columns for inserted rows.
@@ -98,7 +98,7 @@ class AuxiliaryColumns:
         found = [] if self.ids is None or alone else [*self.ids.of_new_rows()]
         if not self.feeds:
             return found
-        found.append(F.lit(int(Fate.INSERTED)).alias(FATE))
+        found.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
         schema = readable_schema(self._merge.resolution.schema)
         before = {} if alone else self.columns.before
         fields = ((schema.field(name), column) for name, column in before.items())

@@ -29,7 +29,7 @@ from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.scanned_rows import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
-from bayou.spark.dml.merge.auxiliary_columns import AuxiliaryColumns
+from bayou.spark.dml.merge.auxiliary_columns import AuxiliaryValues
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.target_rows import Merge
-    from bayou.spark.read.change_rows import BesideColumns
+    from bayou.spark.read.change_rows import AuxiliaryColumns
 
 _MATCH = "__bayou_match"
 _MANY_COLUMNS: Final = 500
@@ -77,7 +77,7 @@ class Writer:
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
         self._source = SourceRows(merge, found)
-        self._auxiliary = AuxiliaryColumns(merge, found, rewrites=rewrites)
+        self._auxiliary = AuxiliaryValues(merge, found, rewrites=rewrites)
         self._changed = self._auxiliary.changed
         self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
         self.strategy = choose_strategy(merge.facts, self._first_pass())
@@ -187,10 +187,10 @@ class Writer:
         rules = constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
         return replace(target, given=given, constraints=rules)
 
-    def _write(self, rows: DataFrame, provided: Iterable[str], beside: BesideColumns, left_out: Iterable[str] = ()) -> NewFiles:
+    def _write(self, rows: DataFrame, provided: Iterable[str], auxiliary: AuxiliaryColumns, left_out: Iterable[str] = ()) -> NewFiles:
         target = self._target(provided, left_out)
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.strategy.counts_rows else ()
-        return write_new_files(application, rows, self.request, target, self._uncommitted, beside=beside, observations=names)
+        return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         """Count rows by kind if the strategy says so. Wide rows always are: it keeps the projections below and above apart."""

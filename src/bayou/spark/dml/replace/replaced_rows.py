@@ -16,8 +16,8 @@ from bayou.spark.dml.core.rewrite import kept_rows
 from bayou.spark.dml.core.row_counts import other_rows
 from bayou.spark.dml.core.touched_rows import find_touched
 from bayou.spark.dml.core.vectors import mark_rows
-from bayou.spark.read.change_rows import FATE, Fate
-from bayou.spark.read.stored_rows import beside_stored_rows
+from bayou.spark.read.change_rows import ROW_ACTION, RowAction
+from bayou.spark.read.stored_rows import auxiliary_of_stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,9 +68,9 @@ class ReplacedRows:
         if not len(gone.left):
             return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
         rows = kept_rows(change, gone.read_again, feeds=change.feeds)
-        kept = F.when(F.col(FATE) == int(Fate.KEPT), 1) if change.feeds else F.lit(1)
+        kept = F.when(F.col(ROW_ACTION) == int(RowAction.KEPT), 1) if change.feeds else F.lit(1)
         rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
-        carried = CarriedRows(rule, gone.num_kept, rows, beside_stored_rows(change.snapshot))
+        carried = CarriedRows(rule, gone.num_kept, rows, auxiliary_of_stored(change.snapshot))
         return cls(change, gone.files, carried, gone.num_deleted)
 
     def delete_rows(self, transaction: Transaction) -> None:
