@@ -135,15 +135,6 @@ def py4j_calls(spark: SparkSession) -> Iterator[Count]:
 
 
 @contextlib.contextmanager
-def sorted_joins(spark: SparkSession) -> Iterator[Count]:
-    """Counts the queries of the block that shuffle and sort both sides of a join, as their plans are when they have run."""
-    count = Count()
-    with physical_plans(spark) as plans:
-        yield count
-    count.value = sum("SortMergeJoin" in plan for plan in plans)
-
-
-@contextlib.contextmanager
 def physical_plans(spark: SparkSession) -> Iterator[list[str]]:
     """The plans of the queries that the block runs, as text and as they are when they have run; to be looked at after it."""
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()

@@ -89,6 +89,7 @@ class RowChangePlan:
         may_rewrite: the files whose remaining rows may have to be copied; none with deletion vectors.
         files: returns the files: `path`, as in the log, `outcome` and `size` (see `files_by_outcome`). It is empty if the
             operation is a replay.
+        steps: how the operation joins and writes rows, if it has a choice.
     """
 
     operation: str
@@ -103,6 +104,7 @@ class RowChangePlan:
     to_read: FileTotals = field(default_factory=FileTotals)
     may_rewrite: FileTotals = field(default_factory=FileTotals)
     files: Callable[[], pa.Table] = field(default=_no_files, repr=False, compare=False)
+    steps: tuple[str, ...] = ()
 
     @property
     def num_pruned_files(self) -> int:
@@ -121,7 +123,8 @@ class RowChangePlan:
         where = "all rows" if self.condition is None else self.condition
         head = f"{self.operation} on {self.table} at version {self.version}, {self.way.value}: {where}"
         cells = [(name, str(each.files), str(each.size_bytes)) for name, each in rows]
-        return f"{head}\n{aligned_text([('', 'files', 'bytes'), *cells])}"
+        steps = "".join(f"\n  {each}" for each in self.steps)
+        return f"{head}\n{aligned_text([('', 'files', 'bytes'), *cells])}{steps}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,11 @@ def test_a_plan_prints_as_a_small_table():
     ]
 
 
+def test_a_plan_prints_its_steps_last():
+    plan = RowChangePlan("MERGE", "/t", 7, "(t.id = s.id)", Way.VECTORS, FileTotals(1, 10), steps=("one thing", "another one"))
+    assert str(plan).splitlines()[-2:] == ["  one thing", "  another one"]
+
+
 @pytest.mark.parametrize(("rewrites", "read"), [(True, "may be rewritten"), (False, "read")])
 def test_each_file_has_one_outcome(rewrites, read):
     files = pa.table({"path": list("abcde"), "size": [1, 2, 3, 4, 5]})

@@ -179,7 +179,7 @@ def test_rows_are_counted_as_they_are_written_only_where_they_could_be_others(sp
     source = spark.sql("select id, 0L v from range(5, 15) where id + rand() >= 0").alias("s")
 
     def noted(writer):
-        counted.append(writer.is_counted)
+        counted.append(writer.strategy.counts_rows)
         return write(writer)
 
     monkeypatch.setattr(execute.Writer, "write", noted)

@@ -30,7 +30,7 @@ def test_files_of_a_source_are_looked_at_again_where_their_names_may_come_back(
     spark, tmp_path, table_path, monkeypatch, names, watched
 ):
     counted, write, seen, now = [], execute.Writer.write, [], ListedFiles.now
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
     monkeypatch.setattr(ListedFiles, "now", lambda files: seen.append(now(files)) or seen[-1])
     two_files(spark, files_of := tmp_path / "source")
     folder, reader = files_of / "of=old", spark.read
@@ -55,7 +55,7 @@ def latest_change(folder):
 
 def test_rows_of_very_many_files_are_counted_and_not_kept(spark, tmp_path, table_path, monkeypatch):
     counted, write = [], execute.Writer.write
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.is_counted), write(writer))[1])
+    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
     monkeypatch.setattr(listed_files, "_MANY_FILES", 1)
     two_files(spark, tmp_path / "source")
     merged = upsert(make(spark, table_path, **FILES), read_by(spark.read, tmp_path / "source"))

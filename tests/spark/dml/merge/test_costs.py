@@ -7,12 +7,10 @@ import time
 
 import pytest
 from tests.spark.dml.merge.merges import TEN, make, source
-from tests.support.observing import jobs, physical_plans, sorted_joins
+from tests.support.observing import jobs, physical_plans
 from tests.support.tables.queried import FILES, rows
 
-import bayou
 from bayou.errors import ConstraintViolationError, MultipleMatchesError
-from bayou.spark.dml.merge.source import source as source_rows
 
 
 def test_times_say_how_long_the_source_took_and_the_whole_of_it(spark, table_path, way):
@@ -77,24 +75,3 @@ def test_no_pair_is_kept_after_a_merge_that_fails(spark, table_path, way):
     with pytest.raises(ConstraintViolationError):
         table.merge(source(spark, "select 12L id, -1L v"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert len(spark.sparkContext._jsc.getPersistentRDDs()) == kept
-
-
-@pytest.mark.parametrize(
-    ("table_rows", "text", "sorts"), [(30_000, "short", False), (3_000, "short", True), (30_000, "long" * 50, True)]
-)
-def test_a_table_of_far_more_rows_than_the_source_stays_where_it_is(spark, tmp_path, monkeypatch, table_rows, text, sorts):
-    wide = ", ".join(f"'{text}' c{number}" for number in range(10))
-    table = make(spark, str(tmp_path / "table"), f"select id, {wide} from range({table_rows})", **FILES)
-    bayou.write(spark.sql(f"select id * {table_rows} div 900 id, {wide} from range(1000)"), str(tmp_path / "source"))
-    news = bayou.read(spark, str(tmp_path / "source")).alias("s")
-    monkeypatch.setattr(source_rows, "_FEW_ROWS", 10)
-    monkeypatch.setattr(
-        source_rows, "memory_bytes", lambda _: source_rows._OF_MEMORY * 300_000
-    )  # there is room for the short texts alone
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "20KB")
-    try:
-        with sorted_joins(spark) as found:
-            table.merge(news, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
-    finally:
-        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
-    assert (found.value > 0) == sorts

@@ -116,7 +116,7 @@ def merged(spark, path, case, monkeypatch, *, way=VECTORS):
 def test_rows_are_the_ones_that_a_join_with_the_table_gives(spark, tmp_path, name, monkeypatch):
     case = {**BY_KEYS, **NOT_BY_KEYS}[name]
     *found, by_keys = merged(spark, str(tmp_path / "keys"), case, monkeypatch)
-    monkeypatch.setattr(Merge, "updates_by_keys", property(lambda _: False))
+    monkeypatch.setattr(Merge, "_updates_from_source", lambda _: False)
     *expected, _ = merged(spark, str(tmp_path / "join"), case, monkeypatch)
     assert found == expected
     assert by_keys == (name in BY_KEYS)

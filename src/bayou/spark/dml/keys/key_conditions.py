@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the source's keys say about the table's files: conditions over its columns that every row that matches satisfies.
+"""Derive conditions over the table's columns from the keys of a source: every row that matches satisfies them.
 
-Where a MERGE's condition equates an expression over the table with one over the source, the least and the greatest value of the
-latter bound the former, and of a partition column the values themselves are told. The conditions are written as Catalyst's JSON,
-so that casts and types are judged by the rules for any filter: what is not understood skips nothing.
+If a MERGE's condition compares an expression over the table with one over the source for equality, the least and the greatest value
+of the latter bound the former, and few values are listed. The conditions are Catalyst's JSON, so that casts and types follow the
+rules for any filter: a condition that is not understood prunes nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _AS_TEXT: Final = {
     "timestamp": "cast(unix_micros({}) as string)",
 }
 _NUMBER_OF: Final = {"date": "integer", "timestamp": "long"}
-"""The types whose literals travel as the number behind them: days, microseconds."""
+"""The types whose literals are given as a number of days or microseconds."""
 MOST_VALUES: Final = 1000
-"""How many values of a key are told one by one; above, their range is."""
+"""The most values of a key that are listed. If there are more, only their range is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Key:
     is_partition: bool
 
     @property
-    def is_told(self) -> bool:
-        """Whether values of the type can be told."""
+    def is_supported(self) -> bool:
+        """Whether values of the type can be written into a condition."""
         return self._form is not None
 
     @property
@@ -52,19 +52,19 @@ class Key:
         return "cast({} as string)" if self.kind.startswith("decimal") else _AS_TEXT.get(self.kind)
 
     def text_of(self, value: str) -> str:
-        """The SQL of a value's text."""
+        """Return SQL that converts a value to a string."""
         return (self._form or "cast({} as string)").format(value)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyValues:
-    """What the source has of one key.
+    """The values of one key in the source, as strings.
 
     Attributes:
-        least: the text of the least value; None where it has none.
-        greatest: the text of the greatest.
-        has_null: whether there is NULL among them.
-        values: all of them, where they were asked for.
+        least: the least value; None if there are only NULLs.
+        greatest: the greatest value.
+        has_null: whether NULL is among the values.
+        values: all values, if they were listed.
     """
 
     least: str | None
@@ -74,7 +74,7 @@ class KeyValues:
 
 
 def condition_of(key: Key, found: KeyValues) -> str | None:
-    """What a row of the table satisfies that matches one of the source, as Catalyst's JSON; None where nothing is known."""
+    """Return a condition that every row of the table with a match satisfies, as Catalyst's JSON, or None."""
     parts: list[Nodes] = []
     if found.least is not None and found.greatest is not None:
         within = _within(key, found)
@@ -98,7 +98,7 @@ def _within(key: Key, found: KeyValues) -> Nodes | None:
     if _has_nan([found.least]):
         return None
     from_least: Nodes = [_node("GreaterThanOrEqual", 2), *key.target, _literal(found.least, kind)]
-    if _has_nan([found.greatest]):  # NaN is greater than any number, and files may not tell that they hold it
+    if _has_nan([found.greatest]):  # NaN is greater than any number, and statistics may omit it
         return from_least
     return [_node("And", 2), *from_least, _node("LessThanOrEqual", 2), *key.target, _literal(found.greatest, kind)]
 

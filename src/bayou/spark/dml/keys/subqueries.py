@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The subqueries of a condition, settled before the rows are looked for: each pass of the operation sees the same rows.
+"""Settle the subqueries of a condition before rows are searched: each pass of the operation sees the same rows.
 
-A scalar subquery and EXISTS that refer to no row of the table are evaluated once, and become literals, which skip files. The rows
-of `IN (SELECT ...)` are the same each time: Delta tables are read at one version, and other rows are evaluated once and kept. The
-keys among them skip files as the keys of a MERGE's source do. A subquery that refers to the table's row stays one, over such rows.
+An uncorrelated scalar subquery or EXISTS is evaluated once and becomes a literal, which prunes files. The rows of `IN (SELECT ...)`
+are the same at every evaluation: Delta tables are read at one version, and other rows are materialised. Their keys prune files like
+the keys of a MERGE's source. A correlated subquery stays a subquery, over such rows.
 """
 
 from __future__ import annotations
@@ -43,10 +43,9 @@ class SettledQueries:
     """A condition whose subqueries are settled.
 
     Attributes:
-        condition: the condition.
-        predicates: what a row satisfies for which it is true, by the keys of the subqueries.
+        predicates: what the keys of the subqueries imply for rows that satisfy the condition.
         reads_table: whether a subquery may read the table itself.
-        kept: the rows that are kept for it.
+        kept: the materialised rows.
     """
 
     condition: JavaObject
@@ -55,7 +54,7 @@ class SettledQueries:
     kept: tuple[DataFrame, ...] = field(repr=False)
 
     def close(self) -> None:
-        """Lets the rows go that were kept."""
+        """Drop the materialised rows."""
         for each in self.kept:
             catalyst.let_go(each)
 
@@ -63,12 +62,12 @@ class SettledQueries:
 def settle(
     application: Application, spark: SparkSession, snapshot: Snapshot, condition: JavaObject, output: JavaObject
 ) -> SettledQueries:
-    """Settles the subqueries of a condition. Costs jobs.
+    """Settle the subqueries of a condition. Costs jobs.
 
     Args:
-        snapshot: the state of the table that a subquery reads, too.
-        condition: the condition, resolved and not optimised where there are subqueries.
-        output: the table's columns as the condition has them, a Scala `Seq`.
+        snapshot: the snapshot of the table that subqueries read, too.
+        condition: the condition, resolved and not optimised.
+        output: the table's columns in the condition, a Scala `Seq`.
     """
     jvm = application.jvm
     reads_table = may_read_table(application, snapshot, ExpressionList.of(jvm, [condition]))
@@ -85,13 +84,13 @@ def settle(
 def with_scalars(
     application: Application, spark: SparkSession, snapshot: Snapshot, values: ExpressionList
 ) -> tuple[ExpressionList, bool]:
-    """Expressions whose scalar subqueries, and EXISTS, are literals where they refer to no row. Each costs a job.
+    """Replace uncorrelated scalar subqueries and EXISTS in expressions by literals. Each costs a job.
 
     Args:
-        snapshot: the state of the table that a subquery reads, too.
+        snapshot: the snapshot of the table that subqueries read, too.
 
     Returns:
-        The expressions, and whether a subquery of them may read the table itself.
+        The expressions, and whether one of the subqueries may read the table itself.
     """
     reads_table = may_read_table(application, snapshot, values)
     work = _Settling(application, spark, snapshot, application.jvm.seq([]))
@@ -99,7 +98,7 @@ def with_scalars(
 
 
 def may_read_table(application: Application, snapshot: Snapshot, values: ExpressionList) -> bool:
-    """Whether subqueries in some expressions may read the table that is changed, or rows of it that were computed before."""
+    """Whether subqueries in some expressions may read the changed table, or rows that were computed from it before."""
     reads = queries.SubqueryReads.of(application.jvm, values)
     if reads is None:
         return True
@@ -108,7 +107,7 @@ def may_read_table(application: Application, snapshot: Snapshot, values: Express
 
 
 def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
-    """Whether a request is for the table as it is now, by whichever path it has it. A fixed version does not change."""
+    """Whether a request reads the latest version of the table, by any path. A fixed version does not change."""
     found = RelationRequest.of_json(request)
     if found.version is not None:
         return False
@@ -116,7 +115,7 @@ def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
 
 
 def _meets(table: str, root: str) -> bool:
-    """Whether files of the table may be below a path, or it below the table's: one host may have several names."""
+    """Whether a path may contain files of the table, or lie in the table. The hosts are ignored: a host may have several names."""
     given, known = (without_host(qualify(path).uri).rstrip("/") + "/" for path in (root, table))
     return given.startswith(known) or known.startswith(given)
 
@@ -129,7 +128,7 @@ class _Settling:
         self.predicates: list[Predicate] = []
 
     def part(self, part: JavaObject) -> JavaObject:
-        """One of the conditions that all have to be true."""
+        """Settle a conjunct of the condition."""
         jvm = self._bridge
         found = queries.subqueries_of(jvm, part)
         if not found:
@@ -141,7 +140,7 @@ class _Settling:
         return queries.with_subqueries(jvm, part, settled_queries)
 
     def scalars(self, value: JavaObject) -> JavaObject:
-        """An expression, with the values of those subqueries that have one value for all rows."""
+        """Replace the subqueries of an expression that have one value for all rows."""
         jvm = self._bridge
         found = queries.subqueries_of(jvm, value)
         is_one = [queries.has_one_value(jvm, each) for each in found]
@@ -165,7 +164,7 @@ class _Settling:
         return queries.over_plan(jvm, subquery, catalyst.plan_of(frame))
 
     def _pinned(self, leaf: JavaObject) -> JavaObject:
-        """A leaf of a subquery; a Delta table at its latest version, or at that of the operation where it is the same table."""
+        """Pin a leaf of a subquery that is a Delta table to its latest version, or to the operation's for the changed table."""
         if not queries.is_delta(leaf):
             return leaf
         request = RelationRequest.of_json(queries.request_of(leaf))
@@ -189,7 +188,7 @@ class _Settling:
         return catalyst.frame_of(self._bridge, self._spark, plan)
 
     def _note_keys(self, compared: Sequence[JavaObject], query: JavaObject) -> None:
-        """Looks at the keys of `columns IN (SELECT ...)`: which files may hold one."""
+        """Derive predicates from the keys of `columns IN (SELECT ...)`, to prune files."""
         application, jvm, snapshot = self._application, self._bridge, self._snapshot
         rows = self._frame(queries.plan_of_subquery(query))
         rows = rows.toDF(*(f"k{number}" for number in range(len(names_of(rows)))))
@@ -203,7 +202,7 @@ class _Settling:
             tree = json.loads(described(jvm, value))
             names = {name.lower() for name in nodes.names_of(jvm, value)}
             key = Key(tree, kind, null_safe=False, is_partition=len(tree) == 1 and names <= partitions)
-            if key.is_told:
+            if key.is_supported:
                 keys.append(SourceKey(key, F.col(f"k{number}"), None))
         if not keys:
             return

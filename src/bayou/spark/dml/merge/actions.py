@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clause a pair of rows falls under, as a column: clauses of a kind are tried in order, and the first one takes the row."""
+"""The clause that a joined row falls under, as a column. The first clause of its kind whose condition is true takes the row."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 ACTION = "__bayou_action"
-"""The column that holds the number of the clause that a row falls under."""
+"""The column with the number of the clause that a row falls under."""
 KEPT = -1
-"""A row of the table that matches and stays as it is."""
+"""A row of the table that matches and stays unchanged."""
 NONE = -2
-"""A row that no clause is about: one of the table that stays, or one of the source that is not inserted."""
+"""A row without a match that no clause takes: it stays in the table, or it is not inserted."""
 
 
 def action_of(merge: Merge) -> Column:
-    """The number of the clause that a joined row falls under; `KEPT` or `NONE` where it falls under none."""
+    """Return the number of the clause that a joined row falls under, or `KEPT` or `NONE`."""
     matched, inserted, orphaned = (_chain(merge, kind) for kind in Kind)
     in_table, in_source = f"{FILE} is not null", f"{IN_SOURCE} is not null"
     return F.when(F.expr(f"{in_table} and {in_source}"), matched).when(F.expr(in_source), inserted).otherwise(orphaned)
 
 
 def is_one_of(numbers: Iterable[int]) -> str:
-    """A condition, in SQL: whether a row falls under one of some clauses."""
+    """Return a SQL condition: the row falls under one of some clauses."""
     chosen = ", ".join(map(str, numbers))
     return f"{ACTION} in ({chosen})" if chosen else "false"
 
 
 def matched_action_of(merge: Merge) -> Column:
-    """The same for rows that are known to match."""
+    """Return the same for rows that match for certain."""
     return _chain(merge, Kind.MATCHED)
 
 
 def inserted_action_of(merge: Merge) -> Column:
-    """The same for rows of the source that are known to match nothing."""
+    """Return the same for rows of the source that match nothing for certain."""
     return _chain(merge, Kind.NOT_MATCHED)
 
 

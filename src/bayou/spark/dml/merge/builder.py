@@ -19,9 +19,9 @@ from bayou.spark.read.session_table import SessionTable
 
 @dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
 class DeltaMergeBuilder:
-    """A MERGE in the making. Each call gives a new builder; the order of the clauses of a kind counts.
+    """A MERGE under construction. Each call returns a new builder; the order of the clauses of a kind matters.
 
-    Of the clauses about a row the first one takes it whose condition is true; only the last of a kind may have none.
+    The first clause whose condition is true takes a row. Only the last clause of a kind may lack a condition.
     """
 
     _request: MergeRequest
@@ -32,11 +32,11 @@ class DeltaMergeBuilder:
         condition: str | Column | None = None,
         set: Mapping[str, str | Column] | None = None,  # noqa: A002
     ) -> DeltaMergeBuilder:
-        """Updates a row of the table that matches one of the source.
+        """Update rows of the table that match a row of the source.
 
         Args:
-            condition: for which pairs, as SQL or as a column; all of them where None.
-            set: the new values by column or field. They see both rows.
+            condition: for which pairs, as SQL or as a column; None means all.
+            set: the new values by column or field, over both rows.
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
@@ -46,19 +46,19 @@ class DeltaMergeBuilder:
 
     @raised_as_pyspark
     def whenMatchedUpdateAll(self, condition: str | Column | None = None) -> DeltaMergeBuilder:  # noqa: N802
-        """Updates all columns of a row that matches with the source's columns of the same names (UPDATE SET *).
+        """Update all columns of rows that match from the source's columns of the same names (UPDATE SET *).
 
         Args:
-            condition: for which pairs; all of them where None.
+            condition: for which pairs; None means all.
         """
         return self._with(Kind.MATCHED, Action.UPDATE, condition, None)
 
     @raised_as_pyspark
     def whenMatchedDelete(self, condition: str | Column | None = None) -> DeltaMergeBuilder:  # noqa: N802
-        """Deletes a row of the table that matches one of the source.
+        """Delete rows of the table that match a row of the source.
 
         Args:
-            condition: for which pairs; all of them where None.
+            condition: for which pairs; None means all.
         """
         return self._with(Kind.MATCHED, Action.DELETE, condition, None)
 
@@ -66,11 +66,11 @@ class DeltaMergeBuilder:
     def whenNotMatchedInsert(  # noqa: N802
         self, condition: str | Column | None = None, values: Mapping[str, str | Column] | None = None
     ) -> DeltaMergeBuilder:
-        """Inserts a row for one of the source that matches nothing.
+        """Insert a row for each row of the source that matches nothing.
 
         Args:
-            condition: for which rows of the source; all of them where None.
-            values: the values by column; other columns get their default, or NULL. They see the source's row.
+            condition: for which rows of the source; None means all.
+            values: the values by column, over the source's row; other columns get their default, or NULL.
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
@@ -80,10 +80,10 @@ class DeltaMergeBuilder:
 
     @raised_as_pyspark
     def whenNotMatchedInsertAll(self, condition: str | Column | None = None) -> DeltaMergeBuilder:  # noqa: N802
-        """Inserts a row of the source that matches nothing, column by column of the same names (INSERT *).
+        """Insert the rows of the source that match nothing, by columns of the same names (INSERT *).
 
         Args:
-            condition: for which rows of the source; all of them where None.
+            condition: for which rows of the source; None means all.
         """
         return self._with(Kind.NOT_MATCHED, Action.INSERT, condition, None)
 
@@ -93,11 +93,11 @@ class DeltaMergeBuilder:
         condition: str | Column | None = None,
         set: Mapping[str, str | Column] | None = None,  # noqa: A002
     ) -> DeltaMergeBuilder:
-        """Updates a row of the table that nothing in the source matches. Every file of the table is read for it.
+        """Update rows of the table that match no row of the source. Every file of the table is read.
 
         Args:
-            condition: for which rows; all of them where None.
-            set: the new values by column or field. They see the table's row.
+            condition: for which rows; None means all.
+            set: the new values by column or field, over the table's row.
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
@@ -107,37 +107,37 @@ class DeltaMergeBuilder:
 
     @raised_as_pyspark
     def whenNotMatchedBySourceDelete(self, condition: str | Column | None = None) -> DeltaMergeBuilder:  # noqa: N802
-        """Deletes a row of the table that nothing in the source matches. Every file of the table is read for it.
+        """Delete rows of the table that match no row of the source. Every file of the table is read.
 
         Args:
-            condition: for which rows; all of them where None.
+            condition: for which rows; None means all.
         """
         return self._with(Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition, None)
 
     def withSchemaEvolution(self) -> DeltaMergeBuilder:  # noqa: N802
-        """Lets new columns of the source become the table's, whatever the session says."""
+        """Add new columns of the source to the table, whatever the session says."""
         return DeltaMergeBuilder(replace(self._request, evolves=True))
 
     @raised_as_pyspark
     def plan(self) -> PlannedChange:
-        """The MERGE, not run: `print` shows which files it reads and which not, and why; `execute` runs it.
+        """Return the plan of the MERGE: `print` shows the files that it reads and prunes, and its joins; `execute` runs it.
 
-        The source is counted for it, and its keys are looked at.
+        Planning counts the source and reads its keys.
         """
         return planned(self._request)
 
     @raised_as_pyspark
     def execute(self) -> RowChangeResult:
-        """Runs the MERGE.
+        """Run the MERGE.
 
         Raises:
-            InvalidOptionError: there is no clause, or one that is not the last of its kind has no condition.
-            SchemaMismatchError: a name is none of the columns, a column is set twice, or to a value of another structure.
-            UnsupportedFeatureError: a condition has a subquery, an aggregate or a function that is not deterministic.
-            pyspark.errors.AnalysisException: there is a window function or a generator, or an aggregate in a value.
+            InvalidOptionError: a clause is missing, or a clause that is not the last of its kind lacks a condition.
+            SchemaMismatchError: a column does not exist, is set twice, or to a value of another structure.
+            UnsupportedFeatureError: a condition contains a subquery, an aggregate or a non-deterministic function.
+            pyspark.errors.AnalysisException: an expression contains a window function or a generator, or a value an aggregate.
             MultipleMatchesError: a row of the table would be changed by several rows of the source.
-            ConstraintViolationError: a new row breaks a rule of the table; nothing is left of the MERGE.
-            ConcurrentModificationError: another commit excludes this one.
+            ConstraintViolationError: a new row violates a constraint of the table; nothing is committed.
+            ConcurrentModificationError: a winning commit conflicts with this one.
         """
         return self.plan().execute()
 
@@ -157,13 +157,13 @@ def merge_builder(
     keep: str | None = None,
     by: str | Column | None = None,
 ) -> DeltaMergeBuilder:
-    """A builder without clauses, as `DeltaTable.merge` gives it.
+    """Return a builder without clauses, for `DeltaTable.merge`.
 
     Args:
         target: the table.
-        name: the name by which expressions may call the table; empty for none.
+        name: the alias of the table in expressions, or an empty tuple.
         source: the source, a DataFrame.
-        condition: when rows match, as SQL or as a column.
+        condition: when two rows match, as SQL or as a column.
         txn: an application's id and a version of its own.
         keep: `latest`, or None for all rows of the source.
         by: the column that says which row is the latest.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a MERGE: which rows its commit relies on, what the history says of it, and the commit itself."""
+"""The end of a MERGE: the rows that its commit depends on, its metrics in the history, and the commit itself."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 def marked(merge: Merge, found: Found) -> DeletedRows:
     """Write deletion vectors for the rows that change. Write none if there are no such rows.
 
-    A MERGE that inserts relies on the rows that matched and stay: without them it would insert others. A MERGE that only inserts
-    does not know them. It looks for them in the files that others change meanwhile.
+    If rows are inserted, the commit depends on the rows that matched and stay: without them other rows would be inserted. A MERGE
+    that only inserts has not searched these rows. It searches them in files that winning commits changed.
 
     Raises:
-        InvalidCommitError: a file would be removed although it has rows left. Nothing was written.
+        InvalidCommitError: a file would be removed although it has remaining rows. Nothing was written.
     """
     change = merge.change
     needed = found.kept if clauses_with(merge, Action.INSERT) else {}
@@ -105,11 +105,11 @@ class MergeRowOracle(SparkRowOracle):
 
 
 def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
-    """What the history says. Source: delta-spark, `DeltaOperations`.
+    """Return the metrics of the history. Source: delta-spark, `DeltaOperations`.
 
     Args:
         removed: the positions of the files that leave the table.
-        deleted: the rows that deletion vectors delete; None where none do.
+        deleted: the rows that deletion vectors delete; None if files are rewritten.
     """
     vectors = deleted.metrics() if deleted is not None else {}
     files = merge.change.snapshot.files(["size", "deletion_vector"]).take(removed)
@@ -135,7 +135,7 @@ def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Ar
         - files["deletion_vector"].null_count
         + vectors.get("numDeletionVectorsRemoved", 0),
         "numTargetDeletionVectorsUpdated": vectors.get("numDeletionVectorsUpdated", 0),
-        "materializeSourceTimeMs": merge.source.kept_in_ms,
+        "materializeSourceTimeMs": merge.source.materialised_in_ms,
     }
 
 
@@ -148,14 +148,14 @@ def commit_merge(
     *,
     rewritten: int,
 ) -> RowChangeResult:
-    """Commits what was prepared.
+    """Commit what was prepared.
 
     Args:
-        rewritten: how many files of the table were written again.
+        rewritten: the number of files of the table that were rewritten.
 
     Raises:
         ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log all the same.
+        StorageError: the store failed; the commit may be in the log nevertheless.
     """
     spark = merge.change.target.spark
     outcome = uncommitted.commit(transaction, written, metrics)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many rows a MERGE found of each kind, whether it wrote as many, and whether its source was the same all the time.
+"""Compare the rows that a MERGE found with those that it wrote, and check that its source did not change.
 
-Where rows are inserted, how many there are in the new files does not tell how many of them are updated: then the job that writes
-them counts each kind. What a job counts may count a row twice where Spark ran a task again, and never too few; how many rows there
-are in all, the footers of the files say.
+If rows are inserted, the number of written rows does not show how many of them are updated, and the job that writes may count each
+kind. A count may be too high if Spark retried a task, but never too low. The footers have the exact total.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 OF_TABLE: Final = "bayou.merge.table"
-"""The observation of the table's rows that are written, and of new ones that come out of the same join."""
+"""The observation of written rows of the table, and of new rows from the same join."""
 OF_SOURCE: Final = "bayou.merge.source"
-"""The observation of the source's rows that are written."""
-_TOLD: Final = ("updated", "deleted", "copied", "inserted")
+"""The observation of written rows of the source."""
+_KINDS: Final = ("updated", "deleted", "copied", "inserted")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """What becomes of the table's rows, as the first pass of a MERGE tells.
+    """The number of rows of the table that the first pass of a MERGE found, by what becomes of them.
 
     Attributes:
-        updated: how many are updated, by the kind of the clause.
-        deleted: how many are deleted.
-        copied: how many are written again as they were.
-        files: the positions of the files that are written again.
+        updated: the updated rows, by the kind of the clause.
+        deleted: the deleted rows, by the kind of the clause.
+        copied: the rows that are rewritten unchanged.
+        files: the positions of the files that are rewritten.
     """
 
     updated: Mapping[Kind, int]
@@ -55,10 +54,10 @@ class FoundRows:
 
     @classmethod
     def of(cls, merge: Merge, found: Found, removed: pa.Array) -> FoundRows:
-        """Counts them. Files that the log does not tell the number of rows of are opened.
+        """Count the rows. Files whose number of rows is not in the log are opened.
 
         Args:
-            removed: the positions of the files that are written again.
+            removed: the positions of the files that are rewritten.
         """
 
         def by_kind(action: Action) -> dict[Kind, int]:
@@ -74,21 +73,21 @@ class FoundRows:
 
     @property
     def num_updated(self) -> int:
-        """How many rows are updated."""
+        """The number of updated rows."""
         return sum(self.updated.values())
 
     @property
     def num_deleted(self) -> int:
-        """How many rows are deleted."""
+        """The number of deleted rows."""
         return sum(self.deleted.values())
 
     def num_inserted(self, written: NewFiles) -> int:
-        """How many of the rows in new files are new."""
+        """Return the number of inserted rows in new files."""
         return written.num_rows - self.num_updated - self.copied
 
 
 def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
-    """Rows that are written, with an observation that counts each kind.
+    """Observe rows that are written: count each kind.
 
     Args:
         rows: the rows, with the column `ACTION`.
@@ -99,24 +98,23 @@ def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
         return f"count(if({is_one_of(numbers)}, 1, null))" if numbers else "sum(0)"
 
     counts = (count(Action.UPDATE), count(Action.DELETE), f"count(if({ACTION} < 0, 1, null))", count(Action.INSERT))
-    return rows.observe(name, *(F.expr(text).alias(told) for text, told in zip(counts, _TOLD, strict=True)))
+    return rows.observe(name, *(F.expr(text).alias(kind) for text, kind in zip(counts, _KINDS, strict=True)))
 
 
 def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bool, is_counted: bool) -> None:
-    """Refuses what was written where it is not what was found: a row of the table would be lost, or be there twice.
+    """Check that the second pass wrote the rows that the first one found.
 
     Args:
-        written: what the second one wrote.
-        feeds: whether rows that are deleted pass through the second one.
-        is_counted: whether it counted rows by their kind. Where it did not, all that is known is how many there are.
+        feeds: whether deleted rows passed through the second pass.
+        is_counted: whether the second pass counted rows by kind; otherwise only their total is known.
 
     Raises:
-        InvalidCommitError: it is not.
+        InvalidCommitError: a row of the table would be lost, or be duplicated.
     """
     if not clauses_with(merge, Action.INSERT):
-        told = f"{found.num_updated} that are updated and {found.copied} that are copied"
+        kinds = f"{found.num_updated} that are updated and {found.copied} that are copied"
         expected = found.num_updated + found.copied
-        check_written(merge.change, written=written.num_rows, expected=expected, what=told, counted=found.files)
+        check_written(merge.change, written=written.num_rows, expected=expected, what=kinds, counted=found.files)
         return
     if found.num_inserted(written) < 0:
         why = f"{written.num_rows} rows were written, with {found.num_updated} that are updated and {found.copied} that are copied"
@@ -126,24 +124,24 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
         return
     seen = _seen(written.observed)
     updated, deleted, copied, inserted = seen
-    # Where a task ran again, the job may have counted a row twice, and what is too much says nothing.
+    # If a task was retried, the job may have counted a row twice, so that too high a count proves nothing.
     is_exact = updated + copied + inserted <= written.num_rows
     if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), wanted, strict=True)):
-        was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _TOLD, strict=False)) for row in (seen[:3], wanted))
+        was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _KINDS, strict=False)) for row in (seen[:3], wanted))
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
 class ChangedSourceError(InvalidCommitError):
-    """Somebody changed what a source is read from: one pass over it may have seen other rows than another one."""
+    """Files of a source were changed: its rows may have differed between the passes."""
 
 
 def check_source(merge: Merge) -> None:
-    """Refuses what was made of a source whose files were changed since the MERGE began.
+    """Check that the files of the source did not change since the MERGE began.
 
-    One pass may have read the old rows, and the other one new ones: keys that were not looked for would be inserted once more.
+    Otherwise one pass may have read other rows than the other one, and existing keys would be inserted again.
 
     Raises:
-        ChangedSourceError: a file of the source was written again or is gone, or the list of its files is another one.
+        ChangedSourceError: a file of the source was rewritten or deleted, or the list of its files was replaced.
     """
     what = None if merge.source.files is None else merge.source.files.changed()
     if what is not None:
@@ -156,7 +154,7 @@ def check_source(merge: Merge) -> None:
 
 
 def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:
-    """Rows by what became of them. Spark leaves an observation out where it saw that there are no rows."""
+    """Return the number of observed rows of each kind. Spark omits an observation of an empty relation."""
     parts = [observed[name] for name in (OF_TABLE, OF_SOURCE) if name in observed]
-    updated, deleted, copied, inserted = (sum(each[place] or 0 for each in parts) for place in range(len(_TOLD)))
+    updated, deleted, copied, inserted = (sum(each[place] or 0 for each in parts) for place in range(len(_KINDS)))
     return updated, deleted, copied, inserted

@@ -50,24 +50,20 @@ if TYPE_CHECKING:
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 _ATTEMPTS: Final = 4
-"""How often a MERGE is begun whose kept source has lost a block, as in delta-spark."""
+"""How often a MERGE runs if its materialised source loses blocks, as in delta-spark."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRequest:
-    """What a MERGE is asked to do.
+    """A MERGE as the user or a statement requests it.
 
     Attributes:
-        target: the table.
-        source: the source's rows.
-        name: the name by which expressions may call the table; empty for none.
-        condition: when rows match.
-        clauses: the clauses, in order.
-        evolves: whether the table's schema may change; where False the session decides.
-        txn: an application's id and a version of its own, for which the MERGE is done once.
-        settings: the session's settings.
-        node: the node that stands for the table in a statement that Spark resolved; None where names are still to be.
-        latest_by: the column of the source by which the latest of its rows with one key is taken; None where all are.
+        name: the alias of the table in expressions, or an empty tuple.
+        condition: when two rows match.
+        evolves: whether the table's schema may change; if False the session decides.
+        txn: an application's id and its own version; each pair is merged once.
+        node: the table's node in a statement that Spark resolved; None if names are not resolved yet.
+        latest_by: the column of the source that decides which of its rows with one key is used; None uses all rows.
     """
 
     target: SessionTable
@@ -83,22 +79,22 @@ class MergeRequest:
 
     @property
     def transaction_id(self) -> tuple[str, int] | None:
-        """The id and version: those that were given, or the session's."""
+        """The id and version of the request, or the session's."""
         return batch_of(self.settings, self.target.log.table_uri) if self.txn is None else self.txn
 
     @property
     def may_evolve(self) -> bool:
-        """Whether the table's schema may change. What Spark resolved is spelled out for the columns that there are."""
+        """Whether the table's schema may change. A statement that Spark resolved only contains existing columns."""
         return self.node is None and (self.evolves or merges_schemas(self.settings))
 
 
 def planned(request: MergeRequest) -> PlannedChange:
-    """A MERGE, ready to be executed. The source is counted for it, and evaluated where it is evaluated once.
+    """Plan a MERGE. The source is counted, and materialised if it is not the same at every evaluation.
 
     Raises:
-        InvalidOptionError: clauses cannot stand together.
-        SchemaMismatchError: a name is none of the columns, or a column is set twice.
-        UnsupportedFeatureError: a condition has a subquery or is not deterministic, or the table asks for more than bayou does.
+        InvalidOptionError: clauses contradict each other.
+        SchemaMismatchError: a column does not exist, or is set twice.
+        UnsupportedFeatureError: a condition contains a subquery or is not deterministic, or bayou lacks a feature of the table.
         AppendOnlyError: the table only takes appends, and rows would change.
     """
     watch = Stopwatch()
@@ -115,9 +111,9 @@ def planned(request: MergeRequest) -> PlannedChange:
     def run() -> RowChangeResult:
         if done and request.transaction_id is None:
             raise _executed_before(plan, done[0].version)
-        # Rows that were kept are let go by the execution that uses them: another one evaluates the source once more.
+        # An execution drops the materialised rows that it uses; another one evaluates the source again.
         merge = ready.pop() if ready else _merge(request, snapshot)
-        if not merge.source.is_kept:
+        if not merge.source.is_materialised:
             ready.append(merge)
         result = _run(request, merge, Stopwatch(spent))
         if result.committed:
@@ -143,7 +139,7 @@ def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
 
 
 def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
-    """The MERGE with its source, which reads the table as it is in the snapshot where it reads it: its reads are the commit's."""
+    """Return the MERGE with its source. If the source reads the table, it reads the snapshot, and the commit depends on that."""
     with operation("MERGE", request.target.spark, request.settings):
         phase("reading the source")
         return _read(request, snapshot)
@@ -178,14 +174,16 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
 
 
 def _way(merge: Merge) -> Way:
-    """How rows of the table change, where any do."""
+    """Return how rows of the table change."""
     if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
         return Way.APPEND if merge.source.rows and clauses_with(merge, Action.INSERT) else Way.NOTHING
     return Way.VECTORS if merge.change.uses_vectors else Way.REWRITE
 
 
 def _plan(merge: Merge) -> RowChangePlan:
-    return merge.change.plan(_way(merge), reads=merge.change.files.candidates)
+    way, files = _way(merge), merge.change.files.candidates
+    steps = () if way is Way.NOTHING else tuple(merge.strategy.lines())
+    return replace(merge.change.plan(way, reads=files), steps=steps)
 
 
 def _empty_plan(snapshot: Snapshot) -> RowChangePlan:
@@ -198,7 +196,7 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
 
 
 def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Runs a MERGE. If another commit only moved the table's rows, it runs again on the latest version."""
+    """Run a MERGE. If a winning commit only moved the table's rows, run it again on the latest version."""
 
     def again(before: Merge) -> Merge:
         return _merge(request, latest_snapshot(before.change.target))
@@ -207,9 +205,9 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
 
 
 def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Runs a MERGE; all of it again where a block of a kept source was lost, or where somebody changed one that is not kept.
+    """Run a MERGE. Run it again if a block of a materialised source was lost, or if files of another source changed.
 
-    It is the version that was planned for each time: what others have committed since then is a conflict as any other.
+    It always runs on the version that it was planned for.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -223,7 +221,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
             request = replace(request, settings={**request.settings, MATERIALIZE: "all"})
         except FAILED_CALL as error:
             last = attempt == _ATTEMPTS - 1
-            if last or not merge.source.is_kept or not any(text in str(error) for text in _LOST_BLOCK):
+            if last or not merge.source.is_materialised or not any(text in str(error) for text in _LOST_BLOCK):
                 raise
         merge = _merge(request, merge.change.snapshot)
     raise AssertionError
@@ -300,7 +298,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         check_source(merge)
         removed = positions_of(changed) if rewrites else positions_of(())
         rows = FoundRows.of(merge, found, removed)
-        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.is_counted)
+        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.strategy.counts_rows)
         if rewrites and changed:
             change.note_reads(transaction.reads)
         else:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first pass of a MERGE: which rows of which files it changes. It reads the columns of the conditions and nothing else.
+"""The first pass of a MERGE: find the rows that it changes, by the columns of the conditions alone.
 
-The numbers of the rows come back as bitmaps, with how many pairs of rows they stand for: where these are more than the rows, a
-row of the table has matched several of the source, and no other bookkeeping is needed to notice it.
+The result is a bitmap of row numbers for each clause and file, with the number of pairs. If there are more pairs than rows, a row
+of the table has matched several rows of the source.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _SAMPLE: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the first pass found; files are named by their positions.
+    """What the first pass found. Files are given by their positions.
 
     Attributes:
         rows: the rows that each clause changes, by its number and by file.
-        kept: the rows that match and stay as they are.
-        overlaps: whether a row that matches, and stays as far as one row of the source goes, matches another one, too.
-        repeats: whether a row that is deleted matches several rows of the source.
+        kept: the rows that match and stay unchanged.
+        overlaps: whether a row in `kept` matches several rows of the source.
+        repeats: whether a deleted row matches several rows of the source.
         matches: the keys of the source's rows that match, as `Merge.keys` names them, once for each pair, with the pair's
-            `ACTION`. None where they are not kept.
-        num_pairs: how many pairs there are that match.
+            `ACTION`. None if the pairs are not materialised.
+        num_pairs: the number of pairs that match.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Found:
     num_pairs: int = 0
 
     def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
-        """The rows that some clauses change, by file; those of all where None."""
+        """Return the rows that some clauses change, by file. None means all clauses."""
         found: dict[int, Bitmap] = {}
         for number, files in self.rows.items():
             if clauses is None or number in clauses:
@@ -70,19 +70,19 @@ class Found:
         return found
 
     def count(self, number: int) -> int:
-        """How many rows a clause changes."""
+        """Return the number of rows that a clause changes."""
         return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
 
 
 @contextmanager
 def pairs_of(merge: Merge) -> Iterator[DataFrame]:
-    """One row for each pair that matters, and for each row without a match that a clause is about.
+    """Yield one row for each pair that matters, and for each row of the table without a match that a clause takes.
 
-    They are kept as long as the context lasts where the rows to write are told by them: the table's keys are read once. Rows
-    that are kept take memory as far as there is any, and disk; a block of them that is lost is made again.
+    If the second pass needs the pairs, they are materialised until the end of the context, in memory or on disk, so that the
+    table's keys are read once. Spark recomputes lost blocks.
     """
     pairs = _pairs(merge)
-    if not merge.keeps_pairs:
+    if not merge.strategy.materialises_pairs:
         yield pairs
         return
     pairs.persist()
@@ -93,7 +93,7 @@ def pairs_of(merge: Merge) -> Iterator[DataFrame]:
 
 
 def find(merge: Merge, joined: DataFrame) -> Found:
-    """Looks for the rows that a MERGE changes.
+    """Find the rows that a MERGE changes.
 
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
@@ -101,8 +101,8 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     phase("finding rows")
     counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
-    told = F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))
-    for row in by_groups(joined, [FILE, "bucket", ACTION], *told).collect():
+    aggregates = F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))
+    for row in by_groups(joined, [FILE, "bucket", ACTION], *aggregates).collect():
         file, bucket, number, bits, count = row
         counted[number][file].append((bucket - 1, bytes(bits)))
         pairs[number, file] += count
@@ -117,7 +117,7 @@ def find(merge: Merge, joined: DataFrame) -> Found:
         pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
         for file, rows in kept.items()
     )
-    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.keeps_pairs else None
+    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.materialises_pairs else None
     num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
     return Found(found, kept, bool(overlaps), repeats, matches, num_pairs)
 
@@ -129,7 +129,7 @@ def _pairs(merge: Merge) -> DataFrame:
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), how)
     bucket, bit = F.expr(f"bitmap_bucket_number({_ROW}) as bucket"), F.expr(f"bitmap_bit_position({_ROW}) as bit")
     action = matched_action_of(merge) if how == "inner" else action_of(merge)
-    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.keeps_pairs else []
+    keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.strategy.materialises_pairs else []
     pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 
@@ -144,9 +144,9 @@ def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tupl
 
 
 def _error(merge: Merge) -> MultipleMatchesError:
-    """Looks for the rows in doubt: counts them and their keys, and takes the least of these. No task holds more than it shows.
+    """Return the error for rows with several matches. Two queries count the rows and their keys, and take the least keys.
 
-    Costs a query for each; a MERGE that goes well does not ask. A source that is another one each time may not have the rows again.
+    A source that gives other rows at each evaluation may not have the rows again.
     """
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
@@ -163,11 +163,11 @@ def _error(merge: Merge) -> MultipleMatchesError:
         .where("matches > 1")
     )
     num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
-    # Sorted and cut in one step, each task keeps as many as are wanted.
+    # Sort and limit are one step: each task keeps only a sample.
     found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
     return MultipleMatchesError(
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
-        f"possibly conflicting ways. {_told(num_rows, num_keys, found)}",
+        f"possibly conflicting ways. {_described(num_rows, num_keys, found)}",
         at=snapshot,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
@@ -178,8 +178,8 @@ def _error(merge: Merge) -> MultipleMatchesError:
     )
 
 
-def _told(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
-    """What is known of the rows in doubt."""
+def _described(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
+    """Return a sentence about the rows with several matches."""
     if not num_rows:
         return "Which ones could not be found again: the source has other rows each time that it is read."
     rows = "1 row of the table is" if num_rows == 1 else f"{num_rows} rows of the table are"
@@ -190,10 +190,10 @@ def _told(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
 
 
 def positions_of(files: Iterable[int]) -> pa.Array:
-    """Files as an array of their positions, in order."""
+    """Return the positions of files as an ordered array."""
     return pa.array(sorted(files), pa.int64())
 
 
 def clauses_with(merge: Merge, action: Action) -> list[int]:
-    """The numbers of the clauses that do something with rows of the table, or insert."""
+    """Return the numbers of the clauses with an action."""
     return [each.number for each in merge.resolution.clauses if each.action is action]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second pass of a MERGE: writes new, changed and copied rows, by the smallest join that the clauses allow.
+"""The second pass of a MERGE: write inserted, updated and copied rows, by the joins of its strategy.
 
-For a change data feed the rows that are deleted pass through the same job, and the rows that are updated with their old values.
+For a change data feed, deleted rows pass through the same job, and updated rows with their old values.
 """
 
 from __future__ import annotations
@@ -28,21 +28,20 @@ from bayou.spark.data_files.write_jobs import is_gathered
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.scanned_rows import FILE, METADATA
-from bayou.spark.dml.core.touched_rows import FILE_OPENING
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
-from bayou.spark.dml.merge.beside import RowsBeside
+from bayou.spark.dml.merge.auxiliary_columns import AuxiliaryValues
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.source_rows import SourceRows
+from bayou.spark.dml.merge.strategy import FirstPass, Matches, Part, choose_strategy
 from bayou.spark.dml.merge.values import WrittenColumns
-from bayou.spark.jvm.catalyst.expression_list import ExpressionList
 from bayou.spark.jvm.core import nodes
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import Column
 
@@ -53,24 +52,24 @@ if TYPE_CHECKING:
     from bayou.spark.read.change_rows import AuxiliaryColumns
 
 _MATCH = "__bayou_match"
-_ONE_TASK: Final = FILE_OPENING
-"""Bytes that one task reads and writes: no more than the opening of another file costs."""
-_FEW_FILES: Final = 32
-"""Files that one task opens one after the other."""
 _MANY_COLUMNS: Final = 500
-"""Spark takes the square of the number of columns to see that two projections on top of each other cannot be one."""
+"""Spark compares each column with each other one to find that two projections on top of each other cannot become one."""
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
 
 class Writer:
-    """Writes the rows of one MERGE."""
+    """Writes the rows of one MERGE.
+
+    Attributes:
+        strategy: the joins, by what the first pass found.
+    """
 
     def __init__(self, merge: Merge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
-        """Begin.
+        """Choose the joins.
 
         Args:
             uncommitted: takes over the new files.
-            rewrites: whether the files of changed rows are written again; else only new and changed rows are written.
+            rewrites: whether files with changed rows are rewritten; otherwise only inserted and updated rows are written.
         """
         self._merge = merge
         self._found = found
@@ -79,39 +78,64 @@ class Writer:
         self._updates = clauses_with(merge, Action.UPDATE)
         self._inserts = clauses_with(merge, Action.INSERT)
         self._source = SourceRows(merge, found)
-        self._beside = RowsBeside(merge, found, rewrites=rewrites)
-        self._changed = self._beside.changed
+        self._auxiliary = AuxiliaryValues(merge, found, rewrites=rewrites)
+        self._changed = self._auxiliary.changed
         self._identities = {each.name.lower() for each in identity_columns(merge.resolution.schema)}
+        self.strategy = choose_strategy(merge.facts, self._first_pass())
+
+    def _first_pass(self) -> FirstPass:
+        found = self._found
+        files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._source.files_with_matches.cast(pa.int64())]))
+        totals = FileTotals.of(self._merge.change.snapshot.files(["size"])["size"], files)
+        return FirstPass(
+            writes_table_rows=bool(self._changed),
+            writes_change_rows=self._auxiliary.feeds,
+            has_matches=bool(found.changed()) or bool(found.kept),
+            overlaps=found.overlaps,
+            repeats=found.repeats,
+            num_pairs=found.num_pairs,
+            num_files=totals.files,
+            num_bytes=totals.size_bytes,
+        )
 
     def write(self) -> NewFiles:
-        """The new files.
+        """Write the files.
 
         Raises:
-            ConstraintViolationError: a row breaks a rule of the table.
+            ConstraintViolationError: a row violates a constraint of the table.
         """
-        written: list[NewFiles] = []
-        if self._inserts and self._generates_identities:
-            auxiliary = self._beside.of_new_rows_alone
-            if self._changed:
-                written.append(self._write(self._table_part(), self._provided(self._updates), self._beside.columns))
-            for clauses in self._inserts_by_identities():
-                left_out = self._left_out(clauses)
-                new = self._source_part(clauses, left_out, alone=True)
-                written.append(self._write(new, self._provided(clauses), auxiliary, left_out))
-                self._go_on_from(written[-1])
-        else:
-            rows = self._rows()
-            if rows is not None:
-                written.append(self._write(rows, self._provided([*self._updates, *self._inserts]), self._beside.columns))
+        written = list(self._by_one_job() if self.strategy.one_job else self._by_parts())
         seen = {name: values for each in written for name, values in each.observed.items()}
-        if len(written) > 1:  # numbers for identity columns are made of rows that are not observed any more
+        if len(written) > 1:  # identity values are made of rows that are not observed any more
             seen[OF_SOURCE] = [0, 0, 0, sum(each.num_rows for each in written[1 if self._changed else 0 :])]
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
         return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes, seen)
 
+    def _by_one_job(self) -> Iterator[NewFiles]:
+        made: dict[Part, Callable[[], DataFrame]] = {
+            Part.TABLE: self._table_part,
+            Part.INSERTS: lambda: self._source_part(self._inserts),
+            Part.BOTH: lambda: self._made([*self._updates, *self._inserts], self._of_both()),
+            Part.SOURCE: lambda: self._source_part([*self._updates, *self._inserts]),
+        }
+        parts = [made[each]() for each in self.strategy.parts]
+        if parts:
+            rows = self._in_tasks(reduce(DataFrame.union, parts))
+            yield self._write(rows, self._provided([*self._updates, *self._inserts]), self._auxiliary.columns)
+
+    def _by_parts(self) -> Iterator[NewFiles]:
+        if Part.TABLE in self.strategy.parts:
+            yield self._write(self._table_part(), self._provided(self._updates), self._auxiliary.columns)
+        for clauses in self._inserts_by_identities():
+            left_out = self._left_out(clauses)
+            new = self._source_part(clauses, left_out, alone=True)
+            written = self._write(new, self._provided(clauses), self._auxiliary.of_new_rows_alone, left_out)
+            self._go_on_from(written)
+            yield written
+
     def _go_on_from(self, written: NewFiles) -> None:
-        """Lets the numbers of identity columns that are given next come behind those of a write."""
+        """Start the next values of identity columns after those of a write."""
         metadata = next((each for each in written.head if isinstance(each, Metadata)), None)
         if metadata is not None:
             schema = parse_schema(metadata.schema_string)
@@ -119,31 +143,25 @@ class Writer:
 
     @property
     def feeds(self) -> bool:
-        """Whether rows that are deleted pass through the job, for the change data feed."""
-        return self._beside.feeds
+        """Whether deleted rows pass through the job, for the change data feed."""
+        return self._auxiliary.feeds
 
     @property
     def request(self) -> WriteRequest:
-        """The request of the write. Rows of a partitioned table are gathered by partition first, into files of a good size."""
+        """The request of the write. Rows of a partitioned table are coalesced by partition first, into files of a good size."""
         change = self._merge.change
         request = write_request(change)
         known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        if request.options.optimize_write is None and known is None and self._gathers and change.snapshot.partition_columns:
+        if request.options.optimize_write is None and known is None and self._may_repartition and change.snapshot.partition_columns:
             return replace(request, options=replace(request.options, optimize_write=True))
         return request
 
     @property
-    def _gathers(self) -> bool:
-        """Whether the session lets a MERGE gather rows before it writes them."""
+    def _may_repartition(self) -> bool:
         return is_on(self._merge.change.settings, _REPARTITION, default=True)
 
-    @property
-    def _generates_identities(self) -> bool:
-        clauses = [each for each in self._merge.resolution.clauses if each.number in self._inserts]
-        return bool(self._identities) and not all(self._identities <= each.assigned for each in clauses)
-
     def _inserts_by_identities(self) -> list[list[int]]:
-        """The clauses that insert, by the identity columns that they set: a write gives all of its rows numbers, or none."""
+        """Return the clauses that insert, grouped by the identity columns that they assign."""
         found: dict[frozenset[str], list[int]] = {}
         for each in self._merge.resolution.clauses:
             if each.number in self._inserts:
@@ -151,7 +169,7 @@ class Writer:
         return list(found.values())
 
     def _left_out(self, clauses: Sequence[int]) -> set[str]:
-        """The columns of rows that some clauses insert which none of them sets, and which the write of any rows completes."""
+        """Return the columns that no insert of some clauses assigns, and that every write completes."""
         assigned = self._provided(clauses)
         schema = self._merge.resolution.schema
         generated = {field.name.lower() for field in schema.fields if generation_expression(field) is not None}
@@ -159,7 +177,7 @@ class Writer:
 
     @cached_property
     def _table(self) -> WriteTarget:
-        """The table after the MERGE. There is one of it: new columns that are mapped get names by chance."""
+        """The table after the MERGE. It is made once, because new columns of a mapped table get random names."""
         change, schema = self._merge.change, self._merge.resolution.schema
         partitions = change.snapshot.partition_columns
         return changed(change.target.log, change.snapshot, schema, readable_schema(schema), partitions=partitions)
@@ -174,107 +192,71 @@ class Writer:
         self, rows: DataFrame, provided: Iterable[str], auxiliary: AuxiliaryColumns, left_out: Iterable[str] = ()
     ) -> NewFiles:
         target = self._target(provided, left_out)
-        application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.is_counted else ()
+        application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.strategy.counts_rows else ()
         return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
 
-    @cached_property
-    def is_counted(self) -> bool:
-        """Whether it has to be counted how many rows of each kind are written: new rows hide what is amiss with others.
-
-        It costs a fifth of the write: Spark cannot compile what stands below the counting together with what stands above.
-        Where a row is found by Spark's own functions alone, in rows that are the same each time, nothing could be amiss.
-        """
-        if not (self._inserts and self._changed):
-            return False
-        conditions = ExpressionList.of(self._merge.change.target.application.jvm, self._merge.resolution.conditions)
-        return not self._merge.source.is_sure or conditions.calls_foreign_code
-
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
-        """The rows with their counts; wide rows have them in any case, to keep the projections below and above apart."""
+        """Count rows by kind if the strategy says so. Wide rows always are: it keeps the projections below and above apart."""
         is_wide = len(self._merge.resolution.schema.fields) >= _MANY_COLUMNS
-        return observed(rows, self._merge, name) if self.is_counted or is_wide else rows
+        return observed(rows, self._merge, name) if self.strategy.counts_rows or is_wide else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
-        """The columns that some clauses set."""
+        """Return the columns that some clauses assign."""
         wanted = set(clauses)
         return {name for each in self._merge.resolution.clauses if each.number in wanted for name in each.assigned}
 
-    def _rows(self) -> DataFrame | None:
-        """All rows that are written; None where there can be none."""
-        if self._changed and self._source.tells_updates:
-            alone = self._source_part([*self._updates, *self._inserts])
-            return self._in_tasks(alone, -(-self._merge.source.size // _ONE_TASK))
-        matched = bool(self._found.changed()) or bool(self._found.kept)
-        if self._inserts and matched and not self._merge.source.is_small and not (self._found.overlaps or self._repeats):
-            return self._made([*self._updates, *self._inserts], self._of_both())
-        parts = [self._table_part()] if self._changed else []
-        if self._inserts:
-            parts.append(self._source_part(self._inserts))
-        if not parts:
-            return None
-        rows = reduce(DataFrame.union, parts)
-        return self._in_tasks(rows, 1) if self._is_little else rows
-
-    def _in_tasks(self, rows: DataFrame, most: int) -> DataFrame:
-        """The rows in some tasks at most, each of which leaves a file, if the session lets it and partitions do not gather them."""
-        gathers = self._gathers and not is_gathered(self.request.options, self._table)
-        return rows.coalesce(max(1, most)) if gathers else rows
-
-    @property
-    def _is_little(self) -> bool:
-        """Whether one task is enough: it leaves one file, and not one for the table's rows and one for each part of the source."""
-        files = pc.unique(pa.concat_arrays([positions_of(self._changed), self._source.files_with_matches.cast(pa.int64())]))
-        size = FileTotals.of(self._merge.change.snapshot.files(["size"])["size"], files).size_bytes
-        return len(files) <= _FEW_FILES and size + self._merge.source.size <= _ONE_TASK
-
-    @property
-    def _repeats(self) -> bool:
-        """Whether rows that pass through the job are joined with several of the source, and of these rows one counts."""
-        overlaps = self._found.overlaps and bool(self._merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-        return overlaps or (self._beside.feeds and self._found.repeats)
+    def _in_tasks(self, rows: DataFrame) -> DataFrame:
+        """Limit the tasks, each of which writes a file, if the session allows it and partitions are not coalesced anyway."""
+        most = self.strategy.max_tasks
+        is_free = most is not None and self._may_repartition and not is_gathered(self.request.options, self._table)
+        return rows.coalesce(most) if most is not None and is_free else rows
 
     def _table_part(self) -> DataFrame:
         return self._made(self._updates, self._of_table())
 
     def _made(self, clauses: Iterable[int], joined: DataFrame) -> DataFrame:
-        """The columns that are written of joined rows, some of which are the table's."""
+        """Return the columns to write of joined rows, some of which are the table's."""
         columns = WrittenColumns(self._merge, clauses)
-        copies = self._rewrites or self._beside.feeds
-        return columns.of(joined, copies=copies, beside=self._beside.joined(columns))
+        copies = self._rewrites or self._auxiliary.feeds
+        return columns.of(joined, copies=copies, auxiliary=self._auxiliary.joined(columns))
 
     def _source_part(self, clauses: Sequence[int], left_out: Iterable[str] = (), *, alone: bool = False) -> DataFrame:
         columns = WrittenColumns(self._merge, clauses, left_out)
         rows = self._counted(self._source.rows(clauses), OF_SOURCE)
-        return columns.of(rows, copies=False, beside=self._beside.new(alone=alone))
+        return columns.of(rows, copies=False, auxiliary=self._auxiliary.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
-        """The table's rows that are written again, joined with what they match."""
-        merge = self._merge
-        rows = merge.rows(positions_of(self._changed), with_numbers=self._repeats, with_ids=self._beside.ids is not None)
+        """Return the table's rows that are rewritten, joined with the rows that they match."""
+        merge, matches = self._merge, self.strategy.matches
+        files = positions_of(self._changed)
+        rows = merge.rows(files, with_numbers=matches is Matches.ONE, with_ids=self._auxiliary.ids is not None)
         condition = self._condition
-        if self._found.overlaps and not self._repeats:
+        if matches is Matches.CHANGING:
             condition = condition & (matched_action_of(merge) >= 0)
-        needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-        joined = rows.join(merge.source.marked(), condition, "left" if needs_all else "inner")
-        joined = joined.withColumn(ACTION, action_of(merge) if needs_all else matched_action_of(merge))
-        if self._repeats:
-            # A row that one of its matches changes is changed; what stays has the lesser number.
-            matches = Window.partitionBy(FILE, f"{METADATA}.row_index").orderBy(F.col(ACTION).desc())
-            joined = joined.withColumn(_MATCH, F.row_number().over(matches)).where(F.col(_MATCH) == 1)
+        joined = rows.join(merge.source.marked(), condition, "left" if self._needs_all else "inner")
+        joined = joined.withColumn(ACTION, action_of(merge) if self._needs_all else matched_action_of(merge))
+        if matches is Matches.ONE:
+            # A row that one of its matches changes is changed; an unchanged match has the lesser number.
+            numbered = Window.partitionBy(FILE, f"{METADATA}.row_index").orderBy(F.col(ACTION).desc())
+            joined = joined.withColumn(_MATCH, F.row_number().over(numbered)).where(F.col(_MATCH) == 1)
         return self._written(joined)
 
     def _of_both(self) -> DataFrame:
-        """The same, with the source's rows that match nothing. Files that only hold matches take part and are not copied."""
+        """Return these rows, and the source's rows without a match. Files with matches alone take part and are not copied."""
         merge = self._merge
         files = positions_of({*self._changed, *self._found.changed(), *self._found.kept})
         marks = pa.array([each if each in self._changed else -1 - each for each in files.to_pylist()], pa.int32())
-        rows = merge.rows(files, marks, with_ids=self._beside.ids is not None)
-        needs_all = self._rewrites or bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-        joined = rows.join(merge.source.marked(), self._condition, "full" if needs_all else "right")
+        rows = merge.rows(files, marks, with_ids=self._auxiliary.ids is not None)
+        joined = rows.join(merge.source.marked(), self._condition, "full" if self._needs_all else "right")
         return self._written(joined.withColumn(ACTION, action_of(merge)))
 
+    @property
+    def _needs_all(self) -> bool:
+        """Whether rows of the table without a match are written, too."""
+        return self._rewrites or bool(self._merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+
     def _written(self, joined: DataFrame) -> DataFrame:
-        is_written = is_one_of(self._beside.passed)
+        is_written = is_one_of(self._auxiliary.passed)
         if self._rewrites:
             is_written = f"{is_written} or ({ACTION} < 0 and {FILE} >= 0)"
         return self._counted(joined.where(is_written), OF_TABLE)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source's rows for which a MERGE writes one: those that match nothing, and those whose values say all of an updated row.
+"""The source's rows for which a MERGE writes a row: rows without a match, and rows with all values of an updated row.
 
-The pairs that the first pass of the MERGE found are kept for it. What becomes of a row of the source is told by its keys: these are
-all of its columns that the condition looks at.
+The keys of a row, which are all columns that the condition reads, decide what becomes of it. The first pass materialises those that
+match.
 """
 
 from __future__ import annotations
 
 from functools import cached_property, reduce
 from operator import and_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -30,31 +30,18 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
-_MOST_BYTES: Final = 256 << 20
-"""What is read of a source, at the most, for rows that are made of it alone."""
 
 
 class SourceRows:
-    """The rows of one MERGE's source, beside what the first pass found."""
+    """The rows of one MERGE's source, compared with what the first pass found."""
 
     def __init__(self, merge: Merge, found: Found) -> None:
         self._merge = merge
         self._found = found
 
     @cached_property
-    def tells_updates(self) -> bool:
-        """Whether the rows that are updated are made of the source's alone.
-
-        A row of the source stands for no other one with its keys where each row of the table has one match. Each task that reads
-        some of the source leaves a file: where few rows are what a filter leaves of many files, the table's tasks are fewer.
-        """
-        found, source = self._found, self._merge.source
-        is_told = not found.overlaps and found.num_pairs <= source.rows and source.size <= _MOST_BYTES
-        return is_told and self._merge.updates_by_keys
-
-    @cached_property
     def files_with_matches(self) -> pa.Array:
-        """The positions of the files in which a row matches one of the source."""
+        """The positions of the files in which a row matches."""
         merge = self._merge
         if merge.resolution.is_insert_only:
             return merge.change.files.candidates
@@ -62,14 +49,14 @@ class SourceRows:
         return positions_of({*self._found.changed(matched), *self._found.kept})
 
     def rows(self, clauses: Sequence[int]) -> DataFrame:
-        """The rows that fall under some clauses, with `ACTION`: once for each row of the table that they update.
+        """Return the rows that fall under some clauses, with `ACTION`, once for each row of the table that they update.
 
         Args:
-            clauses: the numbers of clauses that insert, and of those that update where `tells_updates`.
+            clauses: the clauses that insert, and for `Part.SOURCE` also those that update.
         """
         merge = self._merge
         rows = merge.source.frame if merge.source.is_small else merge.source.marked()
-        # Clauses of other kinds look at the table's columns, which are not there, and are not asked.
+        # Conditions of other clauses may read the table's columns, which are missing here.
         action = inserted_action_of(merge)
         if not set(clauses_with(merge, Action.UPDATE)).isdisjoint(clauses):
             rows, action = self._with_matches(rows), F.coalesce(F.col(ACTION), action)
@@ -78,19 +65,19 @@ class SourceRows:
         return rows.withColumn(ACTION, action).where(is_one_of(clauses))
 
     def _with_matches(self, rows: DataFrame) -> DataFrame:
-        """The rows with the `ACTION` of each pair that they are in; NULL, or no row where none is inserted, for those in none."""
-        assert self._found.matches is not None  # noqa: S101  (they are kept where rows are updated by keys)
+        """Join the rows with the `ACTION` of their pairs. If rows are inserted, rows without a pair stay, with NULL."""
+        assert self._found.matches is not None  # noqa: S101  (`Part.SOURCE` materialises them)
         how = "left" if clauses_with(self._merge, Action.INSERT) else "inner"
         return rows.join(self._broadcast(self._found.matches), self._has_keys, how)
 
     def _without_matches(self, rows: DataFrame) -> DataFrame:
-        """The rows without those that match a row of the table.
+        """Return the rows without those that match a row of the table.
 
-        Rows of a small source are compared with the keys that did match, which are few: the table's rows stay where they are.
+        A small source is compared with the keys that matched, which are few, so that the table is not shuffled.
         """
         merge, matches = self._merge, self._found.matches
         condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
-        if not merge.inserts_by_keys:
+        if not merge.strategy.inserts_by_keys:
             return rows.join(merge.rows(self.files_with_matches).drop(FILE), condition, "left_anti")
         if matches is None:
             pairs = merge.rows(self.files_with_matches).join(merge.source.marked(), condition, "inner")
@@ -101,14 +88,14 @@ class SourceRows:
 
     @property
     def _has_keys(self) -> Column:
-        """Whether a row of the source has the keys of a pair."""
+        """The condition that a row of the source has the keys of a pair."""
         jvm, named = self._merge.change.target.application.jvm, zip(self._merge.source.keys, self._merge.keys, strict=True)
         return reduce(and_, (nodes.column(jvm, key).eqNullSafe(F.expr(name)) for key, name in named))
 
     def _broadcast(self, matches: DataFrame) -> DataFrame:
-        """Keys of pairs for a join with the source's rows: there are no more of them than of these, and these fit.
+        """Broadcast the keys of pairs: they are at most as many as the source's rows, which fit.
 
-        Finding them may read the table: a broadcast would have to be done in `spark.sql.broadcastTimeout` with that, where it is
-        not a stage of its own.
+        Finding them may read the table. Without adaptive execution that is part of the broadcast, which would have to end within
+        `spark.sql.broadcastTimeout`.
         """
         return F.broadcast(matches) if is_on(self._merge.change.settings, _ADAPTIVE, default=True) else matches

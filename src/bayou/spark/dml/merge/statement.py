@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MERGE INTO as SQL: the statement as a command that runs it when it is executed.
+"""MERGE INTO as SQL: replace a statement by a command that runs it.
 
-Most come from the parser, and are resolved as their text has it (see `dml.statements.parsed`). Of those that Spark resolved,
-the text says more than what Spark made of it: `*` is spelled out by then, structs are cast by the position of their fields, and
-DEFAULT is NULL. So names are resolved again, from the text, against the table and the source's plan. Where the text cannot
-tell, as with parameters in it, Spark's resolution is taken, and what it may have got wrong is refused.
+Most statements come from the parser, and bayou resolves them itself (see `dml.statements.parsed`). In a statement that Spark
+resolved, `*` is expanded, structs are cast by the position of their fields, and DEFAULT is NULL. Its names are therefore resolved
+again, from the statement's string. If that fails, as with parameters, Spark's resolution is used, and what it may misunderstand is
+refused.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _ACTIONS = {
 
 
 def merge_command(application: Application, statement: JavaObject) -> JavaObject:
-    """The command that stands for a MERGE that Spark resolved; executing it runs the statement. EXPLAIN does not.
+    """Return the command that replaces a MERGE that Spark resolved. Executing it runs the statement; EXPLAIN does not.
 
     Raises:
-        UnsupportedFeatureError: the statement is about a query.
+        UnsupportedFeatureError: the target is a query.
     """
     jvm = application.jvm
     table = changed_table(row_changes.table_of(jvm, catalyst.target_of(statement)), "MERGE")
@@ -72,9 +72,10 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """The command that stands for a MERGE that is parsed and not resolved yet; None where Spark is to resolve it."""
-    table, condition = catalyst.target_of(parsed), catalyst.condition_of(parsed)
-    return command_of_parsed(application, parsed, table, condition, _planned, in_script=in_script)
+    """Return the command that replaces a parsed MERGE that is not resolved yet, or None if Spark has to resolve it."""
+    return command_of_parsed(
+        application, parsed, catalyst.target_of(parsed), catalyst.condition_of(parsed), _planned, in_script=in_script
+    )
 
 
 def _planned(target: SessionTable, parsed: JavaObject) -> PlannedChange:
@@ -103,14 +104,14 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
 
 
 def _source(target: SessionTable, statement: JavaObject, parsed: JavaObject) -> DataFrame:
-    """The source as Spark resolved it, by the name that the text has for it."""
+    """Return the source as Spark resolved it, under its name in the statement."""
     jvm, source = target.application.jvm, catalyst.source_of(statement)
     name = catalyst.name_of(jvm, target.spark, catalyst.source_of(parsed))
     return catalyst.frame_of(jvm, target.spark, nodes.with_name(jvm, source, *name))
 
 
 def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> MergeRequest:
-    """The request as the statement's text has it, with the rows of its source."""
+    """Return the request of an unresolved statement, with the rows of its source."""
     jvm = target.application.jvm
     return MergeRequest(
         target,
@@ -123,7 +124,7 @@ def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> 
 
 
 def _as_resolved(target: SessionTable, statement: JavaObject) -> MergeRequest:
-    """The request as Spark resolved it."""
+    """Return the request of a statement that Spark resolved."""
     jvm = target.application.jvm
     frame = catalyst.frame_of(jvm, target.spark, catalyst.source_of(statement))
     clauses = _clauses(catalyst.clauses_of(jvm, statement))
@@ -139,17 +140,17 @@ def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]
 
 
 def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaObject) -> None:
-    """Refuses assignments of which Spark's resolution may not be what is meant."""
+    """Raise an error for assignments that Spark may have resolved differently."""
     jvm = target.application.jvm
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, name_of(key)):
-                told = f"The new value of {nodes.text_of(key)} is a struct, or its column has a default"
-                raise _unresolvable(snapshot, told, "structs with parameters")
+                what = f"The new value of {nodes.text_of(key)} is a struct, or its column has a default"
+                raise _unresolvable(snapshot, what, "structs with parameters")
 
 
 def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
-    """Refuses `*` where the table is to get columns of the source: in what Spark resolved, it is spelled out without them."""
+    """Raise an error for `*` if the table would get columns of the source: Spark expanded it without them."""
     jvm = target.application.jvm
     wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):
@@ -157,13 +158,13 @@ def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaO
     source = schema_of(catalyst.source_of(statement))
     new = [field.name for field in source.fields if snapshot.schema.field(field.name) is None]
     if new:
-        told = f"The source has columns that the table would get, {', '.join(new)}"
-        raise _unresolvable(snapshot, told, "schema evolution with parameters")
+        what = f"The source has columns that the table would get, {', '.join(new)}"
+        raise _unresolvable(snapshot, what, "schema evolution with parameters")
 
 
-def _unresolvable(snapshot: Snapshot, told: str, feature: str) -> UnsupportedFeatureError:
+def _unresolvable(snapshot: Snapshot, what: str, feature: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"{told}, and the statement's text cannot be resolved by itself.",
+        f"{what}, and the statement's text cannot be resolved by itself.",
         at=snapshot,
         error_class="DELTA_OPERATION_NOT_ALLOWED",
         features=[feature],

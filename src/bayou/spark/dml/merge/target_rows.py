@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's side of a MERGE: which of its files may hold a match, and their rows under the ids of the MERGE's expressions."""
+"""The table's side of a MERGE: the files that may contain a match, and their rows under the ids of the MERGE's expressions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicates.predicate import And, Boolean, Or, Predicate, only_about
+from bayou.protocol.columns.identity_columns import identity_columns
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.chosen_files import ChosenFiles, common
 from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.strategy import MergeFacts, MergeStrategy, choose_strategy
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -47,12 +48,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Merge:
-    """A resolved MERGE against one state of a table.
+    """A resolved MERGE on one snapshot of a table.
 
     Attributes:
-        change: the table, its state, and the files that may hold a match.
-        resolution: what is to be done.
-        source: the source's rows.
+        change: the table, the snapshot, and the files that may contain a match.
     """
 
     change: Change
@@ -61,62 +60,68 @@ class Merge:
 
     @property
     def keys(self) -> list[str]:
-        """Names for the source's columns that the condition looks at."""
+        """Names for the source's columns that the condition reads."""
         return [f"__bayou_key{number}" for number in range(len(self.source.keys))]
 
     @property
     def keys_as_named(self) -> list[Column]:
-        """These columns under these names."""
+        """The source's columns that the condition reads, under the names of `keys`."""
         jvm = self.change.target.application.jvm
         return [nodes.column(jvm, each).alias(name) for each, name in zip(self.source.keys, self.keys, strict=True)]
 
     @cached_property
-    def knows_by_keys(self) -> bool:
-        """Whether what becomes of a source's row is known by its keys, once the pairs that match are: rows of a small source."""
-        keys = self.source.keys
-        return self.source.is_small and bool(keys) and all(nodes.is_told_by_equality(each) for each in keys)
-
-    @property
-    def inserts_by_keys(self) -> bool:
-        """Whether the rows to insert are those of a small source whose keys are not among the ones that match."""
-        return bool(self.resolution.of_kind(Kind.NOT_MATCHED)) and self.knows_by_keys
+    def facts(self) -> MergeFacts:
+        """What decides the joins of the MERGE, before the first pass."""
+        source, resolution = self.source, self.resolution
+        jvm, actions = self.change.target.application.jvm, {each.action for each in resolution.clauses}
+        identities = {each.name.lower() for each in identity_columns(resolution.schema)}
+        inserts = [each for each in resolution.clauses if each.action is Action.INSERT]
+        return MergeFacts(
+            source_rows=source.rows,
+            source_bytes=source.size,
+            broadcasts_source=source.is_small,
+            repeats_rows=source.is_sure and not ExpressionList.of(jvm, resolution.conditions).calls_foreign_code,
+            has_exact_keys=bool(source.keys) and all(nodes.is_told_by_equality(each) for each in source.keys),
+            inserts=bool(inserts),
+            changes=bool(actions - {Action.INSERT}),
+            by_source=bool(resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE)),
+            updates_from_source=self._updates_from_source(),
+            generates_identities=any(not identities <= each.assigned for each in inserts),
+        )
 
     @cached_property
-    def updates_by_keys(self) -> bool:
-        """Whether the rows that an update leaves are made of those of a small source alone: the table's need not be read for them.
+    def strategy(self) -> MergeStrategy:
+        """The joins of the MERGE, by what is known before the first pass."""
+        return choose_strategy(self.facts)
 
-        That is where the table's own are marked in vectors, and nothing of an old row is wanted for the new one or beside it. A
-        function of the user's would be called for more rows than are updated, and rows without a match be kept with the pairs.
+    def _updates_from_source(self) -> bool:
+        """Whether the rows that an update leaves can be made of the source's rows alone.
+
+        The table's own rows are marked in deletion vectors, and no value of theirs is needed. User-defined functions would be
+        called for more rows than are updated.
         """
         change, resolution = self.change, self.resolution
-        orphans = resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE) and not resolution.of_kind(Kind.NOT_MATCHED)
-        if not change.uses_vectors or change.feeds or change.row_ids is not None or orphans:
+        if not change.uses_vectors or change.feeds or change.row_ids is not None:
             return False
         names = frozenset(name.lower() for name in resolution.schema.names)
         updates = [each for each in resolution.clauses if each.action is Action.UPDATE]
         if not updates or any(each.kind is not Kind.MATCHED or not each.sets_whole(names) for each in updates):
             return False
         expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
-        if not self.knows_by_keys or any(each.calls_foreign_code for each in expressions):
-            return False
         output = plans.output(resolution.sides.target)
-        return not any(len(each.assignments[0].values.used(output)) for each in updates)
-
-    @property
-    def keeps_pairs(self) -> bool:
-        """Whether the pairs that match are kept until the rows are written."""
-        return self.inserts_by_keys or self.updates_by_keys
+        uses_table = any(len(each.assignments[0].values.used(output)) for each in updates)
+        return not uses_table and not any(each.calls_foreign_code for each in expressions)
 
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """The rows of some files, under the ids that the expressions have for their columns.
+        """Return the rows of some files, under the ids that the expressions have for their columns.
 
-        The column `FILE` is never NULL, and tells rows of the table from none after an outer join.
+        The column `FILE` is never NULL in rows of the table, and is NULL after an outer join without a match.
 
         Args:
-            marks: an int for each of them, for `FILE` to hold; the positions where None.
-            with_ids: whether the rows have their ids, where the table keeps them (see `RowIdColumns.columns`).
+            marks: an int for each file, as the value of `FILE`; None means the positions.
+            with_ids: whether the rows have their row ids, if the table keeps them (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
         jvm, spark = change.target.application.jvm, change.target.spark
@@ -140,14 +145,14 @@ class Merge:
 
 
 def _named(field: StructField, name: str) -> str | Column:
-    """A column under the table's name for it. Fields of structs have other names in the files where columns are mapped."""
+    """Return a column under the table's name. With column mapping, fields of structs have other names in the files."""
     if isinstance(field.type, str):
         return f"{quoted_name(name)} as {quoted_name(field.name)}"
     return F.col(quoted_name(name)).cast(spark_data_type(field)).alias(field.name)
 
 
 def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
-    """A column of the table as it is after the MERGE, from what it is before."""
+    """Return a column of the table as it is after the MERGE, from the column before it."""
     text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
     return text, wanted.name, wanted.type
 
@@ -160,7 +165,7 @@ def merge_of(
     settings: Mapping[str, str],
     txn: tuple[str, int] | None,
 ) -> Merge:
-    """A MERGE with the files that may hold a match, or a row that a clause changes without one."""
+    """Return a MERGE with the files that may contain a match, or a row without a match that a clause changes."""
     application = target.application
     total = snapshot.files(["path"]).num_rows
     every = pa.array(np.arange(total), pa.int64())
@@ -177,8 +182,6 @@ def merge_of(
         in_partitions = common(in_partitions, chosen)
     chosen = choose(application, session, snapshot, predicate)
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
-    if source.room and not source.is_small:
-        source = source.beside(pc.sum(snapshot.statistics({}).num_records.take(candidates)).as_py() or 0)
     condition = RowCondition(resolution.condition, False, nodes.text_of(resolution.condition), predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
     expressions = Expressions(resolution.sides.target, plans.output(resolution.sides.target), resolution.condition)
@@ -188,9 +191,9 @@ def merge_of(
 def _of_matches(
     target: SessionTable, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]
 ) -> Predicate:
-    """What a row of the table satisfies that matches one of the source, and that the MERGE looks at for that.
+    """Return a predicate that every row of the table satisfies whose match matters to the MERGE.
 
-    Where every clause but those about rows without a match is about matches, it is also what one of them changes.
+    If no clause inserts, a match only matters if a clause may change it.
     """
     if source.rows == 0:
         return Boolean(value=False)
@@ -202,15 +205,15 @@ def _of_matches(
 
 
 def _about_table(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
-    """What a row of the table satisfies for which a clause's condition is true, as far as that depends on the table alone."""
+    """Return the part of a clause's condition that depends on the table alone."""
     own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
     return And(tuple(_predicate(target, snapshot, each) for each in own))
 
 
 def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
-    """The parts of a condition that look at nothing but the table as it is, as Spark simplifies them.
+    """Return the conjuncts of a condition that read nothing but the table, as Spark simplifies them.
 
-    A part about a column that the MERGE widens takes its values for wider ones than the log has.
+    Conjuncts about columns that the MERGE widens are left out: their values have a wider type than the statistics.
     """
     jvm = target.application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.target)

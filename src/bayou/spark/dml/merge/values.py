@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the rows that a MERGE writes: for each clause its values, with the table's types."""
+"""The columns of the rows that a MERGE writes: the values of each clause, cast to the table's types."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 
 class ClauseValues(NewValues):
-    """The values of one clause; a column that it does not set keeps the value that it has."""
+    """The values of one clause. A column that it does not set keeps its value."""
 
     def __init__(self, merge: Merge, clause: ResolvedClause, columns: Mapping[str, Column]) -> None:
-        """Begin.
+        """Prepare the values.
 
         Args:
             columns: the table's columns by their names in lower case.
@@ -63,7 +63,7 @@ class ClauseValues(NewValues):
         return found
 
     def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:
-        """A struct of NULL and a struct that is NULL remain NULL, where `*` sets its fields one by one."""
+        """Keep a NULL struct NULL if `*` sets its fields one by one."""
         source = self._apart.get(tuple(map(str.lower, path)))
         if source is None:
             return struct
@@ -72,7 +72,7 @@ class ClauseValues(NewValues):
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         lacking = [field for field in wanted.fields if given.field(field.name) is None]
         has_more = any(wanted.field(field.name) is None for field in given.fields)
-        if not self._fills or not lacking or has_more:  # fields that the column has not got are refused, and never left out
+        if not self._fills or not lacking or has_more:  # extra fields are an error, and are never dropped
             return super()._struct(value, given, wanted, path)
         members = []
         for field in wanted.fields:
@@ -86,10 +86,10 @@ class ClauseValues(NewValues):
 
 
 def check_values(merge: Merge) -> None:
-    """Refuses new values that no row can be given, in clauses that no row falls under, too; see `NewValues.check`.
+    """Raise an error for values that do not fit their columns, also in clauses that no row falls under; see `NewValues.check`.
 
     Raises:
-        SchemaMismatchError: the fields of a struct are others than its column's.
+        SchemaMismatchError: the fields of a struct differ from its column's.
     """
     target, schema = merge.change.target, readable_schema(merge.resolution.schema)
     jvm = target.application.jvm
@@ -99,7 +99,7 @@ def check_values(merge: Merge) -> None:
 
 
 class _TableColumns(Mapping[str, Column]):
-    """The table's columns by their names in lower case, each made when it is asked for: most are not."""
+    """The table's columns by their names in lower case. Each is created on first use, because most are not used."""
 
     def __init__(self, jvm: Jvm, output: ExpressionList, places: Mapping[str, int]) -> None:
         self._bridge = jvm
@@ -117,10 +117,10 @@ class _TableColumns(Mapping[str, Column]):
 
 
 class WrittenColumns:
-    """Makes the rows that a MERGE writes out of joined ones."""
+    """Makes the rows that a MERGE writes from joined rows."""
 
     def __init__(self, merge: Merge, clauses: Iterable[int], left_out: Iterable[str] = ()) -> None:
-        """Begin.
+        """Prepare the columns.
 
         Args:
             left_out: the columns, in lower case, that the writer completes.
@@ -141,13 +141,13 @@ class WrittenColumns:
         self._values = {each.number: ClauseValues(merge, each, self._columns) for each in self._clauses}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 
-    def of(self, joined: DataFrame, *, copies: bool, beside: Sequence[Column] = ()) -> DataFrame:
-        """The rows, with the table's columns.
+    def of(self, joined: DataFrame, *, copies: bool, auxiliary: Sequence[Column] = ()) -> DataFrame:
+        """Return the rows, with the table's columns.
 
         Args:
             joined: joined rows, with the column `ACTION`.
-            copies: whether there are rows among them that have no new values.
-            beside: further columns, made of the joined rows.
+            copies: whether some of them have no new values.
+            auxiliary: further columns, made from the joined rows.
         """
         columns = ChosenColumns(self._bridge, joined.sparkSession)
         matches: dict[int, int] = {}
@@ -155,21 +155,21 @@ class WrittenColumns:
             self._add(field, columns, matches, copies=copies)
         computed = {field.name: numbers for field in self._fields if (numbers := self._computing(field))}
         if not computed:
-            return columns.selected(joined, beside)
-        rows = columns.selected(joined, [*beside, F.col(ACTION)])
+            return columns.selected(joined, auxiliary)
+        rows = columns.selected(joined, [*auxiliary, F.col(ACTION)])
         rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
         return select(self._bridge, rows, [*new, *((name,) for name in names_of(rows)[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
-        """The columns that get new values by some clauses, as the table has them before."""
+        """Return the columns that get new values from some clauses, with their old values."""
         wanted = set(clauses)
         assigned = {name for each in self._clauses if each.number in wanted for name in each.assigned}
         changed = (f for f in self._fields if f.name.lower() in assigned or not wanted.isdisjoint(self._computing(f)))
         return {field.name: self._columns[field.name.lower()] for field in changed}
 
     def _add(self, field: StructField, columns: ChosenColumns, matches: dict[int, int], *, copies: bool) -> None:
-        """Adds a column with the value of the clause that a row falls under; `matches` keeps the places of the conditions."""
+        """Add a column with the value of the clause that a row falls under; `matches` caches the places of the conditions."""
         values = [(clause.number, self._value(clause, field, columns)) for clause in self._clauses]
         new = [(number, value) for number, value in values if value is not None]
         if copies or len(new) < len(values) or not new:
@@ -182,14 +182,14 @@ class WrittenColumns:
         columns.add(field.name, last, [(matches[number], value) for number, value in new])
 
     def _value(self, clause: ResolvedClause, field: StructField, columns: ChosenColumns) -> int | None:
-        """The place of what a clause makes of a column; None where it leaves it as it is."""
+        """Return the place of the value that a clause gives a column, or None if it does not change it."""
         values = self._values[clause.number]
         if field.name.lower() in values.names:
             return values.of(field, columns)
         return columns.given(self._default(field)) if clause.action is Action.INSERT else None
 
     def _default(self, field: StructField) -> Column:
-        """What a row gets that is inserted without the column."""
+        """Return the value of a column in rows that are inserted without it."""
         default = self._table[field.name].metadata.get(CURRENT_DEFAULT)
         if not isinstance(default, str):
             return F.lit(None).cast(spark_data_type(field))
@@ -197,7 +197,7 @@ class WrittenColumns:
         return own_column(self._merge.change.target.spark, parenthesised(default)).cast(spark_data_type(field))
 
     def _computing(self, field: StructField) -> list[int]:
-        """The clauses after which a generated column is computed: those that do not set it."""
+        """Return the clauses after which a generated column is computed: those that do not set it."""
         text = generation_expression(self._table[field.name]) if self._generates else None
         if text is None:
             return []

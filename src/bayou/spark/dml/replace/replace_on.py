@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overwrites that replace the rows which match one of the new rows: `replaceOn` with a condition, `replaceUsing` with columns."""
+"""Overwrites that replace rows with a match among the new rows: `replaceOn` with a condition, `replaceUsing` with columns."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
 
 
 def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
-    """The rows of a write that are looked at several times: kept on the executors where they could be others each time."""
+    """Return the rows of a write. They are materialised on the executors unless every evaluation gives the same rows."""
     fixed = settled(application.jvm, frame)
     if fixed is not None and fixed.frame is frame:
         return frame
@@ -47,14 +47,14 @@ def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
 
 
 def rows_replaced_on(application: Application, frame: DataFrame, options: WriteOptions, snapshot: Snapshot) -> ReplacedRows:
-    """What the new rows replace: every row of the table that matches one of them. A file without such a row stays.
+    """Return the rows that the new rows replace: every row of the table with a match. A file without such a row stays.
 
     Args:
-        frame: the new rows; what it gives is the same each time.
+        frame: the new rows, the same at every evaluation.
         options: the options of the write, with `replace_on` or `replace_using`.
 
     Raises:
-        InvalidOptionError: a column of `replaceUsing` is not in both, or one of `replaceOn` in none.
+        InvalidOptionError: a column of `replaceUsing` is not in both, or a column of `replaceOn` is in neither.
     """
     spark, none = frame.sparkSession, pa.array([], pa.int64())
     fixed = settled(application.jvm, frame)
@@ -64,13 +64,13 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
     change = change_of(target, "DELETE", every_row, snapshot)
     matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
-        matching(change.rows(none), "left_semi")  # what is wrong with the condition is an error all the same
+        matching(change.rows(none), "left_semi")  # an invalid condition is an error nevertheless
     replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)
     return replace(replaced, source=watched)
 
 
 def _matching(frame: DataFrame, options: WriteOptions, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
-    """Rows of the table joined with the new ones."""
+    """Join rows of the table with the new rows."""
     if options.replace_using is not None:
         named = _equal(options.replace_using, names_of(frame), names_of(rows), snapshot)
         return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
@@ -87,10 +87,10 @@ def _matching(frame: DataFrame, options: WriteOptions, snapshot: Snapshot, rows:
 
 
 def check_using_places(options: WriteOptions, given: Sequence[str], snapshot: Snapshot) -> None:
-    """Refuses rows by position whose names say that a column of `replaceUsing` is another one than the position does.
+    """Check that the columns of `replaceUsing` have the same positions in the rows of a write by position as in the table.
 
     Raises:
-        InvalidOptionError: such a column is at another place in the rows than in the table, or not among them.
+        InvalidOptionError: such a column has another position, or the rows lack it.
     """
     known, found = [each.lower() for each in snapshot.schema.names], [each.lower() for each in given]
     columns = [each for each in options.replace_using or () if each.lower() in known]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Overwrites that replace the rows of a condition: `replaceWhere`."""
+"""Overwrites that replace the rows that satisfy a condition: `replaceWhere`."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 def rows_of_condition(application: Application, spark: SparkSession, options: WriteOptions, snapshot: Snapshot) -> ReplacedRows:
-    """What a condition replaces. One on partition columns alone, or that statistics prove of whole files, reads no data.
+    """Return the rows that satisfy a condition. If partition values or statistics decide about whole files, no data is read.
 
     Args:
         options: the options of the write, with `replace_where`: the condition, as SQL over the table's columns.
 
     Raises:
-        InvalidOptionError: the condition cannot be parsed, or rows would be deleted by a write that must change none.
-        UnsupportedFeatureError: there is a subquery in it.
-        SchemaMismatchError: it is no condition.
+        InvalidOptionError: the condition cannot be parsed, or a write that must not change rows would delete some.
+        UnsupportedFeatureError: the condition contains a subquery.
+        SchemaMismatchError: the condition is not a boolean.
         pyspark.errors.AnalysisException: Spark cannot resolve it.
     """
     text = "true" if options.replace_where is None else options.replace_where
@@ -56,10 +56,10 @@ def rows_of_condition(application: Application, spark: SparkSession, options: Wr
 
 
 def _change(target: SessionTable, text: str, snapshot: Snapshot) -> Change:
-    """The DELETE of the rows for which a condition is true."""
+    """Return the DELETE of the rows that satisfy a condition."""
     try:
         if not text.strip():
-            raise ValueError("it is empty")  # noqa: TRY301  (told below, with the others)
+            raise ValueError("it is empty")  # noqa: TRY301  (reported below, with the other errors)
         statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
     except (ParseException, ValueError) as error:
         raise InvalidOptionError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a table that new rows take the place of: an overwrite of a part is a DELETE and an append in one commit."""
+"""The rows of a table that new rows replace: an overwrite of a part is a DELETE and an append in one commit."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedRows:
-    """Rows that go, and what becomes of the files that they are in.
+    """Deleted rows, and what becomes of their files.
 
     Attributes:
         change: the DELETE of the rows.
-        files: the positions of the files that go, in the order of `Snapshot.files`.
-        carried: what the write has to do for them: the rows of these files that stay, and what the new rows obey.
-        num_deleted: how many rows go; None where the log does not tell.
-        marked: the rows that deletion vectors delete; None where none do.
-        source: the files that the new rows are read from, where these tell which rows go, and are read again to be written.
+        files: the positions of the files that are removed, in the order of `Snapshot.files`.
+        carried: what the write has to do: copy the remaining rows of these files, and check the new rows.
+        num_deleted: the number of deleted rows; None if the log lacks it.
+        marked: the rows that deletion vectors delete; None if no vectors are written.
+        source: the files of the new rows, if the new rows decide which rows are deleted.
     """
 
     change: Change
@@ -54,10 +54,10 @@ class ReplacedRows:
 
     @classmethod
     def of(cls, change: Change, rule: RowRule | None, *, data_change: bool = True) -> ReplacedRows:
-        """What goes with the rows that a DELETE means. New deletion vectors are written here.
+        """Find the rows of a DELETE and the files to remove. Writes the deletion vectors.
 
         Args:
-            data_change: whether rows change; vectors say so always.
+            data_change: whether rows change; with vectors they always do.
         """
         if change.uses_vectors and data_change:
             marked, whole = mark_rows(change, find_touched(change, change.files.in_part)), change.files.whole
@@ -74,30 +74,30 @@ class ReplacedRows:
         return cls(change, gone.files, carried, gone.num_deleted)
 
     def delete_rows(self, transaction: Transaction) -> None:
-        """Give the deletion vectors to the transaction. Its commit depends on what was read to find the rows from then on."""
+        """Pass the deletion vectors to the transaction. From then on its commit depends on what was read to find the rows."""
         if self.marked is None:
             self.change.note_reads(transaction.reads)
         else:
-            transaction.delete_rows(self.marked)  # what was read for it is in there
+            transaction.delete_rows(self.marked)  # which contain what was read for them
 
     def remove_files(self, transaction: Transaction, *, data_change: bool) -> tuple[int, int]:
-        """Remove the files that go.
+        """Remove the files.
 
         Args:
             data_change: whether rows change.
 
         Returns:
-            How many files go, and their size in bytes.
+            The number of removed files, and their size in bytes.
         """
         removed = transaction.remove_files(self.change.snapshot.files().take(self.files), data_change=data_change)
         emptied = {} if self.marked is None else self.marked.metrics()
         return len(removed) + emptied.get("numRemovedFiles", 0), removed.size_bytes + emptied.get("numRemovedBytes", 0)
 
     def check(self, added: NewFiles) -> None:
-        """Refuses files that have other rows of the table than those that stay, or other new rows than those that others go for.
+        """Check that the files contain the remaining rows of the table, and the new rows that replace the others.
 
         Raises:
-            InvalidCommitError: a row would be lost, or one would stay that goes.
+            InvalidCommitError: a row would be lost, or a replaced row would stay.
         """
         what = None if self.source is None else self.source.changed()
         if what is not None:
@@ -110,19 +110,19 @@ class ReplacedRows:
             )
         if self.carried.rows is None:
             return
-        # Spark leaves an observation out where it saw that there are no rows.
+        # Spark omits an observation of an empty relation.
         kept, new = (next(iter(added.observed.get(name, ())), None) or 0 for name in self.carried.observations)
-        # Where a task ran again, its rows may have been counted twice, and what is too much says nothing.
+        # If a task was retried, its rows may have been counted twice, so that too high a count proves nothing.
         is_exact = kept + new <= added.num_rows
         found = self.carried.num_kept
         if kept < found or (is_exact and kept > found):
-            told = f"{kept} rows that stay were written, and {found} were found"
-            raise other_rows(self.change, told, counted=self.files, operation="overwrite")
+            why = f"{kept} rows that stay were written, and {found} were found"
+            raise other_rows(self.change, why, counted=self.files, operation="overwrite")
 
     def metrics(self, added: NewFiles) -> Mapping[str, int]:
-        """What the history counts, of what differs from a write that replaces whole files.
+        """Return the metrics of the history that differ from those of a write that replaces whole files.
 
-        A file with a new deletion vector counts as one that is written, and its rows as copied.
+        A file with a new deletion vector counts as written, and its rows as copied.
         """
         again = {} if self.marked is None else self.marked.metrics_of_write()
         written = {"numFiles": len(added.files), "numOutputRows": added.num_rows, "numOutputBytes": added.num_bytes}

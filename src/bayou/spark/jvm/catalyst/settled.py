@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _PARQUET: Final = "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat"
+_COLUMNAR: Final = frozenset({"ParquetFileFormat", "OrcFileFormat"})
+"""The file formats that cost little to read again. Lines of text would be parsed again."""
 _STABLE_NODES = frozenset({"Project", "Filter", "SubqueryAlias", "View", "Union"})
 _WHOLE_NODES: Final = frozenset({"Project", "LogicalRelation"})
 """The nodes of plans that return each row of their input once."""
@@ -106,8 +108,8 @@ def tells_time(jvm: Jvm, plan_or_expression: JavaObject) -> bool:
 def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """Return the rows of a DataFrame that is the same at every evaluation, at little more cost than reading. None for any other.
 
-    It is if it filters or projects literal rows, or files in a fixed list. The list of a Delta table's files and the time are fixed
-    by this call. Files that Spark may ignore if they are missing disqualify it.
+    It is if it filters or projects literal rows, or columnar files in a fixed list. The list of a Delta table's files and the time
+    are fixed by this call. Files that Spark may ignore if they are missing disqualify it.
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     session = java_session(frame.sparkSession)
@@ -155,7 +157,8 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
     index = file_index_of(node.relation())
     if index == _OF_DELTA:
         return _MadeOf.DELTA
-    if index != _OF_FILES or _may_leave_files_out(jvm, spark, node.relation()):
+    is_columnar = str(node.relation().fileFormat().getClass().getSimpleName()) in _COLUMNAR
+    if index != _OF_FILES or not is_columnar or _may_leave_files_out(jvm, spark, node.relation()):
         return None
     return _MadeOf.FILES
 

@@ -88,13 +88,6 @@ def settings_of_application(jvm: Jvm) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def memory_bytes(spark: SparkSession) -> int:
-    """Return the maximum heap in bytes of the driver or of an executor, whichever is smaller."""
-    context = spark.sparkContext._jsc.sc()  # noqa: SLF001  (the bridge)
-    driver = int(Jvm.of(spark).static("java.lang.Runtime").getRuntime().maxMemory())
-    return driver if context.isLocal() else min(driver, int(context.executorMemory()) << 20)
-
-
 def install_rule(jvm: Jvm, session: JavaObject, body: Callable[[], Callable[..., Any]]) -> None:
     """Add bayou's optimizer rule to a session and to sessions created from it, after existing rules, once.
 

@@ -211,7 +211,7 @@ def unreachable(*_):
     raise StorageError("The store does not answer.")
 
 
-def test_numbers_that_are_cut_off_are_not_told_by_footers(spark, tmp_path, table_path, counted):
+def test_numbers_that_are_cut_off_are_not_values_in_footers(spark, tmp_path, table_path, counted):
     for number in (44, 100):
         spark.sql(f"select cast({number} as byte) id").write.format("delta").mode("append").save(table_path)
     path = str(tmp_path / "source.parquet")
@@ -222,7 +222,7 @@ def test_numbers_that_are_cut_off_are_not_told_by_footers(spark, tmp_path, table
     assert (rows(bayou.DeltaTable.forPath(spark, table_path)), len(counted)) == ([(100,)], 1)
 
 
-def test_dates_that_are_read_as_numbers_are_not_told_by_footers(spark, tmp_path, table_path, counted):
+def test_dates_that_are_read_as_numbers_are_not_values_in_footers(spark, tmp_path, table_path, counted):
     spark.sql("select 10001 id").write.format("delta").save(table_path)
     path = str(tmp_path / "source.parquet")
     pq.write_table(pa.table({"id": pa.array(range(10_000, 10_000 + MANY), pa.int32()).cast(pa.date32())}), path)
@@ -231,7 +231,7 @@ def test_dates_that_are_read_as_numbers_are_not_told_by_footers(spark, tmp_path,
     assert (rows(table), len(counted)) == ([], 1)
 
 
-def test_bytes_are_told_by_footers_that_call_them_so(spark, tmp_path, table_path, counted):
+def test_bytes_are_values_in_footers_that_call_them_so(spark, tmp_path, table_path, counted):
     spark.sql("select cast(44 as byte) id").write.format("delta").save(table_path)
     path = str(tmp_path / "source")
     spark.range(MANY).selectExpr("cast(id % 100 as byte) id").coalesce(1).write.parquet(path)

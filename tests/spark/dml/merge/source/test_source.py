@@ -29,6 +29,11 @@ def kept(spark, monkeypatch):
     return calls
 
 
+def as_json(spark, path):
+    spark.read.parquet(f"{path}/*.parquet").write.json(f"{path}/json")
+    return spark.read.schema("id bigint, v bigint").json(f"{path}/json")
+
+
 SOURCES = {
     "a Delta table": (0, lambda spark, path: spark.read.format("delta").load(path)),
     "a part of one": (0, lambda spark, path: spark.read.format("delta").load(path).where("id > 1").selectExpr("id", "v * 2 v")),
@@ -36,6 +41,7 @@ SOURCES = {
     "one in SQL": (0, lambda spark, path: spark.sql(f"select id, v from delta.`{path}` where v < 900")),
     "two of them": (0, lambda spark, path: spark.read.format("delta").load(path).union(spark.sql("select 50L id, 0L v"))),
     "files": (0, lambda spark, path: spark.read.parquet(f"{path}/*.parquet")),
+    "files of lines": (1, as_json),
     "files that may be missing": (
         1,
         lambda spark, path: spark.read.option("ignoreMissingFiles", True).parquet(f"{path}/*.parquet"),
@@ -128,11 +134,11 @@ def test_a_little_merge_whose_source_is_a_few_rows_of_much_is_written_by_as_many
     assert merged.metrics["numTargetFilesAdded"] > 1
 
 
-@pytest.mark.parametrize("is_kept", [True, False])
-def test_few_rows_of_long_texts_are_not_broadcast(spark, tmp_path, table_path, is_kept, monkeypatch):
+@pytest.mark.parametrize("is_materialised", [True, False])
+def test_few_rows_of_long_texts_are_not_broadcast(spark, tmp_path, table_path, is_materialised, monkeypatch):
     spark.range(50).selectExpr("id", "'x' v").write.format("delta").save(table_path)
     rows = spark.range(0, 30, 1, 2).selectExpr("id", "repeat(uuid(), 30000) v")
-    if not is_kept:
+    if not is_materialised:
         rows.write.option("compression", "none").parquet(str(tmp_path / "texts"))
         rows = spark.read.parquet(str(tmp_path / "texts"))
     found, marked = [], source_rows.Source.marked
@@ -145,7 +151,7 @@ def test_few_rows_of_long_texts_are_not_broadcast(spark, tmp_path, table_path, i
         spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     assert found
     assert not any(each.is_small for each in found)
-    assert {each.is_kept for each in found} == {is_kept}
+    assert {each.is_materialised for each in found} == {is_materialised}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which columns the clauses of a MERGE set that may change the schema: the table's, else those that the source brings."""
+"""The columns that the clauses of a MERGE with schema evolution set: the table's, otherwise those of the source."""
 
 from __future__ import annotations
 
@@ -32,17 +32,13 @@ if TYPE_CHECKING:
 _NEXT_STEP: Final = "name a column of the table, or one that the source brings without the table's name before it."
 
 
-@dataclass(frozen=True)  # without slots: it keeps what it made
+@dataclass(frozen=True)  # without slots, for the cached property
 class AssignedNames:
-    """Looks up what is assigned, as delta-spark does: a name of the table as it is, and where that has none, of the source.
+    """Looks up assigned names like delta-spark: first in the table, then in the source.
 
     Attributes:
-        jvm: the bridge.
-        spark: the session.
-        snapshot: the table's state.
-        name: the name by which expressions may call the table; empty for none.
+        name: the alias of the table in expressions, or an empty tuple.
         source: the source's plan.
-        source_schema: its schema.
     """
 
     jvm: Jvm
@@ -53,15 +49,15 @@ class AssignedNames:
     source_schema: StructType
 
     def path(self, clause: Clause, key: Any) -> Path:
-        """The names that lead to what is set, in the table or in what it gets; none of them is an alias.
+        """Return the path of an assigned column or field, without aliases.
 
         Args:
-            clause: the clause, of rows that match or of the source's.
-            key: what it sets: a name as SQL has it, or as it was parsed.
+            clause: a clause about rows that match, or about rows of the source.
+            key: the assigned name, as SQL or parsed.
 
         Raises:
-            SchemaMismatchError: it is a column of neither.
-            UnsupportedFeatureError: it lies in an array or a map.
+            SchemaMismatchError: neither the table nor the source has the column.
+            UnsupportedFeatureError: the field is in an array or a map.
         """
         if isinstance(key, str) and key.isidentifier() and (self.snapshot.schema.field(key) or self.source_schema.field(key)):
             return (key,)
@@ -79,7 +75,7 @@ class AssignedNames:
     def _column(self, name: JavaObject) -> JavaObject | None:
         try:
             found = catalyst.column_of(self.spark, self._table, name)
-        except AnalysisException:  # a struct of the table has no such field yet
+        except AnalysisException:  # a struct of the table lacks the field
             found = None
         return catalyst.column_of(self.spark, self.source, name) if found is None else found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clauses of a MERGE as values, and the rules that hold for all of them together."""
+"""The clauses of a MERGE as values, and the rules for their combination."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayou.errors import InvalidOptionError
 
 
 class Kind(Enum):
-    """Which rows a clause is about; the value is the word that delta-spark's error classes have for it."""
+    """The rows that a clause is about. The value is the word of delta-spark's error classes."""
 
     MATCHED = "MATCHED"
     NOT_MATCHED = "NOT_MATCHED"
@@ -20,12 +20,12 @@ class Kind(Enum):
 
     @property
     def sql(self) -> str:
-        """The words of SQL."""
+        """The SQL keywords."""
         return self.value.replace("_", " ")
 
 
 class Action(Enum):
-    """What a clause does with a row; the value is the history's word for it."""
+    """What a clause does with a row. The value is the word of the history."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -37,9 +37,7 @@ class Clause:
     """One WHEN clause, before it is resolved.
 
     Attributes:
-        kind: which rows it is about.
-        action: what it does with them.
-        condition: for which of them; None for all.
+        condition: for which rows of the kind; None for all.
         assignments: the values by column, or pairs of both; None for `*`, and for a DELETE.
     """
 
@@ -50,7 +48,7 @@ class Clause:
 
     @property
     def is_star(self) -> bool:
-        """Whether every column of the table gets the value of the source's column of that name."""
+        """Whether all columns of the table are set from the source's columns of the same names."""
         return self.assignments is None and self.action is not Action.DELETE
 
     @property
@@ -61,23 +59,20 @@ class Clause:
 
     @property
     def given(self) -> Sequence[Any]:
-        """Its condition and its values."""
+        """The condition and the values."""
         return [self.condition, *(value for _, value in self.pairs)]
 
     @property
     def does_nothing(self) -> bool:
-        """Whether it is an UPDATE of every row it is about that sets nothing: delta-spark leaves it out."""
+        """Whether it is an UPDATE without a condition that sets nothing. delta-spark ignores it."""
         return self.action is Action.UPDATE and self.condition is None and self.assignments is not None and not self.assignments
 
 
 def check_clauses(clauses: Sequence[Clause], table: str) -> None:
-    """Refuses clauses that cannot stand together.
-
-    Args:
-        clauses: the clauses, in order.
+    """Check that clauses can be combined.
 
     Raises:
-        InvalidOptionError: there is no clause, or one that is not the last of its kind has no condition.
+        InvalidOptionError: a clause is missing, or a clause that is not the last of its kind lacks a condition.
     """
     if not clauses:
         raise InvalidOptionError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema evolution in MERGE: which columns of the source become the table's. Source: delta-spark's `ResolveDeltaMergeInto`."""
+"""Schema evolution in MERGE: the columns of the source that the table gets. Source: delta-spark's `ResolveDeltaMergeInto`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ def evolved_schema(
     uri: str | None = None,
     version: int | None = None,
 ) -> StructType:
-    """The table's schema after a MERGE that may change it.
+    """Return the table's schema after a MERGE with schema evolution.
 
-    With a `*` all columns of the source are taken in, those inside of structs too; else those that are assigned by name,
-    where the source has a column of the same path. Where types differ the table's stays, unless it is widened, for values that
-    Spark casts to it by itself.
+    A `*` adds all columns of the source, also those in structs. Otherwise assigned columns are added if the source has a column of
+    the same path. If types differ, the table's type stays or is widened, provided that Spark casts the values automatically.
 
     Args:
-        has_star: whether there is an `UPDATE SET *` or an `INSERT *`.
+        has_star: whether a clause is `UPDATE SET *` or `INSERT *`.
         casts: whether values are cast to the first of two types from the second.
 
     Raises:
-        SchemaMismatchError: values of a column of the source are not cast to its type in the table.
+        SchemaMismatchError: Spark does not cast the values of a column to its type in the table.
     """
     given = source if has_star else _only(source, [tuple(name.lower() for name in path) for path in assigned])
     if not given.fields:
@@ -59,7 +58,7 @@ def lacks_fields(given: StructField, field: StructField) -> bool:
 
 
 def _only(source: StructType, paths: list[Path]) -> StructType:
-    """What the source has of some paths."""
+    """Return the fields of the source on some paths."""
     below: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:
         if path:
@@ -70,7 +69,7 @@ def _only(source: StructType, paths: list[Path]) -> StructType:
 
 
 def _part(field: StructField, below: list[Path]) -> StructField | None:
-    """What a field has of some paths that lead on from it."""
+    """Return the part of a field on some paths below it, or None."""
     if () in below:
         return field
     if not below or not isinstance(field.type, StructType):

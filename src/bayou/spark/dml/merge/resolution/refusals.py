@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a MERGE may not have in its conditions and its INSERT clauses, and the errors that say so."""
+"""What the conditions and INSERT clauses of a MERGE may not contain, and the errors for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:
-    """A condition, if it is one; a plain NULL as a boolean."""
+    """Return a checked condition; a plain NULL becomes a boolean."""
     if nodes.has_subquery(found):
         raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY")
     if not nodes.is_deterministic(found):
@@ -42,15 +42,15 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
 
 
 def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
-    """Refuses aggregates, window functions, generators and functions whose bodies are SQL, as Spark does outside of queries.
+    """Raise an error for aggregates, window functions, generators and SQL functions, which Spark only allows in queries.
 
     Args:
-        value: a condition or a value, not resolved.
-        name: what errors call the condition; None for a value.
+        value: an unresolved condition or value.
+        name: the name of the condition in errors; None for a value.
 
     Raises:
-        UnsupportedFeatureError: an aggregate is in a condition.
-        pyspark.errors.AnalysisException: one of the others, or an aggregate in a value.
+        UnsupportedFeatureError: a condition contains an aggregate.
+        pyspark.errors.AnalysisException: it contains another of these, or a value contains an aggregate.
     """
     try:
         catalyst.resolved(jvm, spark, plan, [value])
@@ -62,11 +62,11 @@ def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Ja
 
 
 def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
-    """What an INSERT clause sets, if it may.
+    """Return the checked assignments of an INSERT clause.
 
     Raises:
-        UnsupportedFeatureError: a field of a struct is among them.
-        InvalidSchemaError: a column is there twice, or an identity column is.
+        UnsupportedFeatureError: a field of a struct is assigned.
+        InvalidSchemaError: a column is assigned twice, or an identity column is assigned.
     """
     found = typed_assignments(pairs, snapshot)
     uri, version = snapshot.table_uri, snapshot.version
@@ -98,10 +98,10 @@ _NAME_ONE = "name a column that is there, or use withSchemaEvolution where the s
 
 
 def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step: str = _NAME_ONE) -> SchemaMismatchError:
-    """The error of a name that is no column.
+    """Return the error for a name that is not a column.
 
     Args:
-        message: what was not found, and where.
+        message: what was not found, and in which clause.
     """
     return SchemaMismatchError(
         f"{message} given columns {', '.join(names)}.",
@@ -113,7 +113,7 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
 
 
 def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str) -> UnsupportedFeatureError:
-    """The error of what no condition of a MERGE takes."""
+    """Return the error for what a condition of a MERGE may not contain."""
     return UnsupportedFeatureError(
         f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
         at=snapshot,

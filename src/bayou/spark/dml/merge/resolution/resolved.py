@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MERGE whose names are columns: its clauses, and what it comes to."""
+"""A MERGE whose names are resolved to columns."""
 
 from __future__ import annotations
 
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedClause:
-    """A clause whose names are columns.
+    """A clause whose names are resolved to columns.
 
     Attributes:
         number: its place among all clauses of the MERGE.
-        kind: which rows it is about.
-        action: what it does with them.
-        condition: for which of them; None for all.
-        assignments: what it sets.
-        apart: the source's structs of which `*` sets the fields one by one, by the path of the table's, in lower case.
+        condition: for which rows of the kind; None for all.
+        apart: the source's structs whose fields `*` sets one by one, by the path of the table's struct, in lower case.
     """
 
     number: int
@@ -45,22 +42,21 @@ class ResolvedClause:
         return frozenset(each.path[0].lower() for each in self.assignments)
 
     def sets_whole(self, names: frozenset[str]) -> bool:
-        """Whether it sets each of some columns, in lower case, as a whole and not by fields: no old value is part of a new one."""
+        """Whether it sets each of some columns, in lower case, as a whole and not by fields."""
         whole = {each.path[0].lower() for each in self.assignments if len(each.path) == 1}
         return names <= whole
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A MERGE whose names are columns.
+    """A MERGE whose names are resolved to columns.
 
     Attributes:
-        sides: what they were resolved against.
-        condition: when a row of the table and one of the source match.
-        clauses: the clauses, in order.
+        sides: the plans of the table and the source that names were resolved against.
+        condition: when a row of the table and a row of the source match.
         schema: the table's schema afterwards.
         evolves: whether the schema may change.
-        reads_table: whether the value of a subquery is of rows of the table.
+        reads_table: whether the value of a subquery depends on rows of the table.
     """
 
     sides: catalyst.Sides
@@ -71,23 +67,23 @@ class Resolution:
     reads_table: bool = False
 
     def of_kind(self, kind: Kind) -> tuple[ResolvedClause, ...]:
-        """The clauses about some rows, in order."""
+        """Return the clauses of a kind, in order."""
         return tuple(each for each in self.clauses if each.kind is kind)
 
     @property
     def is_insert_only(self) -> bool:
-        """Whether rows that are there stay as they are."""
+        """Whether existing rows do not change."""
         return all(each.kind is Kind.NOT_MATCHED for each in self.clauses)
 
     @property
     def deletes_all_matches(self) -> bool:
-        """Whether it is the one case in which it does not matter how many rows of the source match one of the table."""
+        """Whether all matches are deleted. Only then may a row of the table match several rows of the source."""
         matched = self.of_kind(Kind.MATCHED)
         return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
     @property
     def conditions(self) -> list[JavaObject]:
-        """When rows match, and every clause's condition."""
+        """The search condition, and the conditions of the clauses."""
         return [self.condition, *(each.condition for each in self.clauses if each.condition is not None)]
 
     @property

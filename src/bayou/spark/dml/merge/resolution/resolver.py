@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MERGE against a table and a source: names resolved by Spark, `*` spelled out, what cannot be refused."""
+"""Resolve a MERGE against a table and a source: Spark resolves names, and `*` is expanded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 _SIDES: Final = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
-"""What the condition and the values of a clause may name. A column that the table gets is the source's until then."""
+"""The columns that the condition and the values of a clause may name. A column that the table gets belongs to the source."""
 
 
 class Resolver:
@@ -70,11 +70,11 @@ class Resolver:
         node: JavaObject | None = None,
         handed_out: JavaObject | None = None,
     ) -> None:
-        """Begin.
+        """Prepare the resolution.
 
         Args:
             evolves: whether the table's schema may change.
-            node: the node that stands for the table, where Spark has resolved the expressions against it.
+            node: the table's node, if Spark has resolved the expressions against it.
             handed_out: the columns of the table's own DataFrames, which expressions may name (see `row_changes.meant`).
         """
         self._bridge = jvm
@@ -89,15 +89,14 @@ class Resolver:
         self._source_schema = plans.schema_of(source)
 
     def resolve(self, condition: Any, clauses: Sequence[Clause]) -> Resolution:
-        """The MERGE, resolved.
+        """Resolve the MERGE.
 
         Args:
             condition: when rows match: SQL, a column, or an expression of Catalyst.
-            clauses: the clauses, in order.
 
         Raises:
-            SchemaMismatchError: a name is none of the columns, a column is set twice, or a condition is no condition.
-            UnsupportedFeatureError: there is a subquery, an aggregate or a function that is not deterministic in a condition.
+            SchemaMismatchError: a column does not exist, a column is set twice, or a condition is not a boolean.
+            UnsupportedFeatureError: a condition contains a subquery, an aggregate or a non-deterministic function.
             InvalidSchemaError: an identity column is set.
         """
         clauses = self._with_paths(clauses)
@@ -120,7 +119,7 @@ class Resolver:
         return Resolution(sides, search, tuple(made), schema, self._evolves, self._reads_table)
 
     def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
-        """The clauses; where they may bring columns of the source, with paths for what they set."""
+        """Return the clauses. With schema evolution, the names of assigned columns become paths."""
         if not self._evolves:
             return list(clauses)
         names = AssignedNames(self._bridge, self._spark, self._snapshot, self._name, self._source, self._source_schema)
@@ -150,7 +149,7 @@ class Resolver:
         return after
 
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
-        """The assigned columns and their values, not resolved; `*` is spelled out (see `_star` for `apart`)."""
+        """Return the assigned columns and their values, unresolved, with `*` expanded (see `_star` for `apart`)."""
         if not clause.is_star:
             return [(Named(key) if isinstance(key, str) else key, self._given(key, value, schema)) for key, value in clause.pairs]
         found: Pairs = []
@@ -159,17 +158,17 @@ class Resolver:
         return found
 
     def _given(self, key: Any, value: Any, schema: StructType) -> Any:
-        """A value as it was given; for the word DEFAULT what the column's default is."""
+        """Return a value, or the default of the column for the word DEFAULT."""
         if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
             return value
         path = key if isinstance(key, tuple) else nodes.parts_of(self._bridge, key, self._name)
         field = schema.field(path[0]) if len(path) == 1 else None
-        if field is None:  # fields have no defaults, and the word is no column's name
+        if field is None:  # fields have no defaults, and the word is not a column
             return value
         return default_of(self._bridge, self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
-        """What `*` sets of a field; `apart` gets the structs that are set field by field: fields that the source lacks stay."""
+        """Return what `*` sets of a field. Structs that lack fields in the source are set by fields, and appended to `apart`."""
         given = source.field(field.name)
         path = (*above, field.name)
         if given is None:
@@ -186,7 +185,7 @@ class Resolver:
     def _all(
         self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
     ) -> _Found:
-        """Everything resolved, by one analysis for each side."""
+        """Resolve everything, by one analysis for each side."""
         asked: dict[str, list[Any]] = {"known_both": [condition]}
         asked |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
         places: list[tuple[tuple[str, int] | None, tuple[str, slice], tuple[str, slice]]] = []
@@ -222,7 +221,7 @@ class Resolver:
         return _Found(answers["known_both"][0], conditions, resolved, taken)
 
     def _with_scalars(self, side: str, values: ExpressionList) -> ExpressionList:
-        """Expressions of clauses with the values of their scalar subqueries; the search condition may have no subquery."""
+        """Replace the scalar subqueries of clauses by their values. The search condition may not contain a subquery."""
         if not len(values) or not values.has_subquery:
             return values
         search = 1 if side == "known_both" else 0
@@ -231,16 +230,16 @@ class Resolver:
         return ExpressionList.joined(self._bridge, [values[:search], found])
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
-        """A value with the table's columns in the places of those that the user took from a DataFrame of it."""
+        """Replace columns that the user took from the table's own DataFrames by the table's columns."""
         if self._handed_out is None or not isinstance(value, Column):
             return value
         found = nodes.expression(self._bridge, self._spark, value)
         return row_changes.meant(self._bridge, found, self._handed_out, plans.output(sides.target), plans.output(sides.source))
 
     def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
-        """Refuses a search condition that names the source alone, where the source has columns of the table's DataFrames.
+        """Raise an error for a search condition over the source alone, if the source has columns of the table's own DataFrames.
 
-        Both sides of `table.toDF().id == source.id` are one column then, and every pair of rows would match.
+        Then both sides of `table.toDF().id == source.id` are the same column, and every pair of rows would match.
         """
         if self._handed_out is None or not isinstance(condition, Column):
             return
@@ -266,7 +265,7 @@ class Resolver:
             raise
 
     def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
-        """Finds the one that is no plain expression, after all of them were looked at together."""
+        """Raise the error of the expression that Spark only allows in queries. All of them were analyzed together before."""
         asked: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
         for clause, own in zip(clauses, pairs, strict=True):
             side = _SIDES[clause.kind]

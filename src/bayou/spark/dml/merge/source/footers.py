@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the footers of a source's files say of its rows and its keys, so that no job has to count them.
+"""Read the number of rows and the ranges of the keys of a source from the footers of its files, instead of by a job.
 
-Whole numbers only: of other types a footer may say too little, or tell values by another calendar, order or rounding.
+Only integers: for other types a footer may have inexact values, or another calendar or order.
 """
 
 from __future__ import annotations
@@ -26,32 +26,29 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.relations.listed_files import WholeFiles
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
-"""The setting by which Spark may find a column of a file by its field id, whatever its name."""
+"""The setting with which Spark may find a column of a file by its field id instead of its name."""
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-"""Whole numbers, with their bits."""
+"""The integer types, with their bits."""
 _BITS_IN_FILES: Final = {
     **{("INT32", f"INT_{bits}"): bits for bits in (8, 16, 32)},
     ("INT32", "NONE"): 32,
     ("INT64", "INT_64"): 64,
     ("INT64", "NONE"): 64,
 }
-"""The types of Parquet that are such numbers and nothing else, with their bits: no dates, no decimals, none without a sign."""
+"""The Parquet types that are signed integers and nothing else, with their bits."""
 _MOST_FILES: Final = 64
-"""So many footers take no longer than a job."""
+"""The most footers that are read. More of them take longer than a job."""
 _MOST_COLUMNS: Final = 2000
-"""In all files together: this process holds a kilobyte for each column of each row group."""
+"""The most columns in all files together. This process needs a kilobyte for each column of each row group."""
 
 
-def told_by_footers(
+def values_in_footers(
     jvm: Jvm, files: WholeFiles | None, keys: Sequence[SourceKey], settings: Mapping[str, str]
 ) -> tuple[int, list[KeyValues]] | None:
-    """How many rows there are in a source's files, and the range of each key.
+    """Return the number of rows of a source, and the range of each key, or None if the footers do not have them.
 
     Args:
-        files: the files, where the source has all of their rows and no others.
-
-    Returns:
-        None where the footers do not say it, and a job has to.
+        files: the files, if the source has exactly their rows.
     """
     if files is None or is_on(settings, _BY_IDS):
         return None
@@ -61,26 +58,24 @@ def told_by_footers(
     options = files.options
     storage_options = storage_options_of(options)
     if len(storage_options) < len(options) or files.may_be_encrypted:
-        return None  # bayou may not reach the files as their reader does; Arrow aborts the process at a column that is encrypted
+        return None  # bayou may lack access to the files that their reader has; Arrow aborts the process at an encrypted column
     footers = _footers(jvm, sizes, storage_options)
     if footers is None:
         return None
     rows = sum(each.num_rows for each in footers)
     if rows > MOST_VALUES and any(each.key.is_partition for each in keys):
-        return None  # as a range they say little: the table has a folder for each value
+        return None  # a range prunes few of the partitions
     values = [_range_of(footers, name, _BITS[each.key.kind]) for name, each in zip(names, keys, strict=True) if name is not None]
     found = [each for each in values if each is not None]
     return (rows, found) if len(found) == len(keys) else None
 
 
 def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
-    """The column of the files that a key is; None where it is anything else, or of another type."""
-    if key.node is None or key.key.kind not in _BITS:
-        return None
-    name = files.column_of(key.node)
+    """Return the column of the files that a key is, or None if it is anything else, or of another type."""
+    name = None if key.node is None or key.key.kind not in _BITS else files.column_of(key.node)
     if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
         return None
-    return None if "." in name else name  # Parquet's paths do not tell it from a field of a struct
+    return None if "." in name else name  # in Parquet's paths it looks like a field of a struct
 
 
 def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData] | None:
@@ -93,7 +88,7 @@ def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mappin
 
 
 def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyValues | None:
-    """The least and the greatest value of a column, and whether it is NULL anywhere; None where a footer does not say it."""
+    """Return the range of a column, and whether it contains NULL, or None if a footer does not have them."""
     least: list[int] = []
     greatest: list[int] = []
     has_null = False
@@ -117,9 +112,9 @@ def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyVa
 
 
 def _number_of(footer: pq.FileMetaData, name: str, bits: int) -> int | None:
-    """The number of a column of whole numbers; None where it is another column, or others are called nearly the same.
+    """Return the number of an integer column. None for other types, and if a name differs in case alone.
 
-    Numbers that are read into fewer bits are others: Spark cuts them off.
+    Spark truncates integers that it reads into fewer bits.
     """
     columns = [(number, footer.schema.column(number)) for number in range(footer.num_columns)]
     named = [(number, each) for number, each in columns if each.path.lower() == name.lower()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of a MERGE's source: what its condition equates with the table's columns."""
+"""The keys of a MERGE's source: what its condition compares with the table's columns for equality."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[SourceKey]:
-    """The equalities of a MERGE's condition between the table and the source."""
+    """Return the equalities of a MERGE's condition between the table and the source."""
     jvm = application.jvm
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
     parts = nodes.conjuncts(jvm, resolution.condition)
     own = [part for part in parts if only_of(application, part, source)]
-    # Others' functions are called for each row, whatever stands before them, and may cost more than they save.
+    # User-defined functions are called for every row, and may cost more than they save.
     guards = [nodes.column(jvm, part) for part in own if not ExpressionList.of(jvm, [part]).calls_foreign_code]
     found = []
     for part in parts:
@@ -51,14 +51,14 @@ def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot
             path = path_of(json.dumps(tree))
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
             key = Key(tree, kind, null_safe, is_partition)
-            if key.is_told:
+            if key.is_supported:
                 node = None if guards else theirs
                 found.append(SourceKey(key, _guarded(nodes.column(jvm, theirs), guards), node))
     return found
 
 
 def _guarded(value: Column, guards: Sequence[Column]) -> Column:
-    """A value of the rows for which all of some conditions are true: the others match nothing, and may not have it."""
+    """Return a value that is NULL for rows that do not satisfy all conditions: they match nothing, and it may fail for them."""
     if not guards:
         return value
     holds = guards[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The latest row for each key of a MERGE's source, where a row of the table would match several."""
+"""Keep the latest row for each key of a MERGE's source, so that a row of the table matches one row at most."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _RANK: Final = "__bayou_rank"
 def latest_rows(
     application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, order_by: str | Column
 ) -> DataFrame:
-    """The rows of a source without those that are older than another one with the same key.
+    """Return the rows of a source without those that are older than another row with the same key.
 
-    The key is what the condition equates with columns of the table. A row whose key is NULL matches nothing and stays, unless
-    the condition says that NULL equals NULL. Rows that are equal in the order stay: nothing says which of them counts.
+    The key is what the condition compares with columns of the table for equality. A row whose key is NULL matches nothing and
+    stays, unless the condition treats NULL as equal to NULL. Rows that are equal in the order all stay.
 
     Args:
-        order_by: the column that says which row is later; NULL comes before everything.
+        order_by: the column that orders the rows; NULL comes first.
 
     Raises:
-        InvalidOptionError: the condition is more than equalities and conditions on the table alone, or the order has a direction.
+        InvalidOptionError: the condition has other parts than equalities and conditions on the table, or the order has a direction.
     """
     jvm = application.jvm
     source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
@@ -76,7 +76,7 @@ def _check_order(application: Application, given: DataFrame, order: Column, snap
 def _key(
     application: Application, part: JavaObject, source: frozenset[int], target: frozenset[int]
 ) -> tuple[JavaObject, bool] | None:
-    """The source's side of an equality with the table, and whether NULL equals NULL in it; None where it is something else."""
+    """Return the source's side of an equality with the table, and whether NULL equals NULL; None for other conditions."""
     equality = nodes.equality_of(part)
     if equality is None:
         return None

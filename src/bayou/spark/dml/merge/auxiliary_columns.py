@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows that a MERGE writes have beside the table's columns: their ids, what becomes of them, and their old values."""
+"""The auxiliary columns of the rows that a MERGE writes: their ids, what becomes of them, and their old values."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 
-class RowsBeside:
-    """The columns beside the table's in one MERGE.
+class AuxiliaryValues:
+    """The auxiliary columns of one MERGE.
 
     Attributes:
-        feeds: whether change rows are written: the table has a change data feed, and what the commit adds and removes would
-            not tell it what became of the rows.
+        feeds: whether change rows are written: the table has a change data feed, and it cannot derive the changes from the files
+            that the commit adds and removes.
         changed: the files whose rows pass through the job that writes.
-        ids: the columns that keep row ids; None where there are none to keep.
+        ids: the columns that keep row ids; None if no row ids have to be kept.
     """
 
     def __init__(self, merge: Merge, found: Found, *, rewrites: bool) -> None:
-        """Begin.
+        """Determine which rows pass through the job.
 
         Args:
-            rewrites: whether the files of changed rows are written again.
+            rewrites: whether the files of changed rows are rewritten.
         """
         self._merge = merge
         self._updates, self._inserts, self._deletes = (
@@ -49,7 +49,7 @@ class RowsBeside:
         self.ids = merge.change.row_ids if self.changed else None
 
     def _needs_change_rows(self, found: Found, *, rewrites: bool) -> bool:
-        """Vectors say which rows are deleted, and so do files all of whose rows are; added files say which are inserted."""
+        """Whether there are updated rows, or deleted ones in a file that is rewritten. All other changes follow from the files."""
         if found.changed(self._updates):
             return True
         changed = found.changed()
@@ -61,12 +61,12 @@ class RowsBeside:
 
     @property
     def passed(self) -> list[int]:
-        """The numbers of the clauses whose rows pass through the job that writes."""
+        """The clauses whose rows pass through the job that writes."""
         return [*self._updates, *self._inserts, *(self._deletes if self.feeds else [])]
 
     @cached_property
     def columns(self) -> AuxiliaryColumns:
-        """The columns."""
+        """The names of the columns."""
         hidden = () if self.ids is None else self.ids.names
         if not self.feeds:
             return AuxiliaryColumns(hidden)
@@ -75,11 +75,11 @@ class RowsBeside:
 
     @property
     def of_new_rows_alone(self) -> AuxiliaryColumns:
-        """Those of rows that are inserted by a job of their own."""
+        """The names of the columns of rows that a separate job inserts."""
         return AuxiliaryColumns(feeds=self.feeds)
 
     def joined(self, columns: WrittenColumns) -> list[Column]:
-        """The columns, made of joined rows with `ACTION`."""
+        """Return the columns for joined rows with `ACTION`."""
         found = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
             return found
@@ -94,10 +94,10 @@ class RowsBeside:
         return [*found, row_action.alias(ROW_ACTION), *(old[name].alias(column) for name, column in self.columns.before.items())]
 
     def new(self, *, alone: bool) -> list[Column]:
-        """The columns of rows that are inserted.
+        """Return the columns for inserted rows.
 
         Args:
-            alone: whether a job of their own writes them.
+            alone: whether a separate job writes them.
         """
         found = [] if self.ids is None or alone else [*self.ids.of_new_rows()]
         if not self.feeds:
