@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def marked(merge: Merge, found: Found) -> DeletedRows:
-    """Write deletion vectors for the rows that change. Write none if there are no such rows.
+    """Write deletion vectors for the rows that change. If no row changes, write none.
 
     If rows are inserted, the commit depends on the rows that matched and stay: without them other rows would be inserted. A MERGE
     that only inserts has not searched these rows. It searches them in files that winning commits changed.

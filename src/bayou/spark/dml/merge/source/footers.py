@@ -72,7 +72,9 @@ def values_in_footers(
 
 def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
     """Return the column of the files that a key is, or None if it is anything else, or of another type."""
-    name = None if key.node is None or key.key.kind not in _BITS else files.column_of(key.node)
+    if key.node is None or key.key.kind not in _BITS:
+        return None
+    name = files.column_of(key.node)
     if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
         return None
     return None if "." in name else name  # in Parquet's paths it looks like a field of a struct
