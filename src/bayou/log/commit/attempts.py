@@ -10,15 +10,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import (
-    ConcurrentModificationError,
-    CorruptLogError,
-    DeltaError,
-    StorageError,
-    TableNotFoundError,
-    failed,
-    reason,
-)
+from bayou.errors import ConcurrentModificationError, CorruptLogError, DeltaError, StorageError, TableNotFoundError, failed, reason
 from bayou.log import events
 from bayou.log.actions.commit_info import read_commit_info
 from bayou.log.commit.outcomes import CommitOutcome, Committed, Conflicted, Unchanged, Unknown

@@ -17,11 +17,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import (
-    StorageError,
-    TableNotFoundError,
-    failed,
-)
+from bayou.errors import StorageError, TableNotFoundError, failed
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import hadoop_uris
 from bayou.log.operations.create import FirstActions, asked_protocol, refuse_constraints, refuse_other_files

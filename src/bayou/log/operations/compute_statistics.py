@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayou.errors import (
-    ConcurrentModificationError,
-    DeltaError,
-    StorageError,
-    failed,
-    reason,
-)
+from bayou.errors import ConcurrentModificationError, DeltaError, StorageError, failed, reason
 from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.maintained import Begin, place_in_store, plain_transactions, store_of, writable_snapshot
 from bayou.log.rows.deleted_rows import live_files

@@ -12,12 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from bayou.errors import (
-    DeltaError,
-    StorageError,
-    failed,
-    reason,
-)
+from bayou.errors import DeltaError, StorageError, failed, reason
 from bayou.log.operations.create import first_actions
 from bayou.log.operations.maintained import Begin, plain_transactions
 from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE, facts_of

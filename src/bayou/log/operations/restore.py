@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import (
-    ConcurrentModificationError,
-    TimestampOutOfRangeError,
-    VersionNotFoundError,
-    failed,
-    sample,
-)
+from bayou.errors import ConcurrentModificationError, TimestampOutOfRangeError, VersionNotFoundError, failed, sample
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.actions.keys import action_keys

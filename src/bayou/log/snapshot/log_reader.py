@@ -9,15 +9,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import (
-    CorruptLogError,
-    DeltaError,
-    StorageError,
-    TableNotFoundError,
-    TimestampOutOfRangeError,
-    failed,
-    redact_uri,
-)
+from bayou.errors import CorruptLogError, DeltaError, StorageError, TableNotFoundError, TimestampOutOfRangeError, failed, redact_uri
 from bayou.log.segment.commit_times import CommitTimes, InCommitTimestamps
 from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.time_travel import Timestamp, to_milliseconds

@@ -12,10 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bayou.errors import (
-    DeltaError,
-    failed,
-)
+from bayou.errors import DeltaError, failed
 from bayou.log.actions.action_files import ActionFile, Header
 from bayou.log.streaming.request.offsets import METADATA_CHANGE_INDEX, POST_METADATA_CHANGE_INDEX, SourceOffset
 from bayou.log.streaming.request.settings import StreamSettings
