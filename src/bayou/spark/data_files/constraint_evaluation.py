@@ -1,49 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the rules that every row of a write obeys, in the job that writes the rows.
+"""Rules that every row of a write obeys, checked by the job that writes the rows.
 
-The job computes one of the columns as `if(rules, column, raise_error(...))`, so that a row which violates a rule fails the job
-before a file is complete. Only then a second job counts the rows that violate the rules, and collects some of them for the error.
+The rules ride along as one observation: an integer tells which rule a row breaks first, and aggregates count the rows that
+break one and keep a handful of them, however many there are. Nothing is committed until they have been looked at. Rules that
+the footers of the new files prove (`proven_constraints`) are no part of it.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import ConstraintViolationError, DeltaError
+from bayou.errors import ConstraintViolationError
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
-from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
-from bayou.spark.errors.conversion import causes
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.wide_columns import select
+from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.types.char_columns import declared_as_chars
 from bayou.spark.types.types import contains_void
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.errors import DeltaError
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.data_files.target import WriteTarget
-    from bayou.spark.jvm.core.bridge import Jvm
 
+OBSERVATION = "bayou.rules"
+"""The name of the observation; one write has one."""
 REPLACE_WHERE = "replaceWhere"
 """The name of the rule that the rows of a write obey which replaces rows by a condition."""
-_MOST_CHARACTERS: Final = 2000
-_MARK: Final = "bayou.violation"
-_FAILED: Final = re.compile(rf"{_MARK} (\d+:.*?) {_MARK}", re.DOTALL)
+_MOST_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,94 +67,33 @@ class Violations:
     rows: tuple[tuple[int, Mapping[str, Any]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRows:
-    """The rows of a write, and the rules that they must obey.
+def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
+    """The rows with an observation of those that break a rule; as they are where there is none.
 
-    Attributes:
-        frame: the rows before they are checked, under the table's logical names.
-        rules: the rules, in the order in which an error names them.
-        unless: a SQL condition on rows that need not obey the rules; it is never NULL.
+    Args:
+        frame: the rows, under the table's logical names.
+        rules: the rules, in the order in which they are told.
+        unless: a SQL condition on the rows to which the rules do not apply; it is never NULL.
     """
-
-    frame: DataFrame
-    rules: Sequence[RowRule]
-    target: WriteTarget
-    unless: str | None = None
-
-    def failing(self, jvm: Jvm) -> DataFrame:
-        """Return the rows so that a job which writes them fails at a row that violates a rule."""
-        if not self.rules:
-            return self.frame
-        spark, names = self.frame.sparkSession, names_of(self.frame)
-        # The check is part of a column that is written. Spark removes a filter or an observation if it sees that there are no
-        # rows, and moves a filter below a join, to rows that the write does not have.
-        checked = own_column(spark, quoted_name(names[0]))
-        for number, rule in reversed(list(enumerate(self.rules))):
-            failure = own_column(spark, f"raise_error(concat('{_MARK} {number}:', {self._shown(rule)}, ' {_MARK}'))")
-            checked = F.when(_holds(spark, rule), checked).otherwise(failure)
-        if self.unless is not None:
-            checked = F.when(own_column(spark, self.unless), own_column(spark, quoted_name(names[0]))).otherwise(checked)
-        return select(jvm, self.frame, [checked.alias(names[0]), *((name,) for name in names[1:])])
-
-    @contextmanager
-    def naming_violation(self) -> Iterator[None]:
-        """Within the block, raise the error of the rule that a job failed for.
-
-        Raises:
-            ConstraintViolationError: a row violates a rule.
-        """
-        try:
-            yield
-        except DeltaError:
-            raise
-        except (PySparkException, Py4JJavaError) as error:
-            failed = _failed_row(error) if self.rules else None
-            if failed is None:
-                raise
-            found = self._all_violations() or violations(1, [failed])
-            table, version = self.target.log.table_uri, self.target.version
-            raise error_of(found, self.rules, table=table, version=version) from None
-
-    def _all_violations(self) -> Violations | None:
-        """Return the rows that violate the rules; None if they cannot be computed again, or differ then."""
-        try:
-            found = violations_in(self.frame, self.rules, self.target.schema, unless=self.unless)
-        except (PySparkException, Py4JJavaError):
-            return None
-        return found if found.count else None
-
-    def _shown(self, rule: RowRule) -> str:
-        return f"substring({_shown(rule, self.target.schema)}, 1, {_MOST_CHARACTERS})"
+    return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
 
 
-def _failed_row(error: PySparkException | Py4JJavaError) -> str | None:
-    thrown = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
-    for text in (*(cause.getMessage() or "" for cause in causes(thrown)), str(error)):
-        found = _FAILED.search(text)
-        if found is not None:
-            return found[1]
-    return None
-
-
-def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> Violations:
-    """Return the rows that violate rules, in one job.
+def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
+    """What rows that are there have against rules, in one job.
 
     Args:
         frame: the rows, under the table's logical names; columns that no rule shows need not be among them.
-        rules: the rules, in the order in which an error names them.
-        unless: a SQL condition on rows that need not obey the rules; it is never NULL.
+        rules: the rules, in the order in which they are told.
     """
     frame = declared_as_chars(frame, schema)
-    count, *texts = frame.agg(*_aggregates(frame.sparkSession, rules, schema, unless)).collect()[0]
-    return violations(count, texts)
+    return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
 
 
-def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None) -> list[Column]:
+def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     # Spark evaluates what always is evaluated, and stands in several aggregates, once for a row: so it is one condition that
     # every row pays for, and the rest is for rows that break it. Each rule is parsed by itself: behind the word `array` or
     # `struct` of another one Spark reads `>>` as the end of a type.
-    holds = [_holds(spark, rule) for rule in rules]
+    holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
         held = own_column(spark, unless) | held
@@ -185,9 +117,21 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     return [each.alias(name) for name, each in aggregates.items()]
 
 
-def _holds(spark: SparkSession, rule: RowRule) -> Column:
+def _condition(spark: SparkSession, rule: RowRule) -> Column:
     text = parenthesised(rule.constraint.expression)
-    return F.coalesce(own_column(spark, text) if rule.is_stored else F.expr(text), F.lit(False))
+    return own_column(spark, text) if rule.is_stored else F.expr(text)
+
+
+def observed_violations(observed: Sequence[Any]) -> Violations:
+    """What the observation of a finished job says.
+
+    Args:
+        observed: the values of its aggregates; none where Spark left the rows out, because it saw that there are none.
+    """
+    if not observed:
+        return violations(0, ())
+    count, *texts = observed
+    return violations(count, texts)
 
 
 def violations(count: int | None, texts: Sequence[str | None]) -> Violations:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import SessionError
 from bayou.log.staging.footer_statistics import facts_of
@@ -17,6 +17,8 @@ from bayou.protocol.columns.identity_columns import identity_columns, raised_hig
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
+from bayou.spark.data_files.constraint_enforcement import check_observed, check_rules
+from bayou.spark.data_files.constraint_evaluation import OBSERVATION
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NOTHING_BESIDE, Projection
@@ -82,10 +84,13 @@ def write_new_files(
     if split is not None:
         uncommitted.add_folders(split)
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
-    with rows.checked.naming_violation():
-        written = write_into(application.jvm, to_write, request, target, placement, (*carried.observations, *observations))
+    wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
+    written = write_into(application.jvm, to_write, request, target, placement, wanted)
+    of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
+    if not rows.proven.rules:  # before anything is placed
+        check_observed(target, rows, of_rules)
     places = relatives if split is None else split.place(relatives)
     uncommitted.add(places)
     placed = list(zip(written.files, places, strict=True))
@@ -95,6 +100,8 @@ def write_new_files(
     _check_columns(target, [place for _, place in data], footers)
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
+    _refuse_unseen(target, rows, of_rules, found_files.num_rows - carried.num_kept)
+    check_rules(frame.sparkSession, request, target, rows, found_files.files, of_rules)
     told = [change_file(target, *each) for each in changes]
     return replace(found_files, changes=told, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
@@ -126,6 +133,17 @@ def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence
                 file=place,
                 next_step="look for settings or extensions that change how Spark writes Parquet, and report this with their names.",
             )
+
+
+def _refuse_unseen(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
+    """Refuses rows that were to be observed and were not. Spark leaves an observation out where it saw that there are no rows."""
+    if rows.observed and not observed and count:
+        raise SessionError(
+            f"{count} rows were written, and Spark does not say whether they satisfy the table's rules.",
+            table=target.log.table_uri,
+            version=target.version,
+            next_step="run the operation again with spark.sql.adaptive.enabled=false.",
+        )
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:

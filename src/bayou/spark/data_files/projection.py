@@ -16,8 +16,9 @@ from bayou.protocol.columns.identity_columns import generation_sql, identity_col
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
-from bayou.spark.data_files.constraint_evaluation import CheckedRows, RowRule
+from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text
+from bayou.spark.data_files.proven_constraints import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.wide_columns import select
@@ -51,13 +52,17 @@ class ProjectedRows:
 
     Attributes:
         frame: the rows, columns in the order of the table's, partition values as the texts of their folders.
-        checked: the rules that the rows must obey; a job that writes a row which violates one fails.
+        rules: the rules that the rows must obey.
+        proven: those of them that the statistics of the files are to prove.
+        observed: the others, which an observation of the frame checks.
         generated_identities: the identity columns whose numbers the rows get here.
         has_changes: whether there are rows for the change data feed beside those of the table, as `with_changes` marks them.
     """
 
     frame: DataFrame
-    checked: CheckedRows
+    rules: tuple[RowRule, ...]
+    proven: ProvenRules
+    observed: tuple[RowRule, ...]
     generated_identities: tuple[str, ...] = ()
     has_changes: bool = False
 
@@ -92,16 +97,20 @@ class Projection:
         Raises:
             InvalidSchemaError: an expression that is stored in the table is not used.
         """
-        rules, identities = self._rules(), self._identities()
+        rules, carried = self._rules(), self._carried
+        is_plain = not self._beside.feeds and carried.rows is None and carried.rule is None
+        proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
+        observed = tuple(rule for rule in rules if rule not in proven.rules)
+        identities = self._identities()
+        frame = self._complete(identities)
         unless = f"{FATE} = {int(Fate.DELETED)}" if self._beside.feeds else None
-        checked = CheckedRows(self._as_read(self._complete(identities), rules), rules, self._target, unless)
-        frame = checked.failing(self._bridge)
+        frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
         frame, beside = self._with_carried(frame)
         if beside.feeds:
             frame = with_changes(self._bridge, frame, [field.name for field in stored_fields(self._target.schema.fields)], beside)
         physical = self._physical(frame, beside)
         has_changes = beside.feeds and not beside.is_for_feed
-        return ProjectedRows(physical, checked, tuple(identities), has_changes)
+        return ProjectedRows(physical, rules, proven, observed, tuple(identities), has_changes)
 
     def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
         """The rows with NULL for the empty text in partition columns that rules look at: it is read as NULL."""
