@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -16,7 +15,6 @@ import bayou
 from bayou.errors import ConstraintViolationError, SchemaMismatchError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.data_files import constraint_evaluation
 
 
 @pytest.mark.smoke
@@ -146,101 +144,3 @@ def test_the_empty_text_of_a_partition_column_is_null_to_the_rules_as_it_is_to_r
     with pytest.raises(ConstraintViolationError):
         EMPTY[how](rows, table_path)
     assert files(table_path) == before
-
-
-# Of each type: a rule, rows that obey it, rows that break it.
-RULES = {
-    "long": ("id bigint", "id >= 0 and id < 10", "values (0L), (9L)", "values (0L), (10L)"),
-    "null": ("id bigint", "id >= 0", "values (0L)", "values (0L), (null)"),
-    "not null": ("id bigint", "id is not null", "values (0L)", "values (0L), (null)"),
-    "date": ("d date", "d > date'2020-01-01'", "values (date'2020-01-02')", "values (date'2020-01-01')"),
-    "decimal": ("m decimal(30, 2)", "m <= 1.50", "values (1.5BD)", "values (1.51BD)"),
-    "double": ("x double", "x >= 0", "values (0D), (4.5D)", "values (double('NaN')), (-1D)"),
-    "timestamp": ("t timestamp", "t <= timestamp'2024-01-01 00:00:00.000500'", "values (timestamp'2024-01-01 00:00:00.000500')",
-                  "values (timestamp'2024-01-01 00:00:00.000501')"),
-    "struct": ("s struct<x: int>", "s.x > 0", "select struct(1 as x) as s", "select struct(1 as x) as s union all select null"),
-    "mapped": ("`a b` int", "`a b` > 0", "values (1)", "values (0)"),
-    "two columns": ("a int, b int", "a > 0 and b < 0", "values (1, -1)", "values (1, 0)"),
-}  # fmt: skip
-
-# Rows that obey two rules, and rows that break the second.
-TWO_RULES = {
-    "in doubt": ("x double, p int", "x >= 0", "p in (1, 2)", "values (double('NaN'), 1), (1D, 2)", "values (double('NaN'), 3)"),
-    "columns": ("a boolean, b boolean", "a", "b", "values (true, true)", "values (true, false)"),
-}
-
-
-def with_rule(spark, path, columns, rule, *, mapped=False):
-    properties = "tblproperties ('delta.columnMapping.mode' = 'name')" if mapped else ""
-    spark.sql(f"create table delta.`{path}` ({columns}) using delta {properties}")
-    bayou.DeltaTable.forPath(spark, path).addConstraint("rule", rule)
-
-
-def insert(spark, path, rows):
-    spark.sql(f"insert into delta.`{path}` {rows}")
-
-
-@pytest.mark.parametrize("case", RULES)
-def test_a_rule_costs_no_job_and_no_row_that_violates_it_gets_in(spark, table_path, case):
-    columns, rule, good, bad = RULES[case]
-    with_rule(spark, table_path, columns, rule, mapped=case == "mapped")
-    with jobs(spark) as found:
-        insert(spark, table_path, good)
-    assert found.value == 1
-    with pytest.raises(ConstraintViolationError) as caught:
-        insert(spark, table_path, bad)
-    assert caught.value.facts["num_violations"] == 1
-    assert len(caught.value.facts["rows"]) == 1
-    # A task that ends while another one fails may leave its file, which VACUUM deletes, so that files are not compared.
-    assert bayou.open(table_path).version() == 2
-
-
-def test_the_error_names_the_first_rule_that_is_broken(spark, table_path):
-    with_rule(spark, table_path, "id int, v int", "id > 0")
-    bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", "v in (1, 2)")
-    with pytest.raises(ConstraintViolationError, match="rule id > 0") as caught:
-        insert(spark, table_path, "values (1, 3), (0, 1), (0, 4), (2, 2)")
-    assert caught.value.facts["num_violations"] == 3  # of either rule
-    with pytest.raises(ConstraintViolationError, match="also v in"):
-        insert(spark, table_path, "values (1, 3), (2, 2)")
-
-
-def test_rows_that_differ_when_they_are_computed_again_are_refused_with_the_row_that_was_met(spark, table_path, monkeypatch):
-    with_rule(spark, table_path, "id bigint", "id < 10")
-    # The second evaluation of the rows, which counts the violations, finds none.
-    monkeypatch.setattr(constraint_evaluation, "violations_in", lambda *_, **__: constraint_evaluation.Violations(0, ()))
-    with pytest.raises(ConstraintViolationError) as caught:
-        spark.range(20, 21).write.format("delta").mode("append").save(table_path)
-    assert (caught.value.facts["num_violations"], caught.value.facts["rows"]) == (1, [{"id": 20}])
-
-
-@pytest.mark.parametrize("case", TWO_RULES)
-def test_rows_that_obey_two_rules_are_taken_and_one_that_breaks_the_second_is_refused(spark, table_path, case):
-    columns, first, second, good, bad = TWO_RULES[case]
-    with_rule(spark, table_path, columns, first)
-    bayou.DeltaTable.forPath(spark, table_path).addConstraint("also", second)
-    insert(spark, table_path, good)
-    with pytest.raises(ConstraintViolationError, match=re.escape(f"also {second}")):
-        insert(spark, table_path, bad)
-
-
-def test_columns_without_a_type_stand_beside_rules(spark, table_path):
-    with_rule(spark, table_path, "id int, s struct<x: int, v: void>", "s.x > 0")
-    insert(spark, table_path, "select 1, named_struct('x', 1, 'v', null)")
-    with pytest.raises(ConstraintViolationError):
-        insert(spark, table_path, "select 1, named_struct('x', 0, 'v', null)")
-
-
-def test_replaced_rows_obey_what_the_condition_says_of_any_column(spark, table_path):
-    spark.sql("select 1 as id, 'x' as p").write.format("delta").partitionBy("p").save(table_path)
-    writer = spark.sql("select 0 as id, 'x' as p").write.format("delta").mode("overwrite")
-    with pytest.raises(ConstraintViolationError):
-        writer.option("replaceWhere", "id > 0 and (p = 'x' or true)").save(table_path)
-
-
-def test_a_rule_holds_for_what_a_rewrite_of_rows_writes(spark, table_path):
-    with_rule(spark, table_path, "id int, v int", "v > 0")
-    insert(spark, table_path, "values (1, 1), (2, 2)")
-    with pytest.raises(ConstraintViolationError):
-        bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "v - 1"})
-    bayou.DeltaTable.forPath(spark, table_path).update("id = 1", {"v": "v + 1"})

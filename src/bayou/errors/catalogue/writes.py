@@ -53,6 +53,9 @@ partition-value-not-serialisable SchemaMismatchError
 wrong-columns-written SessionError
     Spark wrote a file that does not hold the table's columns, and nothing was committed: {columns}.
     Next: Look for settings or extensions that change how Spark writes Parquet, and report this with their names.
+rules-not-observed SessionError
+    Spark wrote {count} rows and does not say whether they satisfy the table's constraints.
+    Next: Run the operation again with spark.sql.adaptive.enabled=false.
 DELTA_OPERATION_NOT_ALLOWED/encrypted-files UnsupportedFeatureError
     The session encrypts Parquet files ({setting}), and bayou cannot read their footers to describe them in the log.
     Next: Write without parquet.encryption.footer.key, parquet.encryption.column.keys and parquet.encryption.uniform.key, into a

@@ -1,49 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the rules that every row of a write obeys, in the job that writes the rows.
+"""Evaluate the rules for the rows of a write, in the job that writes the rows.
 
-The job computes one of the columns as `if(rules, column, raise_error(...))`, so that a row which violates a rule fails the job
-before a file is complete. Only then a second job counts the rows that violate the rules, and collects some of them for the error.
+One observation evaluates all rules. Its aggregates count the rows that break a rule, and keep at most four of them, each with the
+number of the first rule that it breaks. The result is checked before the commit. Rules that the footers of the new files prove
+(`proven_constraints`) are not evaluated.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import DeltaError, failed
+from bayou.errors import failed
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
-from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
+from bayou.protocol.types.sql_text import column_sql, parenthesised
 from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.types.char_columns import declared_as_chars
 from bayou.spark.types.types import contains_void
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.errors import DeltaError
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.data_files.target import WriteTarget
-    from bayou.spark.jvm.core.bridge import Jvm
 
+OBSERVATION = "bayou.rules"
+"""The name of the observation; one write has one."""
 REPLACE_WHERE = "replaceWhere"
 """The name of the rule for the new rows of an overwrite by `replaceWhere`."""
-_MOST_CHARACTERS: Final = 2000
-_MARK: Final = "bayou.violation"
-_FAILED: Final = re.compile(rf"{_MARK} (\d+:.*?) {_MARK}", re.DOTALL)
+_MOST_CHARACTERS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,91 +67,32 @@ class Violations:
     rows: tuple[tuple[int, Mapping[str, Any]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRows:
-    """The rows of a write, and the rules that they must obey.
-
-    Attributes:
-        frame: the rows before they are checked, under the table's logical names.
-        rules: the rules, in the order in which an error names them.
-        unless: a SQL condition on rows that need not obey the rules; it is never NULL.
-    """
-
-    frame: DataFrame
-    rules: Sequence[RowRule]
-    target: WriteTarget
-    unless: str | None = None
-
-    def failing(self, jvm: Jvm) -> DataFrame:
-        """Return the rows so that a job which writes them fails at a row that violates a rule."""
-        if not self.rules:
-            return self.frame
-        spark, names = self.frame.sparkSession, names_of(self.frame)
-        # The check is part of a column that is written. Spark removes a filter or an observation if it sees that there are no
-        # rows, and moves a filter below a join, to rows that the write does not have.
-        checked = own_column(spark, quoted_name(names[0]))
-        for number, rule in reversed(list(enumerate(self.rules))):
-            failure = own_column(spark, f"raise_error(concat('{_MARK} {number}:', {self._shown(rule)}, ' {_MARK}'))")
-            checked = F.when(_holds(spark, rule), checked).otherwise(failure)
-        if self.unless is not None:
-            checked = F.when(own_column(spark, self.unless), own_column(spark, quoted_name(names[0]))).otherwise(checked)
-        return select(jvm, self.frame, [checked.alias(names[0]), *((name,) for name in names[1:])])
-
-    @contextmanager
-    def naming_violation(self) -> Iterator[None]:
-        """Within the block, raise the error of the rule that a job failed for.
-
-        Raises:
-            ConstraintViolationError: a row violates a rule.
-        """
-        try:
-            yield
-        except DeltaError:
-            raise
-        except (PySparkException, Py4JJavaError) as error:
-            row = _failed_row(error) if self.rules else None
-            if row is None:
-                raise
-            found = self._all_violations() or violations(1, [row])
-            raise error_of(found, self.rules, table=self.target.table_uri, version=self.target.version) from None
-
-    def _all_violations(self) -> Violations | None:
-        """Return the rows that violate the rules; None if they cannot be computed again, or differ then."""
-        try:
-            found = violations_in(self.frame, self.rules, self.target.schema, unless=self.unless)
-        except (PySparkException, Py4JJavaError):
-            return None
-        return found if found.count else None
-
-    def _shown(self, rule: RowRule) -> str:
-        return f"substring({_shown(rule, self.target.schema)}, 1, {_MOST_CHARACTERS})"
-
-
-def _failed_row(error: PySparkException | Py4JJavaError) -> str | None:
-    for text in (*map(message_of, causes(thrown_by(error))), str(error)):
-        found = _FAILED.search(text)
-        if found is not None:
-            return found[1]
-    return None
-
-
-def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> Violations:
-    """Return the rows that violate rules, in one job.
+def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *, unless: str | None = None) -> DataFrame:
+    """Return the rows with an observation of those that break a rule; the unchanged rows without rules.
 
     Args:
-        frame: the rows, under the table's logical names; columns that no rule shows need not be among them.
-        rules: the rules, in the order in which an error names them.
-        unless: a SQL condition on rows that need not obey the rules; it is never NULL.
+        frame: the rows, under the table's logical names.
+        rules: the rules; an error reports the first one that is broken.
+        unless: a SQL condition, never NULL, for rows to which the rules do not apply.
+    """
+    return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
+
+
+def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:
+    """Return the rows that break a rule, in one job.
+
+    Args:
+        frame: the rows, under the table's logical names, with at least the columns that rules show.
+        rules: the rules; an error reports the first one that is broken.
     """
     frame = declared_as_chars(frame, schema)
-    count, *texts = frame.agg(*_aggregates(frame.sparkSession, rules, schema, unless)).collect()[0]
-    return violations(count, texts)
+    return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
 
 
-def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None) -> list[Column]:
+def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
     # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
-    holds = [_holds(spark, rule) for rule in rules]
+    holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
         held = own_column(spark, unless) | held
@@ -182,13 +116,18 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     return [each.alias(name) for name, each in aggregates.items()]
 
 
-def _holds(spark: SparkSession, rule: RowRule) -> Column:
+def _condition(spark: SparkSession, rule: RowRule) -> Column:
     text = parenthesised(rule.constraint.expression)
-    return F.coalesce(own_column(spark, text) if rule.is_stored else F.expr(text), F.lit(False))
+    return own_column(spark, text) if rule.is_stored else F.expr(text)
 
 
-def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
-    """Return the violations that aggregates found. Each string is the number of a rule, a colon, and a row as JSON."""
+def observed_violations(observed: Sequence[Any]) -> Violations:
+    """Parse the observation of a finished job.
+
+    Args:
+        observed: the values of its aggregates; empty if Spark left the observation out since it found no rows.
+    """
+    count, *texts = observed or (0,)
     rows = []
     for text in dict.fromkeys(each for each in texts if each is not None):
         number, _, row = text.partition(":")

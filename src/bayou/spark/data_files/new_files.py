@@ -8,7 +8,9 @@ under the names that Spark's writer gives them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
 from bayou.log.staging.footer_statistics import facts_of
@@ -20,31 +22,39 @@ from bayou.protocol.actions.file_names import CHANGES_FOLDER, data_prefix
 from bayou.protocol.columns.identity_columns import identity_columns, raised_high_water_mark, with_high_water_marks
 from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
+from bayou.spark.data_files.constraint_evaluation import OBSERVATION, error_of, observed_violations, violations_in
 from bayou.spark.data_files.partitioning import values_of
 from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NO_AUXILIARY, Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
+from bayou.spark.jvm.core.pinned_settings import Job, with_options
 from bayou.spark.read.change_rows import IS_CHANGE, AuxiliaryColumns
 from bayou.spark.session.progress import phase
-from bayou.spark.types.types import stored_fields
+from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, spark_schema, stored_fields
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import pyarrow.parquet as pq
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.protocol.types.schema import StructType
+    from bayou.spark.data_files.constraint_evaluation import RowRule, Violations
     from bayou.spark.data_files.projection import ProjectedRows
-    from bayou.spark.data_files.request import WriteRequest
+    from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.jvm.catalyst.file_writer import WrittenFile
     from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.session.application import Application
 
+_PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
+"""Options of Spark's reader, so that it neither expands patterns in paths nor reads partition columns from folders."""
 _SHOWN: Final = 5
 """How many columns an error names."""
 
@@ -85,10 +95,13 @@ def write_new_files(
     if split is not None:
         uncommitted.add_folders(split)
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
-    with rows.checked.naming_violation():
-        written = write_into(application.jvm, to_write, request, target, placement, (*carried.observations, *observations))
+    wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
+    written = write_into(application.jvm, to_write, request, target, placement, wanted)
+    of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
+    if not rows.proven.rules:  # before any file is moved
+        _check_observed(target, rows, of_rules)
     places = relatives if split is None else split.place(relatives)
     uncommitted.add(places)
     placed = list(zip(written.files, places, strict=True))
@@ -98,6 +111,8 @@ def write_new_files(
     _check_columns(target, [place for _, place in data], footers)
     with_footers = [(*each, footer) for each, footer in zip(data, footers, strict=True)]
     found_files = _described(request, target, uncommitted, rows, with_footers)
+    _check_all_observed(target, rows, of_rules, found_files.num_rows - carried.num_kept)
+    _check_rules(frame.sparkSession, request.options, target, rows, found_files.files, of_rules)
     change_files = [change_file(target, *each) for each in changes]
     return replace(found_files, changes=change_files, observed=written.observed, read_by_tasks=written.read_by_tasks)
 
@@ -119,6 +134,58 @@ def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence
         if found:
             shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
             raise failed("wrong-columns-written", at=target, file=place, columns=shown)
+
+
+def _check_all_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any], count: int) -> None:
+    """Raise SessionError if rows were written without an observation. Spark only drops an observation if it finds no rows."""
+    if rows.observed and not observed and count:
+        raise failed("rules-not-observed", at=target, count=count)
+
+
+def _check_rules(
+    spark: SparkSession,
+    options: WriteOptions,
+    target: WriteTarget,
+    rows: ProjectedRows,
+    new: Sequence[AddFile],
+    observed: Sequence[Any],
+) -> None:
+    """Raise ConstraintViolationError if rows break a rule. Files whose statistics do not prove the rules are read in one job.
+
+    Args:
+        new: the files of the write, each with rows.
+    """
+    doubtful = rows.proven.doubtful([file.stats for file in new])
+    if doubtful:
+        # Rows of the other files may only break rules that are observed.
+        chosen = new if rows.observed else [new[place] for place in doubtful]
+        found = violations_in(_rows_in(spark, options, chosen, rows.rules, target.schema), rows.rules, target.schema)
+        _refuse(found, rows.rules, target)
+    _check_observed(target, rows, observed)
+
+
+def _check_observed(target: WriteTarget, rows: ProjectedRows, observed: Sequence[Any]) -> None:
+    """Raise ConstraintViolationError if rows break an observed rule. The error does not report rules that are proven."""
+    if rows.observed:
+        _refuse(observed_violations(observed), rows.observed, target)
+
+
+def _refuse(found: Violations, rules: Sequence[RowRule], target: WriteTarget) -> None:
+    if found.count:
+        raise error_of(found, rules, table=target.table_uri, version=target.version)
+
+
+def _rows_in(
+    spark: SparkSession, options: WriteOptions, new: Sequence[AddFile], rules: Sequence[RowRule], schema: StructType
+) -> DataFrame:
+    """Return the rows of new files under logical names, with the columns that rules use. No rule uses a partition column."""
+    names = {name.lower() for rule in rules for name in rule.columns}
+    fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
+    stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
+    reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
+    rows = reader.parquet(*(f"{options.path}/{paths.decode(file.path)}" for file in new))
+    pairs = zip(fields, stored, strict=True)
+    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:

@@ -16,8 +16,9 @@ from bayou.protocol.columns.identity_columns import generation_sql, identity_col
 from bayou.protocol.types.sql_text import column_sql, parenthesised, quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
-from bayou.spark.data_files.constraint_evaluation import CheckedRows, RowRule
+from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text
+from bayou.spark.data_files.proven_constraints import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.wide_columns import select
@@ -51,13 +52,17 @@ class ProjectedRows:
 
     Attributes:
         frame: the rows, with columns in the table's order and partition values as names of folders.
-        checked: the rules that the rows must satisfy; a job that writes a row which violates one fails.
+        rules: the rules that the rows must satisfy.
+        proven: the rules that are checked by the statistics of the files.
+        observed: the rules that an observation of `frame` checks: all others.
         generated_identities: the identity columns whose numbers are generated here.
         has_changes: whether the rows include rows of the change data feed, as marked by `with_changes`.
     """
 
     frame: DataFrame
-    checked: CheckedRows
+    rules: tuple[RowRule, ...]
+    proven: ProvenRules
+    observed: tuple[RowRule, ...]
     generated_identities: tuple[str, ...] = ()
     has_changes: bool = False
 
@@ -83,17 +88,21 @@ class Projection:
 
     def rows(self) -> ProjectedRows:
         """Return the rows ready to be written. Raise InvalidSchemaError if a stored expression must not be evaluated."""
-        rules, identities = self._rules(), self._identities()
+        rules, carried = self._rules(), self._carried
+        is_plain = not self._auxiliary.feeds and carried.rows is None and carried.rule is None
+        proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
+        observed = tuple(rule for rule in rules if rule not in proven.rules)
+        identities = self._identities()
+        frame = self._complete(identities)
         unless = f"{ROW_ACTION} = {int(RowAction.DELETED)}" if self._auxiliary.feeds else None
-        checked = CheckedRows(self._as_read(self._complete(identities), rules), rules, self._target, unless)
-        frame = checked.failing(self._bridge)
+        frame = observing(self._as_read(frame, observed), observed, self._target.schema, unless=unless)
         frame, auxiliary = self._with_carried(frame)
         if auxiliary.feeds:
             names = [field.name for field in stored_fields(self._target.schema.fields)]
             frame = with_changes(self._bridge, frame, names, auxiliary)
         physical = self._physical(frame, auxiliary)
         has_changes = auxiliary.feeds and not auxiliary.is_for_feed
-        return ProjectedRows(physical, checked, tuple(identities), has_changes)
+        return ProjectedRows(physical, rules, proven, observed, tuple(identities), has_changes)
 
     def _as_read(self, frame: DataFrame, rules: Sequence[RowRule]) -> DataFrame:
         """Return the rows with NULL for empty strings in partition columns that rules use, since they are read as NULL."""
