@@ -110,7 +110,12 @@ def _row(block: str) -> Row:
 
 def shown(template: str, facts: Mapping[str, Any]) -> str:
     """Return a message or a next step with its facts. A fact that ends with a full stop ends the sentence."""
-    return _TWO_STOPS.sub(".", _FORMATTER.vformat(template, (), facts))
+    return _TWO_STOPS.sub(".", filled(template, facts))
+
+
+def filled(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template with its facts, lists and tuples with commas."""
+    return _FORMATTER.vformat(template, (), facts)
 
 
 class _Formatter(Formatter):

@@ -70,13 +70,13 @@ DELTA_FEATURE_DROP_DEPENDENT_FEATURE UnsupportedFeatureError
     Next: Drop {features} first.
 DELTA_FEATURE_DROP_WAIT_FOR_RETENTION_PERIOD InvalidOptionError
     Dropping {feature} was partially successful, because the table no longer uses it but its history still does.
-    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({property}).
+    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({option}).
 DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD InvalidOptionError
     The table's history still has traces of dropped features.
-    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({property}).
+    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({option}).
 DELTA_FEATURE_DROP_HISTORICAL_VERSIONS_EXIST InvalidOptionError
     {feature} cannot be dropped yet, because the log contains historical versions that use it.
-    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({property}).
+    Next: Run ALTER TABLE ... DROP FEATURE ... TRUNCATE HISTORY again after {retention} ({option}).
 DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE InvalidOptionError
     The CHECK constraints have to be dropped before their table feature: {constraints}.
     Next: Run ALTER TABLE ... DROP CONSTRAINT for each of them.
@@ -94,25 +94,25 @@ DELTA_UNSUPPORTED_MANIFEST_GENERATION_WITH_COLUMN_MAPPING InvalidOptionError
     Symlink manifests and column mapping cannot be combined, because readers of manifests do not know physical names.
     Next: Set delta.compatibility.symlinkFormatManifest.enabled to false.
 DELTA_ILLEGAL_OPTION/twice InvalidOptionError
-    The property {property} is set to {value!r} and to {other!r}.
+    The property {option} is set to {value!r} and to {other!r}.
     Next: Give each property once.
 DELTA_ADD_CONSTRAINTS InvalidOptionError
-    {property} would be a CHECK constraint, which cannot be set as a property.
+    {option} would be a CHECK constraint, which cannot be set as a property.
     Next: Please use ALTER TABLE ADD CONSTRAINT to add CHECK constraints.
 DELTA_CANNOT_MODIFY_TABLE_PROPERTY InvalidOptionError
-    The Delta table configuration {property} cannot be specified by the user, because writers maintain it.
+    The Delta table configuration {option} cannot be specified by the user, because writers maintain it.
 DELTA_CANNOT_MODIFY_TABLE_PROPERTY/clustering InvalidOptionError
-    The Delta table configuration {property} cannot be specified by the user.
+    The Delta table configuration {option} cannot be specified by the user.
     Next: Set the columns with CLUSTER BY.
 DELTA_CANNOT_CHANGE_LOCATION InvalidOptionError
-    The location of a table is not a property, so that it cannot be changed by setting {property!r}.
+    The location of a table is not a property, so that it cannot be changed by setting {option!r}.
 DELTA_CANNOT_CHANGE_PROVIDER InvalidOptionError
-    {property!r} is a reserved table property, and cannot be altered.
+    {option!r} is a reserved table property, and cannot be altered.
 DELTA_ILLEGAL_OPTION/property InvalidOptionError
     The property {option} cannot be {value!r}: {option} {needs}.
 DELTA_UNSUPPORTED_FEATURE_STATUS InvalidOptionError
     Expecting the status for table feature {feature} to be "supported", but got "{status}".
-    Next: Set {property} to supported.
+    Next: Set {option} to supported.
 DELTA_CREATE_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED InvalidOptionError
     The table feature clustering cannot be set as a property, because it needs columns.
     Next: Use CLUSTER BY.

@@ -191,7 +191,7 @@ def wait_for_retention(plan: DropFeaturePlan, metadata: Metadata, *, table: str 
         at=_Refusal(table, version),
         feature=plan.feature,
         retention=_retention(metadata),
-        property=properties.DROP_FEATURE_RETENTION_MS.key,
+        option=properties.DROP_FEATURE_RETENTION_MS.key,
     )
 
 
@@ -204,7 +204,7 @@ def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | N
         at=_Refusal(table, version),
         feature=plan.feature,
         retention=_retention(metadata),
-        property=properties.DROP_FEATURE_RETENTION_MS.key,
+        option=properties.DROP_FEATURE_RETENTION_MS.key,
     )
 
 

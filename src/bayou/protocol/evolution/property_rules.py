@@ -167,7 +167,7 @@ class _Subject:
         for key, value in given.items():
             known = canonical_key(key)
             if found.setdefault(known, value) != value:
-                raise failed("DELTA_ILLEGAL_OPTION/twice", at=self, property=known, value=found[known], other=value)
+                raise failed("DELTA_ILLEGAL_OPTION/twice", at=self, option=known, value=found[known], other=value)
         return found
 
     def stored(self, key: str, value: str, *, allow_arbitrary: bool, creating: bool) -> str:
@@ -177,9 +177,9 @@ class _Subject:
             if creating:
                 check_constraint_name(key[len(properties.CONSTRAINT_PREFIX) :], table=str(self.table_uri))
                 return value
-            raise failed("DELTA_ADD_CONSTRAINTS", at=self, property=key)
+            raise failed("DELTA_ADD_CONSTRAINTS", at=self, option=key)
         if key in BY_WRITERS_ONLY:
-            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=self, property=key)
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=self, option=key)
         if key in properties.PROPERTIES:
             self.check_value(key, value)
             return ENUM_SPELLINGS.get(key, {}).get(value.lower(), value)
@@ -205,7 +205,7 @@ class _Subject:
         """Return a feature's canonical name."""
         if status.lower() not in _STATUSES:
             key = properties.FEATURE_PREFIX + name
-            raise failed("DELTA_UNSUPPORTED_FEATURE_STATUS", at=self, feature=name, status=status, property=key)
+            raise failed("DELTA_UNSUPPORTED_FEATURE_STATUS", at=self, feature=name, status=status, option=key)
         if name == "clustering":
             raise failed(
                 "DELTA_CREATE_TABLE_SET_CLUSTERING_TABLE_FEATURE_NOT_ALLOWED"
@@ -220,11 +220,11 @@ class _Subject:
 
     def refuse_reserved(self, key: str) -> None:
         if key == "location":
-            raise failed("DELTA_CANNOT_CHANGE_LOCATION", at=self, property=key)
+            raise failed("DELTA_CANNOT_CHANGE_LOCATION", at=self, option=key)
         if key == "provider":
-            raise failed("DELTA_CANNOT_CHANGE_PROVIDER", at=self, property=key)
+            raise failed("DELTA_CANNOT_CHANGE_PROVIDER", at=self, option=key)
         if key == "clusteringcolumns":
-            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY/clustering", at=self, property="clusteringColumns")
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY/clustering", at=self, option="clusteringColumns")
 
     def refuse_unknown(self, key: str) -> NoReturn:
         suggestion = _suggestion(key.lower(), _CANONICAL_KEYS) or "Leave it out"

@@ -162,7 +162,7 @@ def _check_unset(snapshot: Snapshot, keys: Sequence[str], *, if_exists: bool) ->
     known |= {COMMENT} if snapshot.metadata.description is not None else set()
     for key in keys:
         if key in BY_WRITERS_ONLY:
-            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=snapshot, property=key)
+            raise failed("DELTA_CANNOT_MODIFY_TABLE_PROPERTY", at=snapshot, option=key)
         if not if_exists and compared_key(key) not in known:
             raise failed("DELTA_UNSET_NON_EXISTENT_PROPERTY", at=snapshot, option=key)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors.catalogue import rows, shown
+from bayou.errors.catalogue import filled, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ def parameters_of(error: DeltaError) -> dict[str, str]:
     if row is not None and row.parameters:
         places = {"table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}
         facts = defaultdict(str, {**error.facts, **places})
-        found = {name: shown(value, facts) for name, value in row.parameters}
+        found = {name: filled(value, facts) for name, value in row.parameters}
     else:
         found = {name: fact(error) for name, fact in _OF_CLASS.get(error.error_class or "", {}).items()}
     return {name: value for name, value in found.items() if value not in ("", "None")}

@@ -195,4 +195,4 @@ def _wrong_setting(name: str, text: str, wanted: str, table: str) -> InvalidOpti
 
 def is_on(settings: Mapping[str, str] | SessionConf, name: str, *, default: bool = False) -> bool:
     """Whether a setting is true, in any case. Values other than true and false count as the default."""
-    return {"true": True, "false": False}.get(settings.get(name, "").lower(), default)
+    return {"true": True, "false": False}.get(settings.get(name, str(default).lower()).strip().lower(), default)

@@ -157,10 +157,10 @@ def _made_of(jvm: Jvm, spark: SparkSession, node: JavaObject) -> _MadeOf | None:
     index = file_index_of(node.relation())
     if index == _OF_DELTA:
         return _MadeOf.DELTA
-    is_columnar = str(node.relation().fileFormat().getClass().getSimpleName()) in _COLUMNAR
-    if index != _OF_FILES or not is_columnar or _may_leave_files_out(jvm, spark, node.relation()):
+    if index != _OF_FILES:  # other relations, such as those of JDBC, have no file format
         return None
-    return _MadeOf.FILES
+    is_columnar = str(node.relation().fileFormat().getClass().getSimpleName()) in _COLUMNAR
+    return _MadeOf.FILES if is_columnar and not _may_leave_files_out(jvm, spark, node.relation()) else None
 
 
 def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) -> bool:
