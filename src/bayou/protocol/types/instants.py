@@ -122,11 +122,11 @@ def parse_date(text: str) -> int | None:
 def parse_timestamp(text: str, time_zone: str | None = "UTC") -> int | None:
     """Return microseconds since 1970-01-01T00:00:00Z, or None if Spark's cast returns NULL.
 
-    A time without a date is None too. Spark would use today's date, which no partition value or statistic means.
+    A time without a date is None too. Spark would use today's date, and partition values and statistics do not depend on the day.
 
     Args:
         text: a timestamp, with or without a zone.
-        time_zone: the zone of timestamps without one, whose result is None without it.
+        time_zone: the zone of timestamps that do not state one; if it is None, the result for them is None.
     """
     parsed = _parse_local(text)
     if parsed is None:
