@@ -63,10 +63,10 @@ class RowRule:
 
 @dataclass(frozen=True, slots=True)
 class Violations:
-    """The rows that break a rule.
+    """The rows of a write that break one or more rules.
 
     Attributes:
-        count: the number of rows that break a rule.
+        count: the number of these rows.
         rows: some of them, each with the number of the first rule that it breaks, counted from zero.
     """
 
@@ -135,6 +135,7 @@ class CheckedRows:
 
 
 def _failed_row(error: PySparkException | Py4JJavaError) -> str | None:
+    """Return the row that made a job fail, in the form of `violations`; None if the error has another reason."""
     for text in (*map(message_of, causes(thrown_by(error))), str(error)):
         found = _FAILED.search(text)
         if found is not None:
@@ -156,6 +157,11 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
 
 
 def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None) -> list[Column]:
+    """Return aggregates that count the rows which break a rule, and choose up to four of them to show.
+
+    These are the least and the greatest row as a string, the least if read from its end, and one at random: the one with the
+    greatest hash.
+    """
     # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
     # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
     holds = [_holds(spark, rule) for rule in rules]
@@ -183,6 +189,7 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
 
 
 def _holds(spark: SparkSession, rule: RowRule) -> Column:
+    """Return whether a row satisfies a rule, as a column that is never NULL."""
     text = parenthesised(rule.constraint.expression)
     return F.coalesce(own_column(spark, text) if rule.is_stored else F.expr(text), F.lit(False))
 
@@ -199,19 +206,20 @@ def violations(count: int | None, texts: Sequence[str | None]) -> Violations:
 def _row(text: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError:  # cut off
+    except ValueError:  # the JSON is longer than `_MOST_CHARACTERS` and was truncated
         return {"row": text}
     return found if isinstance(found, dict) else {"row": text}
 
 
 def _shown(rule: RowRule, schema: StructType) -> str:
+    """Return the SQL of what an error shows of a row, as JSON. JSON cannot represent a void type, so such columns are left out."""
     fields = [schema.field(name) for name in rule.columns]
     members = [column_sql((field.name,)) for field in fields if field is not None and not contains_void(field.type)]
     return f"to_json(struct({', '.join(members)}), map('ignoreNullFields', 'false'))" if members else "'{}'"
 
 
 def error_of(found: Violations, rules: Sequence[RowRule], *, table: str, version: int | None) -> DeltaError:
-    """Return the error for the first rule that the rows break."""
+    """Return the error for violations. It names the first rule that a row breaks, and shows only the rows that break this rule."""
     number = min((number for number, _ in found.rows), default=0)
     rows = [row for broken, row in found.rows if broken == number]
     constraint = rules[number].constraint
