@@ -304,6 +304,7 @@ def _commit(
     metrics: Mapping[str, int],
 ) -> WriteResult:
     if request.context.statement is not None:
+        # The history of CREATE TABLE AS SELECT has the metadata, which is complete only now.
         managed = request.context.statement.managed
         parameters = creation_parameters(target.metadata, request.options.cluster_by, managed=managed)
         transaction.describe(parameters | _mode_parameters(request, transaction.snapshot))
