@@ -112,14 +112,14 @@ class Resolver:
         found = self._all(sides, condition, clauses, pairs, apart)
         search = checked_condition(self._bridge, self._snapshot, found.condition, "search")
         self._check_sides(sides, condition, search)
-        made = []
+        resolved = []
         for number, clause in enumerate(clauses):
             when = found.conditions[number]
             if when is not None:
                 when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
-            set_by_it = self._assignments(clause, found.pairs[number])
-            made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
-        return Resolution(sides, search, tuple(made), schema, self._evolves, self._reads_table)
+            assignments = self._assignments(clause, found.pairs[number])
+            resolved.append(ResolvedClause(number, clause.kind, clause.action, when, assignments, found.apart[number]))
+        return Resolution(sides, search, tuple(resolved), schema, self._evolves, self._reads_table)
 
     def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
         """Return the clauses. With schema evolution, the names of assigned columns become paths."""
