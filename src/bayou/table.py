@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's door to tables on a Spark session: `read`, `write` and `DeltaTable`."""
+"""The public API for tables on a Spark session: `read`, `write` and `DeltaTable`."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from bayou.storage import host_of, path_text, qualify
 __all__ = ["DeltaTable", "DeltaTableBuilder", "IdentityGenerator", "SaveMode", "read", "write"]
 
 SaveMode = Literal["error", "errorifexists", "append", "overwrite", "ignore"]
-"""What `write` does if there is a table already, as PySpark's `DataFrameWriter.mode` names it."""
+"""What `write` does if the table exists, as PySpark's `DataFrameWriter.mode` names it."""
 _FILE_SYSTEM: Final = ("fs.", "dfs.")
-"""How the names of settings begin that `DeltaTable.forPath` takes."""
+"""The prefixes of the settings that `DeltaTable.forPath` accepts."""
 
 
 @raised_as_pyspark
@@ -59,27 +59,27 @@ def read(
     net: bool = False,
     **options: Any,
 ) -> DataFrame:
-    """A table as a DataFrame, or its change data feed.
+    """Return a table as a DataFrame, or its change data feed.
 
-    Without a version or timestamp, each query that Spark plans of the DataFrame reads the version that is the latest then, one
-    version for each table in a query. `collect()` on the same object again runs the plan that it has. An explicit version or
-    timestamp pins.
+    A version or timestamp pins what the DataFrame reads. Without one, each query that Spark plans from the DataFrame reads the
+    version that is the latest at that time. All reads of a table in one query use the same version. A second `collect()` on the
+    same DataFrame reuses its plan, and therefore its version.
 
     Args:
-        spark: a classic session; the data source `delta` need not be on it.
-        path: the table's path; `path@v12` and `path@20260102030405678` travel in time too.
+        spark: a classic session. It need not have the data source `delta`.
+        path: the table's path; `path@v12` and `path@20260102030405678` select a version or a time.
         version: the version to read.
-        timestamp: the latest version at this time; text is read in the session's time zone.
-        changes: the first and the last version or time whose changed rows to read, with `_change_type`, `_commit_version` and
-            `_commit_timestamp`; without a last one, up to the version that is the latest at each execution.
-        net: whether to read one change for each row, by row tracking: what became of it in the end (see `net_changes`).
+        timestamp: read the latest version at this time; a string is in the session's time zone.
+        changes: the first and the last version or time of the change data feed to read. If the last is None, each execution reads
+            up to the version that is the latest at that time.
+        net: whether to read the net change of each row, which needs row tracking (see `net_changes`).
         options: options of the reader, for example `fs.*` settings.
 
     Raises:
-        TableNotFoundError: there is no table.
+        TableNotFoundError: the table does not exist.
         VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
         TimeTravelError: changes in the range were not recorded.
-        UnsupportedFeatureError: the table needs what bayou does not read; the features are named.
+        UnsupportedFeatureError: the table uses features that bayou does not support for readers; the error names them.
     """
     path = path_text(path)
     arguments.flag(net, "net", table=path)
@@ -100,22 +100,22 @@ def write(
     txn: tuple[str, int] | None = None,
     **options: Any,
 ) -> WriteResult:
-    """Writes a DataFrame into the table at a path, creating the table where there is none.
+    """Write a DataFrame to the table at a path. Create the table if it does not exist.
 
     Args:
         frame: the rows; columns match the table's by name.
         path: the table's path.
         mode: `error`, `append`, `overwrite` or `ignore`.
         partition_by: the partition columns of a new table.
-        txn: an application's id and a version of its own. Its rows are written once: where the table has them already,
-            nothing is committed, and the result says `replayed`.
+        txn: an application's id and version, which make the write idempotent. If the log already has this version or a later one of
+            the application, nothing is committed and the result's `reason` is `replayed`.
         options: options of the writer: `userMetadata`, `compression`, `maxRecordsPerFile`, `delta.*` properties of a new table.
 
     Raises:
-        TableExistsError: the mode is `error` and there is a table.
+        TableExistsError: the mode is `error` and the table exists.
         SchemaMismatchError: the rows do not have the table's columns.
-        ConcurrentModificationError: another writer's commit excludes this one; the error names it.
-        UnsupportedFeatureError: the table needs a rule that is not enforced yet; it is named.
+        ConcurrentModificationError: a concurrent commit conflicts; the error names it.
+        UnsupportedFeatureError: the table uses features that bayou does not support for writers; the error names them.
         ArgumentTypeError: `frame` is not a Spark DataFrame.
     """
     path = path_text(path)
@@ -124,17 +124,17 @@ def write(
     named = dict(zip(("txnAppId", "txnVersion"), checked_txn(txn, path) or (), strict=False))
     session = enable(rows.sparkSession)
     request = WriteRequest(WriteOptions.parse({**options, **named, "path": path}, mode, columns))
-    # Each write plans anew, as each action of Spark does: a plan that ran once keeps its metrics.
-    rows = frame.select("*") if request.options.replace_on is None else frame  # a condition may name the rows by their alias
+    # Plan each write again, as Spark's actions do: a plan that has run keeps its metrics.
+    rows = frame.select("*") if request.options.replace_on is None else frame  # `replaceOn` may name the rows by their alias
     return write_request(Application.of(session), rows, request)
 
 
 class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimization, TableClones):
-    """A Delta table on a Spark session, as delta-spark's class of that name; `forPath` and `forName` give one."""
+    """A Delta table on a Spark session, with the methods of delta-spark's class. Use `forPath` or `forName` to open one."""
 
     @raised_as_pyspark
     def __init__(self, *arguments: NoReturn, **options: NoReturn) -> None:
-        """Refuse to make a table, and name the functions that do."""
+        """Raise an error that names the functions that open a table."""
         given: list[object] = [*arguments, *options.values()]
         raise ArgumentTypeError(
             "DeltaTable(...) does not open a table.",
@@ -150,7 +150,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         path: str,
         hadoopConf: Mapping[str, str] | None = None,  # noqa: N803
     ) -> DeltaTable:
-        """The table at a path.
+        """Return the table at a path.
 
         Args:
             sparkSession: a classic session.
@@ -158,8 +158,8 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
             hadoopConf: settings of the file system, whose names start with `fs.` or `dfs.`.
 
         Raises:
-            TableNotFoundError: there is no table.
-            InvalidOptionError: a setting has another name.
+            TableNotFoundError: the table does not exist.
+            InvalidOptionError: a setting's name has another prefix.
         """
         path = path_text(path)
         options = arguments.text_map(hadoopConf, "hadoopConf", table=path, shown=False)
@@ -176,21 +176,21 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
     @classmethod
     @raised_as_pyspark
     def forName(cls, sparkSession: SparkSession, tableOrViewName: str) -> DeltaTable:  # noqa: N802, N803  (delta-spark's names)
-        """The table of a name in the session's catalog, or of a name like ``delta.`/a/path` ``.
+        """Return a table by its name in the session's catalog, or by a name such as ``delta.`/a/path` ``.
 
         Args:
             sparkSession: a classic session.
-            tableOrViewName: the name, as SQL has it. Views are no tables.
+            tableOrViewName: the name of a table, as in SQL. The name of a view is refused.
 
         Raises:
-            TableNotFoundError: there is no such Delta table.
+            TableNotFoundError: the name does not refer to a Delta table.
         """
         arguments.text(tableOrViewName, "tableOrViewName")
         session = enable(sparkSession)
         entry = Catalog(Jvm.of(session), session).delta_entry(tableOrViewName)
         table = cls.forPath(session, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
-        table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may call it so)
+        table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may use this name)
         return table
 
     @classmethod
@@ -203,25 +203,25 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         *,
         collectStatistics: bool = True,  # noqa: N803
     ) -> DeltaTable:
-        """Makes a folder of Parquet files a Delta table (CONVERT TO DELTA). No file is moved or rewritten, and no row is read.
+        """Convert a folder of Parquet files to a Delta table (CONVERT TO DELTA). No-op for a Delta table.
 
-        Nothing happens to a Delta table.
+        Only the log is written: no file is moved or rewritten, and no row is read.
 
         Args:
             sparkSession: a classic session.
             identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
-            partitionSchema: the columns in the folders' names with their types, in their order, as SQL or as a `StructType`. For a
-                table of the catalog, the catalog says it.
-            collectStatistics: whether the log gets minima, maxima and null counts of columns, from the files' footers; else it gets
-                the number of rows in each file.
+            partitionSchema: the partition columns with their types, in the order of the folders, as SQL or as a `StructType`. A
+                table of the catalog has them in the catalog.
+            collectStatistics: whether the log gets minima, maxima and null counts of columns, from the files' footers. Otherwise it
+                gets only the number of rows in each file.
 
         Raises:
-            InvalidOptionError: the identifier is no name and no Parquet path, or is that of a view or of files of another format.
-            InvalidSchemaError: the folders' names are not those of the partition columns, or a value in one is not of its type.
-            SchemaMismatchError: the files' schemas do not fit each other; the error names a file.
-            UnreadableDataFileError: a file is no Parquet file.
-            TableNotFoundError: there is no such table in the catalog, or no file in the folder.
-            UnsupportedFeatureError: the session's defaults for new tables ask for what such a table cannot have.
+            InvalidOptionError: the identifier is neither a name nor a Parquet path, or refers to a view or to another format.
+            InvalidSchemaError: the folders do not have the names of the partition columns, or a value does not have the type.
+            SchemaMismatchError: the files' schemas contradict each other; the error names a file.
+            UnreadableDataFileError: a file is not a Parquet file.
+            TableNotFoundError: the catalog does not have the table, or the folder does not contain files.
+            UnsupportedFeatureError: the session's defaults for new tables enable a feature that a converted table cannot have.
         """
         arguments.text(identifier, "identifier")
         arguments.flag(collectStatistics, "collectStatistics", table=identifier)
@@ -233,22 +233,22 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)
-        """A builder of a table that is not there yet."""
+        """Return the builder of a new table; `execute` raises an error if the table exists."""
         return DeltaTable._builder(sparkSession, "create")
 
     @staticmethod
     def createIfNotExists(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
-        """A builder of a table that is made unless there is one."""
+        """Return the builder of a new table; `execute` keeps a table that exists."""
         return DeltaTable._builder(sparkSession, "createIfNotExists")
 
     @staticmethod
     def replace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803
-        """A builder of a table that takes the place of the one that is there."""
+        """Return the builder of a table that replaces another; `execute` raises an error if that does not exist."""
         return DeltaTable._builder(sparkSession, "replace")
 
     @staticmethod
     def createOrReplace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
-        """A builder of a table, whether there is one or not."""
+        """Return the builder of a table that is new, or replaces the one that exists."""
         return DeltaTable._builder(sparkSession, "createOrReplace")
 
     @staticmethod
@@ -262,28 +262,29 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
     @staticmethod
     @raised_as_pyspark
     def isDeltaTable(sparkSession: SparkSession, identifier: str) -> bool:  # noqa: N802, N803  (delta-spark's names)
-        """Whether there is a Delta table at a path, or at a folder above it.
+        """Whether a path, or a folder above it, is a Delta table.
 
         Args:
-            sparkSession: any session; a classic one reaches what is not on the local disk.
+            sparkSession: a session. A path that is not on the local disk needs a classic one.
             identifier: a path.
 
         Raises:
             ArgumentTypeError: `sparkSession` is not a session.
+            StorageError: a folder cannot be listed.
         """
         place = qualify(identifier)
         session = session_of(sparkSession)
         if place.local is None:
             enable(session)
-        parts = place.uri
-        while len(parts) > len(host_of(parts)):
+        uri = place.uri
+        while len(uri) > len(host_of(uri)):
             try:
-                open_log(parts).version()
+                open_log(uri).version()
             except TableNotFoundError:
-                parts = parts.rpartition("/")[0]
+                uri = uri.rpartition("/")[0]
             except StorageError:
                 raise
-            except DeltaError:
+            except DeltaError:  # the log exists, even if it is damaged
                 return True
             else:
                 return True
@@ -291,7 +292,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
     @raised_as_pyspark
     def toDF(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """The table's rows, under its alias; each execution reads the version that is the latest then."""
+        """Return the table's rows under its alias. Each query reads the version that is the latest at that time (see `read`)."""
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
         rows = read_request(application, self._spark, request)
@@ -309,19 +310,19 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         *,
         net: bool = False,
     ) -> DataFrame:
-        """The change data feed: the rows that changed, with `_change_type`, `_commit_version` and `_commit_timestamp`.
+        """Return the change data feed: change rows with `_change_type`, `_commit_version` and `_commit_timestamp`.
 
         Args:
-            startingVersion: the first version; this or startingTimestamp is needed.
-            endingVersion: the last version. Without an end each execution reads up to the version that is the latest then.
+            startingVersion: the first version; this or startingTimestamp is required.
+            endingVersion: the last version. Without an end, each execution reads up to the version that is the latest at that time.
             startingTimestamp: the first version is the earliest one committed at or after this time.
             endingTimestamp: the last version is the latest one committed at or before this time.
-            net: whether to read one change for each row, by row tracking: what became of it in the end (see `net_changes`).
+            net: whether to read the net change of each row, which needs row tracking (see `net_changes`).
 
         Raises:
-            InvalidOptionError: there is no start, a side is given twice, or the end is before the start.
+            InvalidOptionError: the start is missing, the start or the end is set twice, or the end is before the start.
             TimeTravelError: the range is not in the log, or changes in it were not recorded.
-            UnsupportedFeatureError: the schemas in the range do not fit; or net changes are asked for of rows without stable ids.
+            UnsupportedFeatureError: the schemas in the range are not compatible, or `net` is set and the table has no row tracking.
         """
         arguments.flag(net, "net", table=self._path)
         range_options = {
@@ -335,38 +336,38 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
     @raised_as_pyspark
     def history(self, limit: int | None = None) -> DataFrame:
-        """The commits, newest first, with the columns of DESCRIBE HISTORY. Runs no Spark job.
+        """Return the commits, newest first, with the columns of DESCRIBE HISTORY. Runs no Spark job.
 
         Args:
-            limit: how many; all by default.
+            limit: the maximum number of commits; all by default.
         """
         limit = arguments.optional_integer(limit, "limit", table=self._path)
         return history_frame(Application.of(self._spark), self._spark, self._log().history(limit))
 
     @raised_as_pyspark
     def detail(self) -> DataFrame:
-        """One row of facts, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
+        """Return one row about the table, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
         return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)
 
 
 class DeltaTableBuilder(TableBuilder):
-    """A table in the making. Each call changes the builder and returns it; `execute` makes the table."""
+    """The definition of a table to create. Each method changes the builder and returns it; `execute` creates the table."""
 
     @raised_as_pyspark
     def execute(self) -> DeltaTable:
-        """Makes the table.
+        """Create or replace the table, as the method of `DeltaTable` that returned the builder states.
 
         Raises:
-            TableExistsError: there is a table, and the builder is one of `create`.
-            TableNotFoundError: there is none, and the builder is one of `replace`.
-            InvalidSchemaError: no table can have these columns.
-            InvalidOptionError: a property cannot be set, or neither a name nor a location is given.
+            TableExistsError: the builder is from `create`, and the table exists.
+            TableNotFoundError: the builder is from `replace`, and the table does not exist.
+            InvalidSchemaError: a table cannot have these columns.
+            InvalidOptionError: a property cannot be set, or the builder has neither a name nor a location.
         """
         return DeltaTable._at(self._spark, self._create(), {})  # noqa: SLF001  (of this file)
 
 
 def _check_settings(settings: Mapping[str, str], path: str) -> None:
-    """Refuses settings that are none of the file system, as delta-spark does. Their values may be secrets, and are not told."""
+    """Refuse settings that are not for the file system, as delta-spark does. The error omits values, which may be secrets."""
     others = [name for name in settings if not name.startswith(_FILE_SYSTEM)]
     if others:
         raise InvalidOptionError(

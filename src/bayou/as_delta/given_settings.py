@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remember the settings that a program made for delta-spark and that Spark does not get, so that it can read them back.
+"""Keep the settings that a program made for delta-spark and that Spark does not get, so that the program can read them back.
 
-They are noted on the builder and on the context; `spark.conf.get` and `SparkContext.getConf` look there first.
+They are noted on the builder and on the context. The wrapped `spark.conf.get` and `SparkContext.getConf` look there first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _of_launch: dict[str, str] = {}
 
 
 def note(owner: SparkContext | SparkSession.Builder, settings: Mapping[str, Any]) -> None:
-    """Note on a context or a builder those of its settings that are left out, by name."""
+    """Note on a builder or context the original values of the settings that Spark gets without delta-spark's parts."""
     notes: dict[str, str] = owner.__dict__.setdefault(_NOTES, {})
     notes.update(_left_out(settings))
 
@@ -46,6 +46,7 @@ def noted(owner: SparkContext | SparkSession.Builder) -> dict[str, str]:
 
 
 def _left_out(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that name something of delta-spark, with their original values."""
     return {name: str(value) for name, value in settings.items() if kept_value(name, value) != value}
 
 

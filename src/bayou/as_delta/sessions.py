@@ -35,7 +35,7 @@ _enabling = threading.local()
 
 
 def wrap_pyspark() -> None:
-    """Wrap PySpark's methods, each at most once."""
+    """Wrap PySpark's methods, each at most once, and also if called again."""
     _wrap(SparkContext, "__init__", _clean_configuration)
     _wrap(SparkContext, "_ensure_initialized", _clean_launch)
     _wrap(SparkSession, "__init__", _enable_made)
@@ -66,6 +66,7 @@ def set_options(builder: SparkSession.Builder, options: dict[str, Any]) -> None:
 
 
 def _wrap(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a method or class method by what `make` returns for it, unless it is already replaced."""
     found = owner.__dict__[name]
     inner = found.__func__ if isinstance(found, classmethod) else found
     if getattr(inner, "by_bayou", False):
@@ -91,10 +92,11 @@ def _clean_configuration(original: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
-def _clean(given: SparkConf) -> SparkConf:
-    before = dict(given.getAll())
+def _clean(configuration: SparkConf) -> SparkConf:
+    """Return a configuration without Delta's own settings: the same object if it has none of them."""
+    before = dict(configuration.getAll())
     after = without_delta(before)
-    return given if after == before else SparkConf(loadDefaults=False).setAll(list(after.items()))
+    return configuration if after == before else SparkConf(loadDefaults=False).setAll(list(after.items()))
 
 
 def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
@@ -106,34 +108,40 @@ def _clean_launch(original: Callable[..., None]) -> Callable[..., None]:
             return
         with _clean_environment():
             original(cls, *arguments, **options)
-        change_spark_properties(_without_noted)
+        change_spark_properties(_noted_and_cleaned)
 
     return ensure_initialized
 
 
-def _without_noted(properties: Mapping[str, str]) -> Mapping[str, str]:
+def _noted_and_cleaned(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the JVM's Spark properties without Delta's own. Note those, so that the program can read them back."""
     note_launch(properties)
     return without_delta(properties)
 
 
 @contextmanager
 def _clean_environment() -> Iterator[None]:
-    given = os.environ.get(_SUBMIT_ARGUMENTS)
-    text = submit_arguments(given or "pyspark-shell")
-    for name, value in overrides(_defaults()).items():
-        # Put it first: the arguments and the builder take precedence over the file.
-        text = f"--conf {shlex.quote(f'{name}={value}')} {text}"
-    os.environ[_SUBMIT_ARGUMENTS] = text
+    """Remove delta-spark's packages and JARs from the arguments of `spark-submit` in the environment, until the block ends.
+
+    PySpark starts the JVM with these arguments. They override `spark-defaults.conf`, which bayou does not change.
+    """
+    original = os.environ.get(_SUBMIT_ARGUMENTS)
+    cleaned = submit_arguments(original or "pyspark-shell")
+    for name, value in overrides(_lines_of_defaults()).items():
+        # The last `--conf` wins, and the user's own arguments take precedence over the file: put the override before them.
+        cleaned = f"--conf {shlex.quote(f'{name}={value}')} {cleaned}"
+    os.environ[_SUBMIT_ARGUMENTS] = cleaned
     try:
         yield
     finally:
-        if given is None:
+        if original is None:
             del os.environ[_SUBMIT_ARGUMENTS]
         else:
-            os.environ[_SUBMIT_ARGUMENTS] = given
+            os.environ[_SUBMIT_ARGUMENTS] = original
 
 
-def _defaults() -> list[str]:
+def _lines_of_defaults() -> list[str]:
+    """Return the lines of the `spark-defaults.conf` that Spark will read; none if it cannot be read."""
     home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
     file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf")) / "spark-defaults.conf"
     try:
@@ -158,7 +166,7 @@ def _clean_builder(original: Callable[..., SparkSession]) -> Callable[..., Spark
 
 
 def _enable_made(original: Callable[..., None]) -> Callable[..., None]:
-    """Wrap the sessions that no builder makes: `SparkSession(context)`, `newSession()`, those of a streaming batch."""
+    """Wrap `SparkSession.__init__`, for sessions without a builder: `SparkSession(context)`, `newSession()`, streaming batches."""
 
     def init(self: SparkSession, *arguments: Any, **options: Any) -> None:
         original(self, *arguments, **options)

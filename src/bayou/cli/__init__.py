@@ -20,11 +20,11 @@ NEEDED = {"click", "rich"}
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    The code is 0, or 1 after an error, which is one line on standard error. It is 1 without a line if nobody reads the output,
-    and 130 without a line after Ctrl-C.
+    The code is 0 after success, and 1 after an error, which is one line on standard error. If the reader of the output has closed
+    it, the code is 1, and after Ctrl-C it is 130; both print nothing.
 
     Args:
-        arguments: what stands after the command's name; those of the process when None.
+        arguments: the arguments after the command's name; those of the process if None.
     """
     try:
         if arguments is None:
@@ -37,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    """Run the command line if its libraries are installed. Otherwise explain how to install them, and return 1."""
     try:
         from bayou.cli.app import run  # noqa: PLC0415  (the hint below is for those who lack the extra)
     except ModuleNotFoundError as error:

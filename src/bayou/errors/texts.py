@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Strings for errors: without the secrets of URIs, and never longer than a person reads.
+"""Strings for errors, without the secrets of URIs and with a limited length.
 
-A text may hold what another program wrote, of any length. So each function here takes time in proportion to its text.
+A string may come from another program and have any length. Therefore each function here takes time linear in the length.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from itertools import islice
 from typing import Final
 
 LONGEST_TEXT: Final = 4_000
-"""How many characters `shortened` leaves at most."""
+"""The approximate maximum length of what `shortened` returns."""
 
 _LONGEST_WORD: Final = 500
 _WORD_ENDS: Final = (300, 100)
 _TEXT_ENDS: Final = (3_000, 900)
 _SAMPLE: Final = 5
 
-# Two letters at least: one letter and a colon is a drive.
+# A scheme has at least two letters: one letter and a colon are a drive of Windows.
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)", re.ASCII)
-# The bound keeps the search linear. Of a longer scheme the end is found, and the rest of the URI with it.
+# The bound keeps the search linear. If a scheme is longer, its last characters match, and so does the rest of the URI.
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]{1,31}://[^\s'\"<>]+", re.ASCII)
 _WORD: Final = re.compile(r"\S+")
 _END_OF_AUTHORITY: Final = re.compile(r"[/?#]")
 _SCHEMES_WITHOUT_PORTS: Final = frozenset({"s3", "s3a", "s3n"})
-# Each turn looks at the whole rest of the text. No URI that works needs more than a few.
-_MOST_TURNS: Final = 50
+# Each pass reads the whole rest of the string. A valid URI needs few passes.
+_MAX_PASSES: Final = 50
 
 
 def redact_uri(uri: str) -> str:
-    """A URI without its secrets, for messages, events and logs; paths and `file:` URIs are left as they are.
+    """Return a URI without its secrets, for messages, events and logs. Paths and `file:` URIs stay as they are.
 
-    A user with a password goes, as in `s3a://key:secret@bucket/t`; a user alone stays, as the container does in
-    `abfss://container@account.dfs.core.windows.net/t`. What follows a question mark goes too: signed URLs and shared
-    access signatures are kept there. A secret key with an unescaped slash in it is found where it is not taken for a port.
+    A user with a password is removed, as in `s3a://key:secret@bucket/t`. A user without one stays, such as the container in
+    `abfss://container@account.dfs.core.windows.net/t`. The query is removed, because signed URLs and shared access signatures have
+    their secrets in it. A password with an unescaped slash is found too, unless its beginning looks like a port.
     """
     found = _SCHEME.match(uri)
     if found is None or found[1].lower() == "file":
@@ -47,12 +47,12 @@ def redact_uri(uri: str) -> str:
 
 
 def redact_text(text: str) -> str:
-    """A text with the secrets taken out of every URI in it."""
+    """Return a string without the secrets of the URIs in it."""
     return _URI.sub(lambda found: redact_uri(found[0]), text)
 
 
 def shortened(text: str) -> str:
-    """A text with its long words cut, and cut in the middle where it is longer than `LONGEST_TEXT` even so."""
+    """Return a string with its long words cut. If it is still longer than `LONGEST_TEXT`, cut out its middle."""
     if len(text) <= _LONGEST_WORD:
         return text
     with_short_words = _WORD.sub(lambda found: _cut(found[0], _LONGEST_WORD, _WORD_ENDS), text)
@@ -60,11 +60,11 @@ def shortened(text: str) -> str:
 
 
 def sample(values: Iterable[object], separator: str = ", ", *, total: int | None = None) -> str:
-    """The first five of some values, and how many more there are; `none` where there is not one.
+    """Return the first five of some values as a string, with the number of the others; `none` for an empty iterable.
 
     Args:
-        values: the values, or the first ones where their number is given.
-        total: how many there are; None counts them.
+        values: the values. If `total` is set, the first ones suffice.
+        total: the number of values; they are counted if it is None.
     """
     known = list(islice(values, _SAMPLE)) if total is not None else list(values)
     count = len(known) if total is None else total
@@ -72,16 +72,20 @@ def sample(values: Iterable[object], separator: str = ", ", *, total: int | None
     return f"{shown} and {count - _SAMPLE} more" if count > _SAMPLE else shown or "none"
 
 
-def _cut(text: str, most: int, ends: tuple[int, int]) -> str:
-    if len(text) <= most:
+def _cut(text: str, longest: int, ends: tuple[int, int]) -> str:
+    """Return a string that is too long without its middle: its first and last characters, `ends` of them, and its length."""
+    if len(text) <= longest:
         return text
     head, tail = ends
     return f"{text[:head]}... ({len(text)} characters) ...{text[-tail:]}"
 
 
 def _without_password(scheme: str, text: str) -> str:
-    """The text after `//`, without users that have a password. Each turn makes it shorter."""
-    for _ in range(_MOST_TURNS):
+    """Return the part of a URI after `//` without users that have a password.
+
+    Each pass removes one user. If passes remain necessary after the last, return an empty string, because it may be a secret.
+    """
+    for _ in range(_MAX_PASSES):
         end = _END_OF_AUTHORITY.search(text)
         authority, rest = (text[: end.start()], text[end.start() :]) if end else (text, "")
         user, at, host = authority.rpartition("@")
@@ -94,6 +98,6 @@ def _without_password(scheme: str, text: str) -> str:
         is_port = tail.isdecimal() and scheme not in _SCHEMES_WITHOUT_PORTS
         if not colon or not tail or is_port or host.startswith("["):
             return text
-        # No port: the beginning of a secret that holds one of `/?#`.
+        # What follows the colon is not a port: it is the beginning of a password that contains one of `/?#`.
         text = rest.partition("@")[2] if "@" in rest else name + rest
     return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`bayou.enable`: the data source `delta` on a session that already runs."""
+"""`bayou.enable`: add the data source `delta` to a running session."""
 
 from __future__ import annotations
 
@@ -34,28 +34,33 @@ if TYPE_CHECKING:
     from bayou.spark.sql.parsed_statements import ParsedStatements
 
 _logger = logging.getLogger("bayou")
-_told: WeakSet[Jvm] = WeakSet()
-"""The JVMs that learn of transactions, and whose file systems logs may be on."""
-_answered: WeakSet[Jvm] = WeakSet()
-"""The JVMs whose adapters have Python objects that answer them."""
+_connected: WeakSet[Jvm] = WeakSet()
+"""The JVMs that learn of transactions, and whose file systems bayou uses for logs."""
+_with_callbacks: WeakSet[Jvm] = WeakSet()
+"""The JVMs whose adapters have the Python objects that they call."""
 
 
 @raised_as_pyspark
 def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
-    """The session with the data source `delta` on it; calling it again does nothing.
+    """Add the data source `delta` to a session. Calling it again does nothing.
 
-    Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on
-    it, from any language. Tables with names come to bayou by one setting, `spark.sql.catalog.spark_catalog`. If it names a
-    catalog already, bayou's goes on top of that one. DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints do
-    by a parser behind Spark's own. It refuses Delta Lake's statements that bayou does not have by their names. Nothing of PySpark
-    is replaced, but a handler for Ctrl-C comes before PySpark's while OPTIMIZE and its like run jobs. The first call in an
-    application takes about 0.4 s, most of which Spark would otherwise spend at its first query. The first call on a machine also
-    compiles the adapters, which takes some seconds.
+    Afterwards `spark.read.format("delta")`, `df.write.format("delta")`, SQL by path and catalog tables that use `delta` work on the
+    session, from any language. It changes the session in these ways:
 
-    Where delta-spark's JAR is on the session, `format("delta")` stays delta-spark's; bayou's own functions work beside it.
+    - The setting `spark.sql.catalog.spark_catalog` names bayou's catalog, for tables with names. If it named a catalog before,
+      bayou's catalog delegates to that one.
+    - A parser behind Spark's own handles DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints. It refuses
+      statements of Delta Lake that bayou does not support, and names them.
+    - While OPTIMIZE and similar operations run jobs, a handler for Ctrl-C runs before PySpark's.
+
+    Nothing of PySpark is replaced. If delta-spark's JAR is on the session, `format("delta")` stays delta-spark's, and bayou's own
+    functions work as well.
+
+    The first call in an application takes about 0.4 s, most of which Spark would otherwise spend on its first query. The first call
+    on a machine also compiles the adapters, which takes some seconds.
 
     Args:
-        spark: a classic session that runs, or a builder, whose `getOrCreate()` is then called.
+        spark: a running classic session, or a builder, whose `getOrCreate()` is then called.
 
     Returns:
         The same session, or that of the builder.
@@ -68,16 +73,16 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     jvm = Jvm.of(session)
     callbacks.start(jvm)
     adapters = Adapters.of(jvm)
-    if jvm not in _told:
-        register_hadoop_stores()  # bayou.open reaches them from here on, too
+    if jvm not in _connected:
+        register_hadoop_stores()  # bayou.open can use them from now on, too
         register_object_stores()
         tell_transactions(jvm)
         follow_writes(_compact_after)
         listen(session)
-        _told.add(jvm)
-    if jvm not in _answered:
-        _answer(jvm, adapters)
-        _answered.add(jvm)
+        _connected.add(jvm)
+    if jvm not in _with_callbacks:
+        _set_callbacks(jvm, adapters)
+        _with_callbacks.add(jvm)
     install_rule(jvm, java_session(session), lambda: _Late(lambda: _rule(jvm)))
     why = install_catalog(session, adapters)
     if why:
@@ -91,8 +96,8 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     return session
 
 
-def _answer(jvm: Jvm, adapters: Adapters) -> None:
-    """Gives the adapters the Python objects that answer them."""
+def _set_callbacks(jvm: Jvm, adapters: Adapters) -> None:
+    """Pass the Python objects that the adapters call to them, and warn of what does not work on this Spark."""
     adapters.set_static("delta.DefaultSource", "body", BiFunction(jvm, _Late(lambda: _provider(jvm))))
     adapters.set_static("bayou.WritableTable", "body", BiFunction(jvm, _Late(lambda: _catalog(jvm))))
     if adapters.has("bayou.Parser"):
@@ -112,9 +117,9 @@ def _answer(jvm: Jvm, adapters: Adapters) -> None:
 
 
 class _Late:
-    """Answers calls of the JVM with what is made at the first one.
+    """A callback of the JVM that is created on its first call.
 
-    Most of bayou, and PyArrow, is imported then: a session that never meets a Delta table pays for none of it.
+    Most of bayou, and PyArrow, is imported only then. A session that never uses a Delta table does not pay for it.
     """
 
     def __init__(self, make: Callable[[], Callable[[Any, Any], Any]]) -> None:
@@ -122,12 +127,12 @@ class _Late:
         self._lock = threading.Lock()
 
     def __call__(self, first: Any, second: Any) -> Any:
-        with self._lock:  # Spark's threads call at the same time
-            answer = self._answer
-        return answer(first, second)
+        with self._lock:  # threads of Spark call concurrently
+            callback = self._callback
+        return callback(first, second)
 
     @cached_property
-    def _answer(self) -> Callable[[Any, Any], Any]:
+    def _callback(self) -> Callable[[Any, Any], Any]:
         return self._make()
 
 
@@ -174,6 +179,7 @@ def _rule(jvm: Jvm) -> Callable[[Any, Any], Any]:
 
 
 def _compact_after(version: NewVersion) -> None:
+    """Compact the table after a write, if its properties or the session's settings enable auto compaction."""
     known = version.log.known
     if known is not None and not compacts_by_itself(version.settings, known.properties):
         return

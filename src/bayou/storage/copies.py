@@ -72,7 +72,7 @@ def copy_files(target: LogStore, copies: Sequence[FileCopy]) -> None:
         FileNotFoundError: a source does not exist.
         StorageError: a store failed, or the target has a file of this name.
     """
-    made: list[str] = []
+    made: list[str] = []  # the paths to delete after a failure: copies that exist or may exist
 
     def copy(one: FileCopy) -> None:
         try:
@@ -126,7 +126,13 @@ def _copied(target: LogStore, copy: FileCopy, begin: Callable[[str], None]) -> b
 
 
 def _copied_on_disk(source: Path, target: Path, begin: Callable[[], None]) -> bool:
-    """Copy a file without passing its bytes through Python. The copy gets its name only when it is complete."""
+    """Copy a file without passing its bytes through Python, and return whether it was new.
+
+    The copy gets its name only when it is complete.
+
+    Args:
+        begin: called before the copy gets its name.
+    """
     make_folders(target.parent)
     temporary = target.parent / f".{uuid.uuid4().hex}.tmp"  # a short name: the file's own may already have the maximum length
     try:

@@ -41,6 +41,6 @@ def configure_spark_with_delta_pip(
     packages = [each for each in str(options.pop(PACKAGES, None) or "").split(",") if each.strip()]
     packages += [each for each in (_PACKAGE, *(extra_packages or [])) if each not in packages]
     options[PACKAGES] = ",".join(packages)
-    note(spark_session_builder, options)
+    note(spark_session_builder, options)  # the program can read back the packages that delta-spark would have added
     set_options(spark_session_builder, without_delta(options))
     return spark_session_builder

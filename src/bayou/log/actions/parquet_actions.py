@@ -43,16 +43,17 @@ _SMALL_BYTES: Final = 64 << 10
 
 
 class ParquetActions:
-    """One Parquet file of actions. Only its footer is kept in memory; each call reads its columns."""
+    """One Parquet file of actions. Only the footer is kept in memory, and small remote files; each call reads its columns."""
 
     def __init__(self, store: LogStore, path: str) -> None:
+        """Read the footer."""
         self.path = path
         self._store = store
         self._lock = threading.Lock()
         self._whole: pa.Buffer | None = None
         with self._open() as source, pq.ParquetFile(source) as file:
             self._metadata = file.metadata
-            self._end = _end_of(source)
+            self._end = _end_of(source)  # to detect that the file was replaced
             if store.local_path(path) is None and source.size() <= _SMALL_BYTES:
                 source.seek(0)
                 self._whole = source.read_buffer()

@@ -209,6 +209,11 @@ def _numbers(values: Sequence[Mapping[str, Any]]) -> FileNumbers:
 
 
 def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: bool) -> ChecksumState:
+    """Return what the checksum after a commit states, by the previous checksum.
+
+    Raises:
+        _UnknownError: a number is uncertain.
+    """
     protocol, metadata = commit.protocol or base.protocol, commit.metadata or base.metadata
     if protocol is None or metadata is None:
         raise _UnknownError
@@ -219,7 +224,7 @@ def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: boo
         raise _UnknownError
     files = _files_after(live, base, commit, num_files, table)
     if files is not None and (len(files), sum(file.size for file in files)) != (num_files, size_bytes):
-        # The checksum's own list and counts disagree.
+        # The list of files and the counts of the previous checksum disagree.
         raise _UnknownError
     histogram = base.histogram and _certain(base.histogram.changed(commit.added.sizes, commit.removed.sizes))
     return ChecksumState(
@@ -236,6 +241,7 @@ def _after(base: VersionChecksum, commit: _Commit, table: str, *, countable: boo
 
 
 def _transactions_after(base: VersionChecksum, commit: _Commit) -> list[SetTransaction] | None:
+    """Return the latest `txn` of each application; None if they are unknown, expire, or are too many for a checksum."""
     if any(forgets_transactions(found) for found in (base.metadata, commit.metadata) if found is not None):
         return None
     if base.transactions is None or max(len(base.transactions), len(commit.transactions)) > MOST_TRANSACTIONS:
@@ -244,6 +250,7 @@ def _transactions_after(base: VersionChecksum, commit: _Commit) -> list[SetTrans
 
 
 def _domains_after(base: VersionChecksum, commit: _Commit) -> list[DomainMetadata] | None:
+    """Return the domains after a commit, without removed ones; None if the previous checksum does not list them."""
     if base.domains is None:
         return None
     latest = {each.domain: each for each in (*base.domains, *commit.domains)}
@@ -251,13 +258,20 @@ def _domains_after(base: VersionChecksum, commit: _Commit) -> list[DomainMetadat
 
 
 def _vectors_after(base: VersionChecksum, commit: _Commit, protocol: Protocol, metadata: Metadata) -> DeletionVectorFacts:
+    """Return what the checksum states about deletion vectors after a commit.
+
+    It states nothing if the table does not support them. A number that the previous checksum lacks stays unknown.
+
+    Raises:
+        _UnknownError: the commit contradicts the previous numbers.
+    """
     if not supports_deletion_vectors(protocol):
         return DeletionVectorFacts()
     records, vectors, counts = base.num_deleted_records, base.num_deletion_vectors, base.deleted_record_counts
     if base.protocol is None or not supports_deletion_vectors(base.protocol):
         if not properties.ENABLE_DELETION_VECTORS.read(metadata.configuration):
             return DeletionVectorFacts()
-        # A table without the feature before this commit had no deletion vectors.
+        # The commit adds the feature, so the table had no deletion vectors before: each file has 0 deleted records.
         records, vectors, counts = 0, 0, (base.num_files or 0, *(0 for _ in DELETED_RECORD_BOUNDARIES[1:]))
     added, removed = commit.added, commit.removed
     return DeletionVectorFacts(
@@ -309,12 +323,14 @@ def _files_after(
 
 
 def _changed(number: int | None, change: int) -> int:
+    """Return a count after a change. Raise _UnknownError if it is unknown or would be negative."""
     if number is None or number + change < 0:
         raise _UnknownError
     return number + change
 
 
 def _certain(value: Any) -> Any:
+    """Return a value. Raise _UnknownError if it is None."""
     if value is None:
         raise _UnknownError
     return value

@@ -58,6 +58,7 @@ def compact_log(log: LogReader, start: int, end: int) -> str:
 
 
 def _read(log: LogReader, listing: LogListing, version: int) -> ActionFile:
+    """Read a commit. Raise VersionNotFoundError if it is missing, or has been cleaned up since the log was listed."""
     status = listing.commits.get(version)
     try:
         data = None if status is None else log.store.read(status.path)

@@ -159,9 +159,9 @@ def _cut(snapshot: Snapshot, listing: LogListing, cutoff: int) -> CheckpointFile
     # Readers may rely on the checkpoint that `_last_checkpoint` names.
     hint = read_last_checkpoint(store)
     newest = min(at_cutoff, snapshot.version, at_cutoff if hint is None else hint)
-    unmoved = _versions_with_own_times(listing, ict)
+    with_own_times = _versions_with_own_times(listing, ict)
     for found in listing.checkpoints:
-        if found.version <= newest and _first_commit(listing, found.version) in unmoved and _opens(snapshot, found):
+        if found.version <= newest and _first_commit(listing, found.version) in with_own_times and _opens(snapshot, found):
             return found
     return None
 
@@ -186,6 +186,7 @@ def _versions_with_own_times(listing: LogListing, ict: InCommitTimestamps) -> se
 
 
 def _first_commit(listing: LogListing, version: int) -> int | None:
+    """Return the first version from a version on that has a commit, or None."""
     return version if version in listing.commits else min((each for each in listing.commits if each > version), default=None)
 
 
@@ -211,13 +212,16 @@ def _protected_before(snapshot: Snapshot) -> int:
 
 
 def _before(statuses: Iterable[FileStatus], cut: int) -> list[FileStatus]:
-    """Return the log's files before the cut, in the order of deletion, with compacted files that begin at the cut."""
+    """Return the log's files before the cut, and the compacted files that begin at it, in the order that `clean_up` states.
+
+    A compacted file that begins at the cut repeats the checkpoint's own commit, so no later version needs it.
+    """
     found = []
     for status in statuses:
         name = parse_log_file_name(status.name)
         if name is not None and (name.version < cut or (name.kind is LogFileKind.COMPACTED and name.version == cut)):
-            step = 0 if name.kind is LogFileKind.COMPACTED else 1 + (name.kind in _CHECKPOINTS)
-            found.append((step, name.version, status.name, status))
+            order = 0 if name.kind is LogFileKind.COMPACTED else 2 if name.kind in _CHECKPOINTS else 1
+            found.append((order, name.version, status.name, status))
     return [status for *_, status in sorted(found, key=lambda item: item[:3])]
 
 

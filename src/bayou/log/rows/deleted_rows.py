@@ -198,19 +198,20 @@ class DeletedRows:
         return replace(self, files={**self.files, **{each.path: each for each in needed}}) if needed else self
 
     def with_vectors(self, files: Iterable[MarkedFile], left: Collection[str] = ()) -> DeletedRows:
-        """Return these rows after some files changed: new deletion vectors are written for them, and unused ones deleted.
+        """Return these rows with some files added or replaced. Write deletion vectors for them, and delete those no longer used.
 
         Args:
-            left: the canonical paths of files whose rows were moved to others.
+            files: the files, by their paths. A file that keeps no rows needs no deletion vector.
+            left: the canonical paths of files to leave out, because their rows were moved to other files.
         """
         changed = {each.path: each for each in files}
-        wanted = [each for each in changed.values() if each.is_changed and not each.leaves]
-        written = self.vectors.write([each.gone.union(each.rows) for each in wanted])
-        changed |= {each.path: replace(each, vector=vector) for each, vector in zip(wanted, written, strict=True)}
-        files_left = {path: each for path, each in self.files.items() if path not in left}
-        found = replace(self, files={**files_left, **changed})
-        self.vectors.discard_unused(each.vector for each in found.files.values() if each.vector is not None)
-        return found
+        with_vector = [each for each in changed.values() if each.is_changed and not each.leaves]
+        written = self.vectors.write([each.gone.union(each.rows) for each in with_vector])
+        changed |= {each.path: replace(each, vector=vector) for each, vector in zip(with_vector, written, strict=True)}
+        unchanged = {path: each for path, each in self.files.items() if path not in left}
+        result = replace(self, files={**unchanged, **changed})
+        self.vectors.discard_unused(each.vector for each in result.files.values() if each.vector is not None)
+        return result
 
 
 def delete_rows(
@@ -286,7 +287,7 @@ def marked_files(
 
 
 def live_files(files: pa.Table) -> list[AddFile]:
-    """Return files as actions."""
+    """Return files of a snapshot, which are columns, as actions. Null values become the defaults of required fields."""
     columns = {name: to_objects(files[name]) for name in ADD_SCHEMA.names}
     columns["deletion_vector"] = [None if each is None else DeletionVectorDescriptor(**each) for each in columns["deletion_vector"]]
     columns["partition_values"] = [each or {} for each in columns["partition_values"]]
@@ -322,6 +323,7 @@ def read_deleted(
 
 
 def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]) -> int:
+    """Return the number of rows in a file, deleted ones included. Raise InvalidCommitError if it is unknown."""
     known = num_records(live.stats)
     known = physical_rows.get(live.path) if known is None else known
     if known is None:

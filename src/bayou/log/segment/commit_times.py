@@ -113,22 +113,27 @@ class CommitTimes:
         return self._ict.enabled
 
     def between(self, versions: list[int], since: int | None, until: int | None) -> list[int]:
-        """Return the versions, given the latest first, that were committed in a range of times; None means no bound.
+        """Return the versions that were committed in a range of times, both ends included. None means no bound.
 
-        Reads few commits: in-commit timestamps are ordered, so they are searched by bisection.
+        Versions with in-commit timestamps are searched by bisection, which reads few commits. If one of the read commits has no
+        timestamp or no longer exists, all of these versions are returned, also those outside the range.
+
+        Args:
+            versions: the versions to search, the latest first.
         """
         if since is None and until is None:
             return versions
-        own = [version for version in versions if self._ict.covers(version)]
-        others = [version for version in versions if not self._ict.covers(version)]
+        with_ict = [version for version in versions if self._ict.covers(version)]
+        without_ict = [version for version in versions if not self._ict.covers(version)]
         try:
-            start = 0 if until is None else bisect_left(own, -until, key=lambda version: -self.of(version))
-            end = len(own) if since is None else bisect_right(own, -since, key=lambda version: -self.of(version))
+            # Bisection needs ascending keys, and the versions descend: search by the negative time.
+            start = 0 if until is None else bisect_left(with_ict, -until, key=lambda version: -self.of(version))
+            end = len(with_ict) if since is None else bisect_right(with_ict, -since, key=lambda version: -self.of(version))
         except (CorruptLogError, FileNotFoundError):  # a commit lacks its timestamp, or was cleaned up
-            start, end = 0, len(own)
+            start, end = 0, len(with_ict)
         lowest = min(self._adjusted.values(), default=0) if since is None else since
         highest = max(self._adjusted.values(), default=0) if until is None else until
-        return own[start:end] + [version for version in others if lowest <= self._adjusted[version] <= highest]
+        return with_ict[start:end] + [version for version in without_ict if lowest <= self._adjusted[version] <= highest]
 
     def version_at(self, timestamp: int) -> int:
         """Return the latest version that was committed at or before a time.

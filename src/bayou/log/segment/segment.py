@@ -52,7 +52,7 @@ def find_segment(
 ) -> LogSegment:
     """Return the files of a version, or of the latest one.
 
-    `_last_checkpoint` only says where to begin to list. If no segment is found from there, the whole log is listed.
+    `_last_checkpoint` only states where the listing begins. If no segment is found from there, the whole log is listed.
 
     Args:
         unreadable: checkpoints (by their first file) and compacted files that could not be read.
@@ -131,6 +131,10 @@ def _start_of_run(present: AbstractSet[int], end: int) -> int:
 
 
 def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[str]) -> LogSegment | None:
+    """Return the segment of a version, or of the latest one, from the first checkpoint of the listing that makes one possible.
+
+    Replay from the first commit is the last resort. Return None if the listing does not have the version.
+    """
     latest = listing.latest
     if latest is None:
         return None
@@ -139,13 +143,16 @@ def _segment_of(listing: LogListing, version: int | None, unreadable: frozenset[
         return None
     for checkpoint in listing.checkpoints:
         if checkpoint.version <= wanted and checkpoint.files[0].path not in unreadable:
-            segment = _from(listing, checkpoint, wanted, unreadable)
+            segment = _starting_at(listing, checkpoint, wanted, unreadable)
             if segment is not None:
                 return segment
-    return _from(listing, None, wanted, unreadable)
+    return _starting_at(listing, None, wanted, unreadable)
 
 
-def _from(listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]) -> LogSegment | None:
+def _starting_at(
+    listing: LogListing, checkpoint: CheckpointFiles | None, wanted: int, unreadable: frozenset[str]
+) -> LogSegment | None:
+    """Return the segment from a checkpoint, or from the first commit, to a version. Return None if a commit is missing."""
     first = checkpoint.version + 1 if checkpoint else 0
     if len(_commits_between(listing, first, wanted)) != wanted + 1 - first:
         return None
@@ -172,6 +179,7 @@ def _shortest_cover(listing: LogListing, first: int, last: int, unreadable: froz
 
 
 def _why_not(listing: LogListing, table: str, version: int | None, unreadable: frozenset[str]) -> DeltaError:
+    """Return the error for a version without a segment: the log does not reach it, or a commit that it needs is missing."""
     latest = listing.latest
     earliest = earliest_version(listing)
     if version is not None and latest is not None and (version > latest or version < 0):

@@ -36,7 +36,10 @@ class PartitionFolder:
 
     @classmethod
     def below_table(cls, uri: str, storage_options: Mapping[str, str]) -> PartitionFolder | None:
-        """Return a folder that is not itself a table as part of the nearest table above it, or None."""
+        """Return the folder at a URI as part of the nearest table above it; None without such a table.
+
+        The folder itself is not a table: the caller has checked that.
+        """
         above, root = uri.rpartition("/")[0], host_of(uri)
         while len(above) > len(root):
             try:
@@ -52,26 +55,29 @@ class PartitionFolder:
     def files_of(self, snapshot: Snapshot, time_zone: str) -> Snapshot:
         """Return the snapshot with the files of the partition only.
 
+        Values are compared by the type of the column, not as strings: `a=01` is the partition of the integer 1.
+
         Args:
-            time_zone: the zone of timestamps in the path that name none.
+            time_zone: the zone of timestamps in the path that do not name one.
 
         Raises:
             InvalidOptionError: the folders are not named after partition columns.
             PathNotFoundError: the table has no such partition.
         """
         masks = []
-        texts = snapshot.partition_texts()
-        for name, text in self._values(snapshot):
+        values_of_files = snapshot.partition_texts()
+        for name, value in self._values(snapshot):
             column = next(field for field in snapshot.schema.fields if field.name == name)
-            known, wanted = (
-                to_arrow(each, str(column.type), time_zone=time_zone) for each in (texts[column.physical_name], pa.array([text]))
+            actual, wanted = (
+                to_arrow(strings, str(column.type), time_zone=time_zone)
+                for strings in (values_of_files[column.physical_name], pa.array([value]))
             )
-            chosen = pc.is_null(known) if text == NULL_FOLDER else pc.equal(known, wanted[0])
-            masks.append(pc.fill_null(chosen, False))
-        found = snapshot.files().filter(reduce(pc.and_, masks))
-        if not found.num_rows:
+            is_match = pc.is_null(actual) if value == NULL_FOLDER else pc.equal(actual, wanted[0])
+            masks.append(pc.fill_null(is_match, False))
+        files = snapshot.files().filter(reduce(pc.and_, masks))
+        if not files.num_rows:
             raise failed("DELTA_PATH_DOES_NOT_EXIST/partition", at=snapshot, path=f"{self.table}/{self.folders}")
-        state = FileState.initial(None).with_adds(found, snapshot.table_uri)
+        state = FileState.initial(None).with_adds(files, snapshot.table_uri)
         return snapshot.read_source(lambda source: Snapshot(source.with_state(state)))
 
     def _values(self, snapshot: Snapshot) -> list[tuple[str, str]]:

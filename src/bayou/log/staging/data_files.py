@@ -126,6 +126,7 @@ def _partition_fields(schema: StructType, columns: Sequence[str]) -> list[Struct
 
 
 def _check_path(store: LogStore, table: str, path: str, partitions: Sequence[str]) -> None:
+    """Check that a path leads to a file in the table's folder that no engine treats as hidden."""
     why = ""
     if path.startswith(("/", "..")) or posixpath.normpath(path) != path or "://" in path:
         why = "is not the path of a data file under the table"

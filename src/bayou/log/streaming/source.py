@@ -250,6 +250,7 @@ class StreamingSource:
         return self._through_commits(begin, at, admission, is_limited=limits is not None)
 
     def _through_commits(self, begin: SourceOffset, at: SourceOffset, admission: Admission, *, is_limited: bool) -> SourceOffset:
+        """Return the offset that a batch reaches in commits from `at` on. It also ends at a change of the schema."""
         try:
             for commit in self._table.commits(at.version, None if self._end is None else self._end.version - 1):
                 here = at if at.version == commit.version else SourceOffset(self.table_id, commit.version)
@@ -265,6 +266,7 @@ class StreamingSource:
         return at
 
     def _commits_of(self, begin: SourceOffset, end: SourceOffset) -> Iterator[ReadCommit]:
+        """Return the commits between two offsets. Read the log again if they are not cached, as after a restart."""
         first, last = first_commit(begin), last_commit(end)
         if first > last:
             return iter(())
@@ -276,6 +278,7 @@ class StreamingSource:
         return self._table.initial_files(version, self._exclude, self.event_time)
 
     def _initial_part(self, begin: SourceOffset, end: SourceOffset) -> InitialPart | None:
+        """Return the files of the initial snapshot between two offsets; None if the first is after the snapshot."""
         if not begin.is_starting_version:
             return None
         files = self._initial_files(begin.version)
@@ -305,6 +308,11 @@ def starting_version(log: LogReader, options: StreamOptions, settings: StreamSet
 
 
 def _version(log: LogReader, version: int, options: StreamOptions, settings: StreamSettings) -> int:
+    """Return the version of the option `startingVersion`, if a stream may begin there.
+
+    A later version than the latest is allowed if the session's settings allow it, and an earlier one than the first commit if the
+    stream ignores lost data.
+    """
     latest = log.version()
     commits = list_versions(log.store).commits
     earliest = min(commits, default=None)
@@ -316,6 +324,10 @@ def _version(log: LogReader, version: int, options: StreamOptions, settings: Str
 
 
 def _version_at(log: LogReader, timestamp: str, settings: StreamSettings, time_zone: str) -> int:
+    """Return the first version that was committed at or after the option `startingTimestamp`.
+
+    If the time is after the latest commit and the session's settings allow that, this is the next version.
+    """
     wanted = to_milliseconds(timestamp, time_zone)
     latest = log.update()
     listing = list_versions(log.store)
@@ -331,7 +343,7 @@ def _version_at(log: LogReader, timestamp: str, settings: StreamSettings, time_z
 
 
 def _check_readable(log: LogReader, version: int) -> None:
-    """Check that bayou can read a version; pass if its snapshot cannot be loaded, because the log before it is gone."""
+    """Check that bayou supports the features of a version. Skip the check if the log before the version no longer exists."""
     try:
         log.snapshot(version)
     except UnsupportedFeatureError:

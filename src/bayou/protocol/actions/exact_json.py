@@ -80,6 +80,7 @@ def dumps(document: Any, *, separators: tuple[str, str] = _COMPACT) -> str:
 
 
 def _members(value: Mapping[Any, Any] | list[Any] | tuple[Any, ...], comma: str, colon: str) -> Iterator[Any]:
+    """Yield the pieces of an object or array in order: punctuation and names as JSON, and its values, not yet encoded."""
     is_object = isinstance(value, Mapping)
     yield _Text("{" if is_object else "[")
     for place, each in enumerate(value.items() if isinstance(value, Mapping) else value):
@@ -92,6 +93,7 @@ def _members(value: Mapping[Any, Any] | list[Any] | tuple[Any, ...], comma: str,
 
 
 def _scalar(value: object) -> str:
+    """Return the JSON of a value that is not an object or an array; see `dumps` for NaN, infinity and bytes."""
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, bytes):
@@ -106,11 +108,12 @@ def _scalar(value: object) -> str:
 
 
 def _string(text: object) -> str:
+    """Return the JSON of a string, which may be the name of a member. Raise TypeError for another value."""
     if not isinstance(text, str):
         raise _without_json(text)
-    # Join surrogate pairs that are separate characters, and escape single halves.
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if not text.isascii() else text
-    return json.dumps(whole.encode("utf-8", "backslashreplace").decode("utf-8")).replace("\x7f", "\\u007f")
+    # A Python string may have both halves of a surrogate pair as two characters: join them. Escape a half without the other.
+    joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass") if not text.isascii() else text
+    return json.dumps(joined.encode("utf-8", "backslashreplace").decode("utf-8")).replace("\x7f", "\\u007f")
 
 
 def _integer(digits: str) -> int | Number:

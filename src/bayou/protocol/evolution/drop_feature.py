@@ -175,6 +175,7 @@ def _is_set(key: str, configuration: Mapping[str, str]) -> bool:
 
 
 def _differs(key: str, value: str, configuration: Mapping[str, str]) -> bool:
+    """Whether a property does not have a value yet."""
     known = _property(key)
     return bool(known.read(configuration) != known.parse(value))
 
@@ -210,12 +211,14 @@ def history_remains(plan: DropFeaturePlan, metadata: Metadata, *, table: str | N
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
+    """The table and version of an error."""
+
     table_uri: str | None
     version: int | None
 
 
 def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
-    """Return the feature's canonical name."""
+    """Return the canonical name of a feature, if it can be dropped. Raise an error otherwise, as `drop_feature_plan` states."""
     lower = name.lower()
     if lower in {key.lower() for key in properties.PROPERTIES}:
         raise failed("DELTA_FEATURE_DROP_FEATURE_IS_DELTA_PROPERTY", at=refuse, feature=name)
@@ -236,6 +239,7 @@ def _droppable(protocol: Protocol, name: str, refuse: _Refusal) -> str:
 
 
 def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
+    """Raise an error if the metadata uses a feature in a way that only the user can change."""
     prefix = properties.CONSTRAINT_PREFIX
     constraints = [key[len(prefix) :] for key in sorted(metadata.configuration) if key.lower().startswith(prefix)]
     if feature == "checkConstraints" and constraints:
@@ -245,15 +249,20 @@ def _check_metadata(metadata: Metadata, feature: str, refuse: _Refusal) -> None:
 
 
 def _without(protocol: Protocol, feature: str, *, protect: bool) -> Protocol:
-    """Return the lowest protocol without a feature."""
+    """Return the lowest protocol that supports the table's other features.
+
+    Args:
+        protect: whether to add the feature that protects checkpoints, for a fast drop.
+    """
     supported = supported_features(protocol)
+    # Keep the order of the protocol. Features that its versions imply follow.
     order = dict.fromkeys((*(protocol.writer_features or ()), *FEATURES, *sorted(supported)))
     kept = [name for name in order if name in supported and name != feature]
     if protect and _PROTECTION not in kept:
         kept.append(_PROTECTION)
-    # Convert lists of the highest versions to the lowest protocol.
-    named = protocol.reader_features or ()
-    readers = [name for name in kept if name in named or (name in FEATURES and FEATURES[name].reader_writer)]
+    # List all features explicitly, under versions 3 and 7. `normalised` replaces that by lower versions if they imply the same.
+    listed = protocol.reader_features or ()
+    readers = [name for name in kept if name in listed or (name in FEATURES and FEATURES[name].reader_writer)]
     return normalised(Protocol(3, 7, tuple(readers), tuple(kept)))
 
 

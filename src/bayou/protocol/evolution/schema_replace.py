@@ -36,12 +36,13 @@ def replace_columns(schema: StructType, columns: StructType, rules: TableRules) 
     check_new_names(given, rules, "REPLACING_COLUMNS", schema)
     check_types(given, rules.table_uri, version=rules.version)
     replaced = _replaced_struct(from_stored(schema), given, (), rules)
-    gone = [(name,) for name in schema.names if replaced.field(name) is None]
-    check_keeps_layout(gone, replaced, rules)
+    dropped = [(name,) for name in schema.names if replaced.field(name) is None]
+    check_keeps_layout(dropped, replaced, rules)
     return recorded(to_stored(replaced), schema, rules)
 
 
 def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], rules: TableRules) -> StructType:
+    """Return a struct after the replacement; all columns if the path is empty. Raise InvalidSchemaError if it is not allowed."""
     removed = [each.name for each in old.fields if new.field(each.name) is None]
     added = [each for each in new.fields if old.field(each.name) is None]
     if removed and added:
@@ -61,6 +62,7 @@ def _replaced_struct(old: StructType, new: StructType, path: tuple[str, ...], ru
 
 
 def _replaced_field(old: StructField | None, new: StructField, path: tuple[str, ...], rules: TableRules) -> StructField:
+    """Return a field after the replacement. An existing one keeps its metadata; its type, comment and nullability are new."""
     if old is None:
         return new
     here = (*path, old.name)

@@ -84,16 +84,19 @@ def record_type_changes(schema: StructType, previous: StructType) -> StructType:
 
 
 def unsupported_changes(schema: StructType, protocol: Protocol) -> Iterator[tuple[str, str, str]]:
-    """Yield the recorded changes of types that type widening does not support: dotted path, old type and new type.
+    """Yield the recorded type changes that bayou cannot apply to older files: dotted path, old type and new type.
 
-    Older files cannot be read then. Source: delta-spark's `TypeWidening.assertTableReadable`.
+    A table with such a change cannot be read. Source: delta-spark's `TypeWidening.assertTableReadable`.
     """
     if {_FEATURE, _PREVIEW} & writer_features(protocol):
         yield from _unsupported(schema)
 
 
-def _plain(text: str) -> str:
-    """Return the name of a type in the log, without lengths of strings. The recorded type may be SQL's."""
+def _name_in_log(text: str) -> str:
+    """Return the log's name of a recorded type, which other writers may have recorded as SQL, such as `decimal(10)` or `INT`.
+
+    The length of a char or varchar is dropped: the log has these as strings.
+    """
     with contextlib.suppress(InvalidSchemaError):
         kind = parse_type_text(text.lower())
         text = kind if isinstance(kind, str) else text
@@ -104,25 +107,25 @@ def _plain(text: str) -> str:
 
 
 def _holds_all(integer: str, decimal: str) -> bool:
-    """Whether a decimal, smaller than type widening requires, still has all values of an integer type, so that reads work."""
+    """Whether a decimal type has all values of an integer type. Such a change can be read, though widening needs more digits."""
     bits, digits = INTEGER_BITS.get(integer), decimal_type(decimal)
     return bits is not None and digits is not None and 10 ** (digits[0] - digits[1]) > 1 << (bits - 1)
 
 
 def _unsupported(schema: StructType) -> Iterator[tuple[str, str, str]]:
     for path, _, field in all_fields(schema):
-        notes = field.metadata.get(TYPE_CHANGES) or ()
-        for note in notes if isinstance(notes, (list, tuple)) else (notes,):
-            known: dict[str, Any] = note if isinstance(note, dict) else {}
-            old, new = _plain(str(known.get("fromType"))), _plain(str(known.get("toType")))
-            is_known = isinstance(note, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
-            if not is_known:
-                inner = (str(known["fieldPath"]),) if known.get("fieldPath") else ()
+        recorded = field.metadata.get(TYPE_CHANGES) or ()
+        for each in recorded if isinstance(recorded, (list, tuple)) else (recorded,):
+            change: dict[str, Any] = each if isinstance(each, dict) else {}
+            old, new = _name_in_log(str(change.get("fromType"))), _name_in_log(str(change.get("toType")))
+            is_supported = isinstance(each, dict) and (old == new or is_widening(old, new) or _holds_all(old, new))
+            if not is_supported:
+                inner = (str(change["fieldPath"]),) if change.get("fieldPath") else ()
                 yield ".".join((*path, *inner)), old, new
 
 
 def notes_versions(protocol: Protocol) -> bool:
-    """Whether changes of types are recorded with the version, as clients of the feature's preview need it.
+    """Whether type changes are recorded with the table version, as clients of the preview feature need it.
 
     Source: the RFC of type widening; delta-spark's `TypeWideningMetadata.addTypeWideningMetadata`.
     """
@@ -130,27 +133,27 @@ def notes_versions(protocol: Protocol) -> bool:
 
 
 def with_noted_version(schema: StructType, version: int) -> StructType:
-    """Return the schema with the version in each recorded change of a type that has none."""
-    return map_fields(schema, lambda field: _noted(field, version))
+    """Return the schema with a version in each recorded type change that does not state one."""
+    return map_fields(schema, lambda field: _with_version(field, version))
 
 
-def _noted(field: StructField, version: int) -> StructField:
-    notes = field.metadata.get(TYPE_CHANGES)
-    if not isinstance(notes, list):
+def _with_version(field: StructField, version: int) -> StructField:
+    changes = field.metadata.get(TYPE_CHANGES)
+    if not isinstance(changes, list):
         return field
-    noted = [{_VERSION: version, **note} if isinstance(note, dict) else note for note in notes]
-    return replace(field, metadata={**field.metadata, TYPE_CHANGES: noted})
+    dated = [{_VERSION: version, **change} if isinstance(change, dict) else change for change in changes]
+    return replace(field, metadata={**field.metadata, TYPE_CHANGES: dated})
 
 
 def without_type_changes(schema: StructType) -> StructType:
-    """Return the schema without recorded changes of types, for a table that has no files with older types.
+    """Return the schema without recorded type changes, for a table without files of older types.
 
     Source: PROTOCOL.md, "Writer Requirements for Type Widening".
     """
-    return map_fields(schema, _unrecorded)
+    return map_fields(schema, _without_changes)
 
 
-def _unrecorded(field: StructField) -> StructField:
+def _without_changes(field: StructField) -> StructField:
     metadata = {key: value for key, value in field.metadata.items() if key != TYPE_CHANGES}
     return replace(field, metadata=metadata)
 
@@ -158,7 +161,12 @@ def _unrecorded(field: StructField) -> StructField:
 def _widens_to_decimal(
     digits: tuple[int, int] | None, to_decimal: tuple[int, int], widening: Widening, *, is_decimal: bool
 ) -> bool:
-    """Whether the digits before and after the point do not become fewer, and the mode allows the change."""
+    """Whether a type with these digits may be widened to a decimal: neither side of the point loses digits, and the mode allows it.
+
+    Args:
+        digits: the precision and scale of the decimal, or of the smallest one for an integer type; None for other types.
+        is_decimal: whether the old type is a decimal itself.
+    """
     if digits is None or not (is_decimal or widening is Widening.ALWAYS):
         return False
     (precision, scale), (to_precision, to_scale) = digits, to_decimal
@@ -168,19 +176,27 @@ def _widens_to_decimal(
 
 
 def _recorded(field: StructField, previous: StructField | None) -> StructField:
+    """Return a field with its type changes since `previous`, which is None for a new field.
+
+    They are appended to those that the field's metadata already records. The fields of a struct record their own changes.
+    """
     if previous is None:
         return field
     kind = with_parts(field.type, starmap(_recorded, twins(field.type, previous.type)))
     changes = list(_changes(field.type, previous.type, ()))
     if not changes:
         return with_type(field, kind)
-    known = field.metadata.get(TYPE_CHANGES)
-    earlier = known if isinstance(known, list) else []
+    recorded = field.metadata.get(TYPE_CHANGES)
+    earlier = recorded if isinstance(recorded, list) else []
     return replace(field, type=kind, metadata={**field.metadata, TYPE_CHANGES: [*earlier, *changes]})
 
 
 def _changes(kind: DataType, previous: DataType, path: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """Yield the changes in a field's arrays and maps, but not in fields of structs, which record their own."""
+    """Yield the changes of a field's type, also inside its arrays and maps. Stop at structs, whose fields record their own.
+
+    Args:
+        path: where the type is in the field, such as `element` or `value.key`; empty for the field's type itself.
+    """
     if isinstance(kind, str) and isinstance(previous, str) and is_widening(previous, kind):
         yield {"fromType": previous, "toType": kind} | ({"fieldPath": ".".join(path)} if path else {})
     elif not isinstance(kind, StructType):

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 CHANGE_DATA_FEED_COLUMNS: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 """The columns that a change data feed adds to the table's columns."""
-INTERNAL_PREFIXES: Final = ("__delta_internal", "__bayou")
+OWN_PREFIX: Final = "__bayou"
+"""The prefix of bayou's auxiliary columns."""
+INTERNAL_PREFIXES: Final = ("__delta_internal", OWN_PREFIX)
 """The prefixes of columns that delta-spark and bayou add internally."""
-_OWN_PREFIX: Final = INTERNAL_PREFIXES[1]
 _WRITTEN: Final = CHANGE_DATA_FEED_COLUMNS[0]
 """The only one of these columns that is in files. In data files it is NULL."""
 _WRITTEN_TYPE: Final = "string"
@@ -124,13 +125,13 @@ def check_no_own_names(schema: StructType, what: str, table: str, version: int |
             version=version,
             operation=what,
             column=f"{own.name!r}{in_files}",
-            prefix=_OWN_PREFIX,
-            features=(f"columns whose names begin with {_OWN_PREFIX}",),
+            prefix=OWN_PREFIX,
+            features=(f"columns whose names begin with {OWN_PREFIX}",),
         )
 
 
 def _is_own(name: str) -> bool:
-    return name.lower().startswith(_OWN_PREFIX)
+    return name.lower().startswith(OWN_PREFIX)
 
 
 def _is_reserved(name: str) -> bool:

@@ -88,7 +88,7 @@ _SHORT_IDS = {
 
 
 def days_from_civil(year: int, month: int, day: int) -> int | None:
-    """Return the days since 1970-01-01 of a date, or None if the calendar has no such date."""
+    """Return the days since 1970-01-01 of a date, or None if the calendar does not have the date. See `civil_from_days`."""
     if not 1 <= month <= len(_MONTH_DAYS) or not 1 <= day <= _days_in(year, month):
         return None
     shifted = year - (month <= _FEBRUARY)
@@ -99,7 +99,11 @@ def days_from_civil(year: int, month: int, day: int) -> int | None:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Return the year, month and day of days since 1970-01-01."""
+    """Convert days since 1970-01-01 to a year, month and day.
+
+    Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`. Years begin in March, so that the leap
+    day is the last day of a year, and repeat in eras of 400 years.
+    """
     era, day_of_era = divmod(days + _ERA_TO_EPOCH, _DAYS_PER_ERA)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
@@ -122,11 +126,11 @@ def parse_date(text: str) -> int | None:
 def parse_timestamp(text: str, time_zone: str | None = "UTC") -> int | None:
     """Return microseconds since 1970-01-01T00:00:00Z, or None if Spark's cast returns NULL.
 
-    A time without a date is None too. Spark would use today's date, which no partition value or statistic means.
+    A time without a date is None too. Spark would use today's date, and partition values and statistics do not depend on the day.
 
     Args:
         text: a timestamp, with or without a zone.
-        time_zone: the zone of timestamps without one, whose result is None without it.
+        time_zone: the zone of timestamps that do not state one; if it is None, the result for them is None.
     """
     parsed = _parse_local(text)
     if parsed is None:

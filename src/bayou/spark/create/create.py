@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _EMPTY_SCHEMA = "spark.databricks.delta.createEmptySchemaTable.enabled"
+"""delta-spark's setting that allows tables without columns."""
 MODES = ("create", "createIfNotExists", "replace", "createOrReplace")
 _OPERATIONS = {
     "create": "CREATE TABLE",
@@ -67,7 +68,10 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
 
 
 def _created(application: Application, spark: SparkSession, definition: TableDefinition, mode: str, *, is_retry: bool) -> bool:
-    """Try to create or replace a table. Return False to retry, if another process created it in the meantime."""
+    """Try to create or replace a table. Return False to retry, if another process created it in the meantime.
+
+    A table has two parts: its log, and its entry in the catalog if it has a name. Either may exist without the other.
+    """
     catalog = Catalog(application.jvm, spark)
     place = place_of(catalog, definition)
     if mode in ("replace", "createOrReplace"):
@@ -85,6 +89,7 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
             return False
     elif mode in ("replace", "createOrReplace"):
         _commit(application, spark, definition, (mode, place.managed), log, snapshot)
+    # The table gets a name. One that another process has just created, and this call finds in its retry, may have other columns.
     elif not place.is_registered and place.name is not None and not (is_retry and mode == "createIfNotExists"):
         _check_same(definition, snapshot)
     _register(catalog, place, if_absent=mode != "create")
@@ -92,6 +97,7 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
 
 
 def _register(catalog: Catalog, place: Place, *, if_absent: bool) -> None:
+    """Add a table that has a name to the catalog, unless the catalog has it. Drop what the session has cached of the table."""
     if place.name is None:
         return
     if not place.is_registered:
@@ -102,7 +108,11 @@ def _register(catalog: Catalog, place: Place, *, if_absent: bool) -> None:
 def _created_first(
     application: Application, spark: SparkSession, definition: TableDefinition, how: tuple[str, bool], log: DeltaLog
 ) -> bool:
-    """Try to create the table. Return False if another writer created it first."""
+    """Try to create the table. Return False if another writer created it first.
+
+    Args:
+        how: the mode, and whether the catalog manages the table's folder.
+    """
     try:
         refuse_other_files(log, is_expected=definition.is_expected)
         _commit(application, spark, definition, how, log, None)
@@ -128,10 +138,15 @@ def _commit(
     log: DeltaLog,
     snapshot: Snapshot | None,
 ) -> None:
-    """Make the table's first commit, or the one that replaces the existing table."""
+    """Make the first commit of a table, or the commit that replaces an existing table.
+
+    Args:
+        how: the mode, and whether the catalog manages the table's folder.
+        snapshot: the table to replace; None if it does not exist.
+    """
     mode, managed = how
     settings = settings_of(spark)
-    # Its columns come with addColumns, or with the first write that merges its schema.
+    # A new table without columns gets them by addColumns, or by the first write that merges its schema.
     may_be_empty = snapshot is None and is_on(settings, _EMPTY_SCHEMA, default=True)
     first = definition.first_actions(
         log.table_uri, settings, may_be_empty=may_be_empty, replaced=None if snapshot is None else snapshot.metadata
@@ -142,14 +157,13 @@ def _commit(
     check_defaults(application.jvm, spark, schema, table=log.table_uri)
     check_constraints(application.jvm, spark, metadata, table=log.table_uri)
     parameters = creation_parameters(metadata, first.cluster_by, managed=managed)
-    begun = session_transaction(
+    with session_transaction(
         application, spark, log, snapshot, _OPERATIONS[mode], parameters, settings=settings, replaces_table=snapshot is not None
-    )
-    with begun as transaction:
+    ) as transaction:
         if snapshot is not None:
             domains = replaced_clustering(snapshot, metadata, first.cluster_by)
             transaction.remove_files(transaction.files())
-            protocol = merged(snapshot.protocol, protocol)
+            protocol = merged(snapshot.protocol, protocol)  # a replaced table keeps its features
         if snapshot is None or protocol != snapshot.protocol:
             transaction.stage(protocol)
         transaction.commit([metadata, *domains], metrics={})
@@ -177,7 +191,10 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
 
 
 def _check_same(definition: TableDefinition, snapshot: Snapshot) -> None:
-    """Raise an error if an existing table that gets a name is not as described."""
+    """Raise an error if an existing table does not have the columns, partitioning and properties of a definition.
+
+    Parts that the definition leaves out may be anything.
+    """
     table = snapshot.table_uri
     described = to_stored(definition.schema)
     if described.fields and not _is_same(described, snapshot.schema):
@@ -199,12 +216,13 @@ def _is_same(described: StructType, schema: StructType) -> bool:
     if not same_names_and_types(described, schema):
         return False
     pairs = zip(described.fields, schema.fields, strict=True)
-    return all(one.nullable == two.nullable and _facts(one) == _facts(two) for one, two in pairs)
+    return all(one.nullable == two.nullable and _declared(one) == _declared(two) for one, two in pairs)
 
 
-def _facts(field: StructField) -> list[object]:
-    known = (field.metadata.get(key) for key in ("comment", CURRENT_DEFAULT, DECLARED_TYPE))
-    return [generation_expression(field), *known]
+def _declared(field: StructField) -> list[object]:
+    """Return what a definition may declare of a column, apart from its name and type."""
+    declared = (field.metadata.get(key) for key in ("comment", CURRENT_DEFAULT, DECLARED_TYPE))
+    return [generation_expression(field), *declared]
 
 
 def _shown(definition: TableDefinition, place: Place) -> str:

@@ -90,6 +90,11 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
 
 
 def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
+    """Return aggregates that count the rows which break a rule, and choose up to four of them to show.
+
+    These are the least and the greatest row as a string, the least if read from its end, and one at random: the one with the
+    greatest hash.
+    """
     # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
     # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
     holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]

@@ -204,17 +204,20 @@ def _replacing(request: WriteRequest, new: WriteTarget, snapshot: Snapshot) -> W
 
 
 def _head(snapshot: Snapshot, protocol: Protocol, *others: Metadata | DomainMetadata) -> tuple[HeadAction, ...]:
+    """Return the actions of a head, with the protocol if the write changes it."""
     return others if protocol == snapshot.protocol else (protocol, *others)
 
 
 def _existing(options: WriteOptions, given: StructType, log: DeltaLog, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
+    """Return an existing table with the schema, partition columns and clustering columns that it has after a write."""
     # delta-spark reports explicit identity values before any difference of the schemas, also if the schema is overwritten.
     check_no_explicit_values(snapshot.schema, given.names, table=snapshot.table_uri, version=snapshot.version)
     schema = _schema_after(options, given, snapshot)
     partitions = snapshot.partition_columns
     if options.overwrite_schema:
-        found = ((name, schema.field(name)) for name in options.partition_by or ())
-        partitions = tuple(name if field is None else field.name for name, field in found)
+        requested = ((name, schema.field(name)) for name in options.partition_by or ())
+        # Spell partition columns as the schema does. A check that follows raises the error for one that does not exist.
+        partitions = tuple(name if field is None else field.name for name, field in requested)
         target = changed(log, snapshot, schema, given, partitions=partitions, replacing=True)
         return _reclustered(options, target, snapshot, rules)
     if options.cluster_by is not None:
@@ -223,7 +226,10 @@ def _existing(options: WriteOptions, given: StructType, log: DeltaLog, snapshot:
 
 
 def _reclustered(options: WriteOptions, target: WriteTarget, snapshot: Snapshot, rules: ClusteringRules) -> WriteTarget:
-    """Return the target of a write that overwrites the schema, with the clustering columns that it names, or without any."""
+    """Return the target of a write that overwrites the schema, with its clustering columns.
+
+    These are the columns that the write names. If it names none, the table stays clustered, by no columns.
+    """
     columns = None if options.cluster_by is None else rules.checked(options.cluster_by, target.metadata)
     domains = replaced_clustering(snapshot, target.metadata, columns)
     if not domains:
@@ -233,8 +239,8 @@ def _reclustered(options: WriteOptions, target: WriteTarget, snapshot: Snapshot,
         configuration = target.metadata.configuration
         uri, version = snapshot.table_uri, snapshot.version
         protocol = upgraded(protocol, target.schema, configuration, clustered=True, table=uri, version=version)
-    changes = (each for each in target.head if isinstance(each, Metadata))
-    return replace(target, protocol=protocol, head=_head(snapshot, protocol, *changes, *domains))
+    metadata = (each for each in target.head if isinstance(each, Metadata))  # none if only the clustering columns change
+    return replace(target, protocol=protocol, head=_head(snapshot, protocol, *metadata, *domains))
 
 
 def changed(

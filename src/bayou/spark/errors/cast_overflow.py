@@ -31,7 +31,7 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
     """
     try:
         yield
-    except DeltaError:
+    except DeltaError:  # which may be a PySpark exception too
         raise
     except (PySparkException, Py4JJavaError) as error:
         found = _overflow_in(error)

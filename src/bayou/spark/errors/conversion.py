@@ -36,7 +36,7 @@ _FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
 _SCAN = "FileScanRDD"
 """Part of the stack trace of such an error on Spark 3.5, which has no message of its own; Parquet's message names the file."""
 _REASON = 300
-"""The most characters of the reason that an error shows."""
+"""The maximum number of characters of the reason in an error."""
 
 _PARTNERS: dict[type[errors.DeltaError], type[PySparkException]] = {
     errors.ArgumentTypeError: PySparkTypeError,
@@ -61,7 +61,7 @@ _PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException], bool], type[
 
 
 class _AsPySpark:
-    """PySpark's accessors, answered without a Java exception: the classes under `captured` ask theirs."""
+    """PySpark's accessors without a Java exception. The classes of `captured` call methods of theirs, which bayou's lack."""
 
     def __init__(self, *arguments: Any) -> None:
         Exception.__init__(self, *arguments)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
 
 
 def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
-    """The fields that PySpark's exceptions have."""
+    """Return the attributes of PySpark's exceptions, by name, with an error's values."""
     text = str(error)
     of_java = {"_desc": text, "_stackTrace": "", "_cause": None, "_origin": None}
     return {
@@ -226,8 +226,8 @@ def extend_conversion(
 
     @functools.wraps(original)
     def convert(java_exception: JavaObject) -> Any:
-        texts: list[str] = []
-        ours = _carried(java_exception, data_file_missing, texts) or _unreadable(texts, data_file_unreadable)
+        messages: list[str] = []
+        ours = _carried(java_exception, data_file_missing, messages) or _unreadable(messages, data_file_unreadable)
         return ours if ours is not None else original(declared(java_exception))
 
     convert.knows_bayou = True  # type: ignore[attr-defined]
@@ -235,12 +235,19 @@ def extend_conversion(
 
 
 def _carried(
-    java_exception: JavaObject, data_file_missing: Callable[[str], errors.DeltaError | None], texts: list[str]
+    java_exception: JavaObject, data_file_missing: Callable[[str], errors.DeltaError | None], messages: list[str]
 ) -> BaseException | None:
-    """Return bayou's error that a Java exception carries. Otherwise add the messages of it and its causes to `texts`."""
+    """Return the error that a Java exception or one of its causes stands for, or None.
+
+    That is the Python exception of a callback, or the error for a data file that Spark did not find.
+
+    Args:
+        messages: receives the messages of the exception and its causes, outermost first. Each is a call into the JVM, so
+            `_unreadable` uses them again.
+    """
     for cause in causes(java_exception):
         name, text = class_of(cause), message_of(cause)
-        texts.append(text)
+        messages.append(text)
         if name in JAVA_ERRORS:
             error = ERRORS.get(key_of(cause))
             if isinstance(error, errors.DeltaError):
@@ -257,12 +264,15 @@ def _carried(
     return None
 
 
-def _unreadable(texts: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
-    """Return the error for a file that exists, and that a task could not read."""
-    for place, text in enumerate(texts):
-        head = text.partition("\n\tat ")[0]
+def _unreadable(messages: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
+    """Return the error for a file that exists, and that a task could not read.
+
+    The reason is the innermost cause that has a message: the causes between it and Spark's message only wrap it.
+    """
+    for position, text in enumerate(messages):
+        head = text.partition("\n\tat ")[0]  # without the stack trace
         if any(mark in head for mark in _FAILED_READS) or (_SCAN in text and ".parquet" in head):
-            reasons = [each.split("\n", 1)[0].strip() for each in texts[place + 1 :]]
+            reasons = [each.split("\n", 1)[0].strip() for each in messages[position + 1 :]]
             reason = next((each for each in reversed(reasons) if each), text.split("\n", 1)[0])
             error = data_file_unreadable(head, reason[:_REASON])
             return None if error is None else as_pyspark(error)

@@ -75,7 +75,7 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
     """
     refuse_other_generated(snapshot, after)
     if not properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration):
-        return  # then a type changes only if the files store both alike
+        return  # without type widening, a type can only become one that files store in the same way
     for path in _widened(snapshot.schema, after, ()):
         _refuse_other_type(jvm, spark, snapshot, path)
 
@@ -99,12 +99,16 @@ def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterat
 
 
 def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:
+    """Raise SchemaMismatchError if an expression of the table uses a column.
+
+    For an ALTER TABLE the same case is an InvalidSchemaError; here the rows of a write are wrong, and not the schema.
+    """
     try:
         refuse_referenced(jvm, spark, snapshot, snapshot.schema, path, changes_type=True)
-    except InvalidSchemaError as rule:
+    except InvalidSchemaError as error:
         raise SchemaMismatchError(
-            rule.message,
+            error.message,
             at=snapshot,
-            error_class=rule.error_class,
+            error_class=error.error_class,
             next_step="cast the rows to the column's type, or drop what refers to the column first.",
         ) from None

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Catalyst's conditions as predicates for skipping. What is not understood becomes `Unknown`, which keeps a file.
+"""Convert conditions of Catalyst to predicates that prune files, and generation expressions to those of `plan/generated`.
 
-Generation expressions too: `plan/generated` finds out which of them are understood.
+A condition that bayou does not understand becomes `Unknown`, which prunes no file. `plan/generated` decides which generation
+expressions it understands.
 """
 
 from __future__ import annotations
@@ -54,14 +55,18 @@ _FLIPPED: dict[_Operator, _Operator] = {"=": "=", "<=>": "<=>", "<": ">", "<=": 
 _INTEGRAL = ("byte", "short", "integer", "long")
 _UNDECODABLE = "\ufffd"
 """The replacement character, which Catalyst's JSON has in place of bytes that are not UTF-8. Such strings cannot be compared."""
-_MOST_NODES = 200
-"""A generation expression of more nodes has no rule."""
+_MAX_NODES = 200
+"""The size of a generation expression above which bayou does not try to understand it."""
 _AS_NUMBER = {"timestamp": "long", "date": "integer"}
 """Types whose literals arrive as numbers: microseconds, days."""
 
 
 def from_catalyst(texts: Sequence[str], resolve: Resolve) -> Predicate:
-    """Return the conjunction of some conditions, expression trees in Catalyst's JSON: all nodes in prefix order."""
+    """Return the conjunction of some conditions.
+
+    Args:
+        texts: the conditions in Catalyst's JSON, which lists all nodes of an expression tree in prefix order.
+    """
     parts = [_predicate(_tree(json.loads(text)), resolve) for text in texts]
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
@@ -73,9 +78,9 @@ def path_of(text: str) -> tuple[str, ...] | None:
 
 
 def expression_of(text: str) -> Expression | None:
-    """Return a generation expression out of Catalyst's JSON; None if it is too large to be understood."""
+    """Convert a generation expression in Catalyst's JSON. Return None if it is too large."""
     nodes = json.loads(text)
-    return _expression(_tree(nodes)) if len(nodes) <= _MOST_NODES else None
+    return _expression(_tree(nodes)) if len(nodes) <= _MAX_NODES else None
 
 
 def _expression(node: _Node) -> Expression:
@@ -101,6 +106,7 @@ class _Node:
 
 
 def _tree(nodes: list[Mapping[str, Any]]) -> _Node:
+    """Build the tree of nodes in prefix order. Each states the number of its children."""
     remaining = iter(nodes)
 
     def build() -> _Node:
@@ -120,6 +126,7 @@ def _predicate(node: _Node, resolve: Resolve) -> Predicate:
 
 
 def _boolean(node: _Node, _resolve: Resolve) -> Predicate:
+    """Convert a literal that is a condition itself: TRUE, FALSE or NULL."""
     if node.facts["dataType"] != "boolean":
         return Unknown()
     value = node.facts["value"]
@@ -134,6 +141,7 @@ def _null_test(node: _Node, resolve: Resolve) -> Predicate:
 
 
 def _comparison(node: _Node, resolve: Resolve) -> Predicate:
+    """Convert the comparison of a column with a literal, in either order."""
     operator = _COMPARISONS[node.kind]
     for side, other, symbol in ((0, 1, operator), (1, 0, _FLIPPED[operator])):
         column = _column(node.children[side], resolve)
@@ -164,7 +172,10 @@ def _starts_with(node: _Node, resolve: Resolve) -> Predicate:
 
 
 def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
-    """Return the column that an expression is, if its values are compared as they are stored."""
+    """Return the column and its type, if an expression is a column or a cast that keeps the column's values and their order.
+
+    Then bounds of the column's values are bounds of the expression's values. Return None for any other expression.
+    """
     if node.kind == "Cast" and _widens(node):
         return _column(node.children[0], resolve)
     named = _named(node)
@@ -175,7 +186,7 @@ def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
 
 
 def _widens(cast: _Node) -> bool:
-    """Return whether a cast keeps the order and the values: among the integral types, or float to double."""
+    """Whether a cast keeps the values and their order: it widens an integral type, or a float to a double."""
     source = cast.children[0].facts.get("dataType")
     target = cast.facts["dataType"]
     if source in _INTEGRAL and target in _INTEGRAL:
@@ -196,7 +207,7 @@ def _named(node: _Node) -> tuple[tuple[str, ...], Any] | None:
 
 
 def _literal(node: _Node, column_type: str) -> Literal | None:
-    """Return a literal as a value comparable with the column's type; None if it is not one."""
+    """Return a literal that can be compared with the statistics of a column; None for other expressions and other types."""
     if node.kind != "Literal" or not isinstance(node.facts["dataType"], str):
         return None
     kind, text = node.facts["dataType"], node.facts["value"]
@@ -213,6 +224,7 @@ def _literal(node: _Node, column_type: str) -> Literal | None:
 
 
 def _comparable(kind: str, column_type: str) -> bool:
+    """Whether values of a literal's type compare with those of a column's type as numbers, or as values of the same type."""
     if kind == column_type or (kind in _INTEGRAL and column_type in _INTEGRAL):
         return True
     if kind.startswith("decimal"):
@@ -249,6 +261,11 @@ def by_physical_name(schema: StructType) -> Resolve:
 
 
 def _by_name(schema: StructType, field: Callable[[StructType, str], StructField | None]) -> Resolve:
+    """Return a function that finds the physical path and the type of a column.
+
+    It finds no column whose values Spark compares in another order than the statistics: one with a collation, or of type char.
+    """
+
     def resolve(names: tuple[str, ...]) -> tuple[tuple[str, ...], DataType] | None:
         kind: DataType = schema
         path: list[str] = []
@@ -256,7 +273,7 @@ def _by_name(schema: StructType, field: Callable[[StructType, str], StructField 
             found = field(kind, name) if isinstance(kind, StructType) else None
             if found is None or is_collated(found):
                 return None
-            if not path:
+            if not path:  # a column's metadata has the declared char and varchar types at any depth
                 found = from_stored(StructType((found,))).fields[0]
             path.append(found.physical_name)
             kind = found.type

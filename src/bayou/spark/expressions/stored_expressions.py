@@ -26,14 +26,19 @@ def check_stored(
 ) -> None:
     """Raise InvalidSchemaError if an expression could do more than compute a value from the columns of a row.
 
-    It may not call functions that are not known to be harmless, use other names than columns, or contain a subquery or the like.
-    A default may not use columns either.
+    It may only call functions that are known to be harmless, may only name columns, and must not contain a subquery or similar.
+    A default must not name columns either.
+
+    Args:
+        of: what the expression belongs to, for the error, such as "the generated column 'a'".
     """
-    foreign = _foreign_names(expression, StructType() if kind is ExpressionKind.COLUMN_DEFAULT else schema)
-    refused = {name: refusal(name, kind) for name in sorted(expression.functions | foreign)}
+    other_names = _other_names(expression, StructType() if kind is ExpressionKind.COLUMN_DEFAULT else schema)
+    # A name that is not a column may be a function that is called without parentheses.
+    refusals = {name: refusal(name, kind) for name in sorted(expression.functions | other_names)}
+    unknown = [name for name in sorted(other_names - _WITHOUT_PARENTHESES) if refusals[name] is None]
     problems = [f"it has {each}" for each in expression.forbidden]
-    problems += [f"{name}: {why}" for name, why in refused.items() if why is not None]
-    problems += [f"{name} is no column of the table" for name in sorted(foreign - _WITHOUT_PARENTHESES) if refused[name] is None]
+    problems += [f"{name}: {why}" for name, why in refusals.items() if why is not None]
+    problems += [f"{name} is not a column of the table" for name in unknown]
     if problems:
         raise InvalidSchemaError(
             f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
@@ -47,9 +52,9 @@ def check_stored(
 
 def called_by_name(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
     """Return the functions that an expression calls without parentheses, in lower case. A column of that name takes precedence."""
-    return _foreign_names(expression, schema) & _WITHOUT_PARENTHESES
+    return _other_names(expression, schema) & _WITHOUT_PARENTHESES
 
 
-def _foreign_names(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
-    """Return the names that look like columns but are not, in lower case: those of functions without parentheses among them."""
+def _other_names(expression: ParsedExpression, schema: StructType) -> frozenset[str]:
+    """Return the names in the places of columns that are not columns, in lower case, such as functions without parentheses."""
     return frozenset(path[0].lower() for path in expression.columns if schema.field(path[0]) is None)

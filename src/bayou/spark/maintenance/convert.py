@@ -252,7 +252,7 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
 
 
 def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry) -> None:
-    """Add the properties of an entry to a table that an earlier CONVERT of its path made. A no-op without new ones."""
+    """Add the properties of a catalog entry to a table that an earlier CONVERT of its path created. No-op without new ones."""
     before = present.metadata.configuration
     given = entry.properties
     if all(before.get(key) == value for key, value in given.items()):
@@ -294,13 +294,14 @@ class _SessionFooters:
         """See `FooterReader`."""
         uris = [self._uri(each) for each in files]
         found = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
-        return [self._schema(each, answer) for each, answer in zip(files, found, strict=True)]
+        return [self._parsed(each, schema) for each, schema in zip(files, found, strict=True)]
 
-    def _schema(self, file: SourceFile, answer: str | ValueError) -> StructType:
-        if isinstance(answer, str):
-            return parse_schema(answer)
+    def _parsed(self, file: SourceFile, schema: str | ValueError) -> StructType:
+        """Parse the schema of a file, which Spark returned as JSON. Raise an error if it is Spark's refusal instead."""
+        if isinstance(schema, str):
+            return parse_schema(schema)
         raise SchemaMismatchError(
-            f"Spark cannot read the columns of the file: {answer}",
+            f"Spark cannot read the columns of the file: {schema}",
             table=self.table.uri,
             file=file.path,
             error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",

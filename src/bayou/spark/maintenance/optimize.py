@@ -325,7 +325,7 @@ def _commit(table: SessionTable, snapshot: Snapshot, said: tuple[str, dict[str, 
             base = table.snapshot()
             if attempt + 1 == _MOST_COMMITS or not _is_same_table(snapshot, base):
                 raise
-            bins, left_out = bins.on_top_of(base)
+            bins, left_out = bins.rebased_on(base)
             done.left_out += left_out
             if not bins.old.num_rows:
                 return

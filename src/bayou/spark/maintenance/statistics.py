@@ -79,6 +79,7 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
 
 
 def _chosen(table: SessionTable, snapshot: Snapshot, where: str) -> pa.Array:
+    """Return for each file of the snapshot whether its partition matches a condition."""
     positions = files_matching(table, snapshot, COMPUTE_STATS, where, partitions_only=True)
     return pc.is_in(pa.array(range(snapshot.num_files), pa.int64()), value_set=positions.cast(pa.int64()))
 
@@ -86,8 +87,8 @@ def _chosen(table: SessionTable, snapshot: Snapshot, where: str) -> pa.Array:
 def _leaves(table: SessionTable, snapshot: Snapshot) -> tuple[IndexedLeaf, ...]:
     """Return the columns that get statistics. The table's properties take precedence over the session's setting."""
     prefix = string_prefix_of(table.settings, snapshot.table_uri)
-    said = {} if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix)}
-    return indexed_leaves(snapshot.schema, {**said, **snapshot.properties}, snapshot.partition_columns)
+    of_session = {} if prefix is None else {properties.STRING_PREFIX_LENGTH.key: str(prefix)}
+    return indexed_leaves(snapshot.schema, {**of_session, **snapshot.properties}, snapshot.partition_columns)
 
 
 def _from_footers(
@@ -126,41 +127,51 @@ def _scanned(
         rewrites=True,
     )
     rows = scan_frame(scan, table.spark)
-    facts = [fact for number, leaf in enumerate(wanted) for fact in _facts(number, leaf)]
-    counted = rows.groupBy(_FILE).agg(F.count(F.lit(1)).alias("rows"), *facts)
+    aggregates = [column for number, leaf in enumerate(wanted) for column in _aggregates(number, leaf)]
+    counted = rows.groupBy(_FILE).agg(F.count(F.lit(1)).alias("rows"), *aggregates)
     empty = pa.schema([(_FILE, pa.int32()), ("rows", pa.int64())])
-    answers = {row[_FILE]: row for row in _plain(collected(counted, empty)).to_pylist()}
-    return [_with_rows(snapshot, each, answers.get(number, {}), wanted) for number, each in enumerate(files)]
+    by_file = {row[_FILE]: row for row in _times_as_integers(collected(counted, empty)).to_pylist()}
+    # A file without live rows does not appear in the result.
+    return [_with_rows(snapshot, each, by_file.get(number, {}), wanted) for number, each in enumerate(files)]
 
 
-def _facts(number: int, leaf: IndexedLeaf) -> list[Column]:
-    """Count the NULLs of a column and find its bounds, if it gets any. Of strings, read only the bytes that bounds may need."""
+def _aggregates(number: int, leaf: IndexedLeaf) -> list[Column]:
+    """Return the aggregates of a column: the number of NULLs, and the minimum and maximum if the log has bounds for its type.
+
+    Collect only as much of a string as its truncated bound may need. Bytes keep what is not valid UTF-8 (see `_bound`).
+    """
     column = F.col(".".join(map(quoted_name, leaf.logical_path)))
-    facts = [F.count(F.when(column.isNull(), 1)).alias(f"nulls_{number}")]
+    aggregates = [F.count(F.when(column.isNull(), 1)).alias(f"nulls_{number}")]
     if leaf.has_bounds:
         low, high = F.min(column), F.max(column)
         if is_string_type(str(leaf.field.type)):
-            # A maximum is cut at no more than twice its length, depending on the character after that.
+            # A truncated maximum has at most twice the length of the prefix. Where it ends depends on the character after that.
             low, high = (F.substring(each, 1, 2 * leaf.string_prefix + 2).cast("binary") for each in (low, high))
-        facts += [low.alias(f"low_{number}"), high.alias(f"high_{number}")]
-    return facts
+        aggregates += [low.alias(f"low_{number}"), high.alias(f"high_{number}")]
+    return aggregates
 
 
-def _plain(answers: pa.Table) -> pa.Table:
-    """Convert dates and timestamps to numbers: Python supports none beyond the year 9999."""
+def _times_as_integers(collected_rows: pa.Table) -> pa.Table:
+    """Convert dates to days and timestamps to microseconds: Python's types end at the year 9999, and Spark's do not."""
     columns = []
-    for column in answers.columns:
+    for column in collected_rows.columns:
         if pa.types.is_timestamp(column.type):
             columns.append(column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64()))
         else:
             columns.append(column.cast(pa.int32()) if pa.types.is_date32(column.type) else column)
-    return pa.Table.from_arrays(columns, answers.column_names)
+    return pa.Table.from_arrays(columns, collected_rows.column_names)
 
 
 def _with_rows(
-    snapshot: Snapshot, file: FileStatistics, answer: Mapping[str, Any], wanted: Sequence[IndexedLeaf]
+    snapshot: Snapshot, file: FileStatistics, aggregated: Mapping[str, Any], wanted: Sequence[IndexedLeaf]
 ) -> FileStatistics:
-    rows = answer.get("rows", 0)
+    """Return a file's statistics with those of its rows.
+
+    Args:
+        aggregated: the values of `_aggregates` by name, and the number of `rows`; empty if the scan found none.
+        wanted: the columns of the aggregates, in the order of their numbers.
+    """
+    rows = aggregated.get("rows", 0)
     if rows != file.num_live:
         raise InvalidCommitError(
             f"the file has {file.num_live} rows by its footer and its deletion vector, and a scan finds {rows}",
@@ -172,12 +183,12 @@ def _with_rows(
     found: dict[ColumnPath, LeafStatistics] = {}
     for number, leaf in enumerate(wanted):
         kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
-        low, high = (_value(answer.get(f"{side}_{number}")) for side in ("low", "high"))
-        found[leaf.path] = LeafStatistics(leaf.path, kind, low, high, answer.get(f"nulls_{number}", 0), leaf.string_prefix)
+        low, high = (_bound(aggregated.get(f"{side}_{number}")) for side in ("low", "high"))
+        found[leaf.path] = LeafStatistics(leaf.path, kind, low, high, aggregated.get(f"nulls_{number}", 0), leaf.string_prefix)
     return file.with_leaves(found)
 
 
-def _value(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     """Return a bound as statistics need it; None if a string is not valid UTF-8."""
     if not isinstance(value, bytes):
         return value

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Written but uncommitted bins of an OPTIMIZE, and their adaptation to winning commits.
+"""The written but uncommitted bins of an OPTIMIZE, and their rebase on winning commits.
 
-If the old files of a bin got deletion vectors, the bin stays: the same rows are deleted in the new file. If an old file was
-removed, or the positions of its rows are not known, the bin is left out and its new file deleted.
+A bin is a group of old files that one task rewrites to one new file. If winning commits gave the old files deletion vectors, the
+bin stays: the same rows are deleted in the new file. If a winning commit removed an old file, or the positions of its rows in the
+new file are unknown, the bin is left out and its new file is deleted.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class WrittenBins:
         table: the table.
         uncommitted: the owner of the new files and of their deletion vectors.
         added: the new files.
-        old: the files that they replace, ADD_SCHEMA, as the latest state that was looked at has them.
+        old: the files that they replace, ADD_SCHEMA, as of the snapshot on which the bins were last rebased.
         numbers: the number of each old file's bin, which is that of the task that wrote it.
-        written_from: the state whose rows were written.
+        written_from: the snapshot whose rows were written.
     """
 
     table: SessionTable
@@ -70,9 +71,11 @@ class WrittenBins:
     written_from: Snapshot
 
     def old_with_moves(self) -> pa.Table:
-        """Return the old files with tags of their rows' positions, so that deletion vectors of other writers can follow them.
+        """Return the old files, each with a tag that states where its rows are: the new file, and the position of its first row.
 
-        A bin whose rows another commit has deleted since gets no tags: another vector counts its rows.
+        By these tags, a concurrent commit that deletes rows of the old files can delete them in the new one. A bin gets no tags if
+        its task wrote several files, if row counts are unknown or contradict each other, or if a commit has deleted rows of it
+        since it was written: then positions do not follow from row counts.
         """
         uri = self.written_from.table_uri
         new: dict[int, list[AddFile]] = defaultdict(list)
@@ -88,22 +91,23 @@ class WrittenBins:
             known = [each for each in counts if each is not None]
             if len(files) > 1 or len(known) < len(order) or sum(known) != num_records(files[0].stats):
                 continue
+            # The task wrote the live rows of its old files one after another.
             for place, first in zip(order, accumulate(known, initial=0), strict=False):
                 moves[place or 0] = MovedRows(files[0].path, first)
         return with_moves(self.old, moves)
 
     def _live_when_written(self, paths: Sequence[str]) -> list[int | None]:
         """Return how many live rows each old file had when it was read; None if unknown, or if its vector has changed."""
-        then = self.written_from.files(["path", "deletion_vector"])
+        files = self.written_from.files(["path", "deletion_vector"])
         positions = pc.index_in(
-            pa.array(paths, pa.string()), value_set=canonical_paths(then["path"], self.written_from.table_uri).combine_chunks()
+            pa.array(paths, pa.string()), value_set=canonical_paths(files["path"], self.written_from.table_uri).combine_chunks()
         )
-        vectors = then["deletion_vector"].take(positions).to_pylist()
-        rows = self.written_from.live_rows(positions).to_pylist()
-        same = zip(rows, vectors, self.old["deletion_vector"].to_pylist(), strict=True)
-        return [count if vector == now else None for count, vector, now in same]
+        vectors = files["deletion_vector"].take(positions).to_pylist()
+        counts = self.written_from.live_rows(positions).to_pylist()
+        facts = zip(counts, vectors, self.old["deletion_vector"].to_pylist(), strict=True)
+        return [count if then == now else None for count, then, now in facts]
 
-    def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
+    def rebased_on(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
         """Return the bins that are valid for a later snapshot, and the number of the others, whose files are deleted."""
         marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
         changed = self._changed(snapshot) | marked_before  # their vectors are written once more
@@ -143,7 +147,7 @@ class WrittenBins:
         return bins, len(lost)
 
     def _changed(self, snapshot: Snapshot) -> set[int]:
-        """Return the bins with a file that was removed, or got another vector, since it was written from."""
+        """Return the bins with an old file that a later snapshot does not have, or has with another deletion vector."""
         files = snapshot.files(["path", "deletion_vector"])
         there = action_keys(files["path"], files["deletion_vector"], snapshot.table_uri).combine_chunks()
         keys = action_keys(self.old["path"], self.old["deletion_vector"], snapshot.table_uri).combine_chunks()
@@ -156,7 +160,7 @@ class WrittenBins:
         return files.take(pc.index_in(wanted, value_set=canonical_paths(files["path"], snapshot.table_uri).combine_chunks()))
 
     def _deleted_since(self, snapshot: Snapshot, number: int) -> Bitmap | None:
-        """Return the rows of a bin's new file that were deleted in the old files since; None if unknown."""
+        """Return the positions in a bin's new file of rows that were deleted in the old files since; None if unknown."""
         metadata = snapshot.metadata.configuration
         if "deletionVectors" not in writer_features(snapshot.protocol) or not properties.ENABLE_DELETION_VECTORS.read(metadata):
             return None
@@ -192,5 +196,6 @@ def _files_at(snapshot: Snapshot, paths: Sequence[str]) -> pa.Array | None:
 
 
 def _vectors(table: SessionTable, snapshot: Snapshot, positions: pa.Array) -> list[Bitmap]:
+    """Read the deletion vectors of some files; an empty one for a file without a deletion vector."""
     column = snapshot.files(["deletion_vector"])["deletion_vector"].take(positions).combine_chunks()
     return [each or Bitmap() for each in read_vectors(snapshot, column, table.options, store=table.log.store)]

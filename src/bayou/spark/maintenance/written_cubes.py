@@ -36,7 +36,7 @@ class WrittenCubes(WrittenBins):
         """Return the old files without tags: their rows are in several new files, at unknown positions."""
         return self.old
 
-    def on_top_of(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
+    def rebased_on(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
         """Return the cubes that are valid for a later snapshot, and the number of the others, whose files are deleted."""
         lost = self._changed(snapshot)
         if not lost:

@@ -72,14 +72,20 @@ class ScanFiles:
 
 
 def uris(encoded: pa.Array, table_uri: str) -> pa.Array:
-    """Return the URIs of files by their paths in the log. Only paths that need it are decoded one at a time."""
-    plain = pc.binary_join_element_wise(table_uri.rstrip("/"), encoded, "/")
-    odd = pc.match_substring_regex(encoded, "^/|%|:")
-    if not pc.any(odd).as_py():
-        return plain
-    given = encoded.filter(odd).to_pylist()
-    mended = pa.array([paths.to_uri(path, table_uri) for path in given], pa.string())
-    return pc.replace_with_mask(plain, odd, mended)
+    """Return the URIs of files, without percent-encoding.
+
+    Most paths are relative and have no escaped characters: Arrow converts all of them in one call, and Python only the others.
+
+    Args:
+        encoded: the paths of the files in the log.
+    """
+    joined = pc.binary_join_element_wise(table_uri.rstrip("/"), encoded, "/")
+    is_special = pc.match_substring_regex(encoded, "^/|%|:")  # absolute, percent-encoded or with a scheme
+    if not pc.any(is_special).as_py():
+        return joined
+    special = encoded.filter(is_special).to_pylist()
+    decoded = pa.array([paths.to_uri(path, table_uri) for path in special], pa.string())
+    return pc.replace_with_mask(joined, is_special, decoded)
 
 
 def group_files(

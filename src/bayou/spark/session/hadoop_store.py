@@ -192,6 +192,7 @@ class HadoopStore:
 
     @contextlib.contextmanager
     def _failing(self, path: str) -> Iterator[None]:
+        """Convert Hadoop's errors in the block to errors of the store about a file, or about the table if `path` is empty."""
         try:
             yield
         except HadoopError as error:
@@ -262,17 +263,20 @@ _NAME: Final = f"{__name__}:{open_hadoop_store.__name__}"
 
 
 def _check_allowed(jvm: Jvm, files: HadoopFiles, place: QualifiedPath) -> None:
-    """Raise StorageError unless the file system is known to rename atomically without replacing."""
+    """Raise StorageError unless the file system is known to rename atomically without replacing.
+
+    A view must map the table's log to such a file system.
+    """
     scheme = place.scheme
     allowed = _ALLOWED.get(scheme, ("", ""))
     for name, wanted in zip((files.file_system_class, files.file_context_class), allowed, strict=True):
         if name != wanted:
             raise _refused(place, name)
     if scheme == "viewfs":
-        uri, name = files.target(f"{place.uri}/{LOG_FOLDER}")
-        behind = uri.partition(":")[0].lower()
-        if behind == "viewfs" or _ALLOWED.get(behind, ("", ""))[0] != name:
-            raise _refused(place, f"{name} behind the view")
+        target_uri, target_class = files.target(f"{place.uri}/{LOG_FOLDER}")
+        target_scheme = target_uri.partition(":")[0].lower()
+        if target_scheme == "viewfs" or _ALLOWED.get(target_scheme, ("", ""))[0] != target_class:
+            raise _refused(place, f"{target_class} behind the view")
     if scheme in {"abfs", "abfss"} and not files.has_capability(jvm, place.uri, _HAS_NAMESPACE):
         raise _refused(place, "an Azure account without a hierarchical namespace")
 

@@ -41,7 +41,7 @@ _DUMB_TERMINALS: Final = {"dumb", "unknown"}
 _logger = logging.getLogger("bayou")
 _CURRENT: Final[ContextVar[Display | None]] = ContextVar("bayou_progress", default=None)
 _TERMINAL: Final = threading.Lock()
-"""Held by the thread that draws. Only the first operation that takes long has a line."""
+"""Held by the thread that draws, so that only one of several concurrent operations has a line."""
 
 
 class TaskCounter(Protocol):
@@ -87,7 +87,7 @@ class DrawnLine(Protocol):
 
 @contextlib.contextmanager
 def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Show the progress of the block, if it takes long and a terminal is watched. Ignore operations inside another."""
+    """Show the progress of the block, if it takes long and operations are shown. Operations inside another have no line."""
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
@@ -186,6 +186,7 @@ class Display:
             self._thread.join(_PATIENCE_SECONDS)
 
     def _run(self) -> None:
+        """Draw the line after the delay, until the operation ends. Wait as long as another operation draws on the terminal."""
         self._done.wait(self._delay)
         with _logged():
             while not self._done.is_set():

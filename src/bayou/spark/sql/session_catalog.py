@@ -38,7 +38,7 @@ from bayou.spark.sql.refused_statements import refused_on_path, refuses
 from bayou.spark.sql.show import shown_properties
 from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
 from bayou.spark.types.readable_types import check_types
-from bayou.spark.types.store_assignment import with_bold_casts
+from bayou.spark.types.store_assignment import with_ansi_casts
 from bayou.spark.types.types import readable_schema
 from bayou.spark.write.insert_columns import evolved_columns, matches_fields_by_name, short_structs
 from bayou.spark.write.row_types import with_types_of
@@ -243,7 +243,7 @@ class SessionCatalog:
         jvm, given = self._application.jvm, columns_of(rows)
         by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(given), widening=widening)
         _refuse_short_structs(schema, given, statement.name, by_name=by_name)
-        rows = with_bold_casts(jvm, rows, schema, by_name=by_name, widening=widening)
+        rows = with_ansi_casts(jvm, rows, schema, by_name=by_name, widening=widening)
         given = columns_of(rows)
         shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
         wanted = evolved_columns(shown, given, by_name=by_name, widening=widening)

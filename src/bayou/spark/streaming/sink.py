@@ -35,7 +35,7 @@ _MODES: Final = {"Append": "append", "Complete": "overwrite"}
 
 
 def sink_of(application: Application, options: Mapping[str, str], partitions: list[str], output_mode: str) -> JavaObject:
-    """Return the sink of a query that starts.
+    """Return the sink for a streaming query, as an object of the JVM.
 
     Raises:
         UnsupportedFeatureError: the output mode is update.
@@ -51,7 +51,7 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
         )
     written = WriteOptions.parse(options, _MODES[output_mode], partitions or None)
-    # A batch is rows that are new, or in complete mode all rows there are: options for a part of a table say nothing here.
+    # A batch has new rows or, in complete mode, all rows. Options that replace a part of the table do not apply.
     written = replace(written, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
     if output_mode == "Append" and _is_true(options, "overwriteSchema"):
         raise InvalidOptionError(
@@ -71,11 +71,11 @@ def _is_true(options: Mapping[str, str], name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Sink:
-    """Writes the batches of one query.
+    """The function that writes each batch of one query. The JVM calls it.
 
     Attributes:
         application: the Spark application.
-        options: what the writer asked for.
+        options: the options of the writer.
         output_mode: Append or Complete.
     """
 
@@ -84,10 +84,11 @@ class _Sink:
     output_mode: str
 
     def __call__(self, facts: str, data: Any) -> None:
-        """Answer a call of `bayou.StreamSink`.
+        """Write a batch, as `bayou.StreamSink` asks.
 
         Args:
-            facts: the message: the number of the batch, and the query's id.
+            facts: the encoded message: the number of the batch, and the query's id.
+            data: the batch as a DataFrame of the JVM.
         """
         number, query_id = Message.decode(facts).texts
         jvm, table = self.application.jvm, self.options.path.rstrip("/")
@@ -98,7 +99,7 @@ class _Sink:
         result = write(self.application, batch.rows, request, self._cast)
         if result.reason == "replayed":
             table = redact_uri(self.options.path)
-            _logger.info("batch %s of query %s is in the table already and is passed over (table: %s)", number, query_id, table)
+            _logger.info("batch %s of query %s is already in the table and is skipped (table: %s)", number, query_id, table)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
         """Cast the rows to the table's types, as every write by name does; see `with_types_of`."""
@@ -106,11 +107,11 @@ class _Sink:
         void = [each.name for each in given.fields if contains_void(each.type)]
         if void:
             raise InvalidSchemaError(
-                f"The rows of the stream have columns of nothing but NULL, without a type: {', '.join(void)}.",
+                f"Columns of the stream contain the type void, which has only NULL: {', '.join(void)}.",
                 table=self.options.path,
                 version=None if snapshot is None else snapshot.version,
                 error_class="DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
-                next_step="cast them to a type.",
+                next_step="cast them to another type.",
             )
         name = f"delta.`{redact_uri(self.options.path)}`"
         return with_types_of(self.application.jvm, rows, self.options, snapshot, name)

@@ -31,10 +31,13 @@ _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
 
 def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER) -> DataFrame:
-    """Cast rows to a table's types, by name. Columns and nested fields that the table lacks keep theirs.
+    """Cast rows to a table's types, by name. Columns and nested fields that the table lacks keep their types.
 
-    `widening` states which types of the rows stay, because the write widens the table's. A type that cannot be cast raises an
-    AnalysisException.
+    Raise pyspark.errors.AnalysisException if a type cannot be cast to the table's.
+
+    Args:
+        name: the table's name, for errors.
+        widening: which types of the rows stay, because the write widens the table's.
     """
     given, known = readable_schema(columns_of(rows)), readable_schema(table)
 
@@ -45,18 +48,24 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
     wanted = _Casts(leaf, by_name=True).struct(plain, known)
     if all(each.type == cast.type for each, cast in zip(given.fields, wanted.fields, strict=True)):
         return rows
-    rows = with_bold_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
+    rows = with_ansi_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
     return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
 
 
-def with_bold_casts(
+def with_ansi_casts(
     jvm: Jvm, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
 ) -> DataFrame:
-    """Cast values of another kind than the table's, such as strings for numbers; a value that cannot be cast is an error.
+    """Cast values of another kind than the table's, such as strings for numbers, by ANSI rules: an invalid value is an error.
 
-    Spark's store assignment refuses such casts with the policy ANSI. Casts between numbers are left to it, because its overflow
-    error names the column. So are structs, arrays and maps for strings, which it refuses, and the keys of maps, because two of
-    them may become equal. Raise pyspark.errors.AnalysisException if a type cannot be cast to the table's.
+    With the policy ANSI, Spark's store assignment refuses such casts, and delta-spark allows them. This does only those casts. Left
+    to Spark's store assignment, which runs afterwards, are:
+
+    - casts between numbers, because its overflow error names the column;
+    - structs, arrays and maps for strings, which it refuses;
+    - the keys of maps, because two of them may become equal;
+    - all casts with another policy.
+
+    Raise pyspark.errors.AnalysisException if a type cannot be cast to the table's.
 
     Args:
         by_name: whether columns and fields of structs match by name; otherwise by position.
@@ -69,8 +78,8 @@ def with_bold_casts(
     def leaf(given: DataType, known: DataType) -> DataType:
         if given in VOID_TYPES:  # NULL fits every type, but Spark's strict policy refuses it
             return known if policy == "STRICT" else given
-        is_shown = not isinstance(given, str) and isinstance(known, str) and known.startswith("string")
-        is_left = policy != "ANSI" or is_shown or (_is_number(given) and _is_number(known))
+        is_nested_for_string = not isinstance(given, str) and isinstance(known, str) and known.startswith("string")
+        is_left = policy != "ANSI" or is_nested_for_string or (_is_number(given) and _is_number(known))
         return given if is_left or _widens(given, known, widening) else known
 
     given = as_nullable(readable_schema(columns_of(rows)))
@@ -79,9 +88,10 @@ def with_bold_casts(
     changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
     if not changed:
         return rows
-    is_plain = len({name.lower() for name in given.names}) == len(given.names)
-    labels = given.names if is_plain else [f"{name} ({number})" for number, name in enumerate(given.names, 1)]
-    labelled = rows if is_plain else rows.toDF(*labels)
+    # Columns that match by position may have the same name. Expressions then need other names.
+    has_unique_names = len({name.lower() for name in given.names}) == len(given.names)
+    labels = given.names if has_unique_names else [f"{name} ({number})" for number, name in enumerate(given.names, 1)]
+    labelled = rows if has_unique_names else rows.toDF(*labels)
     columns = [F.col(quoted_name(label)) for label in labels]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
@@ -101,6 +111,7 @@ def _is_number(kind: DataType) -> bool:
 
 
 def _widens(given: DataType, known: DataType, widening: Widening) -> bool:
+    """Whether the write widens the table's type to the type of the rows."""
     return isinstance(given, str) and isinstance(known, str) and is_widening(known, given, widening)
 
 

@@ -51,6 +51,7 @@ def matches_fields_by_name(table: StructType, given: StructType, *, widening: Wi
 
 
 def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
+    """Whether a type of the rows has all fields of the table's type by exact name, each of the same type or a wider one."""
     if same_form(table, given):
         return all(_has_its_twin(each, twin, widening) for each, twin in twins(table, given))
     return table == given or (isinstance(table, str) and isinstance(given, str) and is_widening(table, given, widening))
@@ -91,21 +92,28 @@ def short_structs(table: DataType, given: DataType, *, by_name: bool, path: tupl
 
 @dataclass(frozen=True, slots=True)
 class _Evolution:
+    """The evolution of types by the rows of an INSERT; see `evolved_columns`."""
+
     by_name: bool
     widening: Widening
 
     def structs(self, table: StructType, given: StructType) -> StructType:
+        """Return a struct of the table, or all its columns, with the wider types and the new fields of the rows.
+
+        New fields are last and nullable, because existing rows have no value in them.
+        """
         if self.by_name:
             pairs = list(twins(table, given))
-            more = [each for each, known in twins(given, table) if known is None]
+            added = [each for each, known in twins(given, table) if known is None]
         else:
             count = len(table.fields)
-            found: list[StructField | None] = [*given.fields[:count], *[None] * (count - len(given.fields))]
-            pairs, more = list(zip(table.fields, found, strict=True)), list(given.fields[count:])
-        kept = (each if twin is None else replace(each, type=self._type(each.type, twin.type)) for each, twin in pairs)
-        return StructType((*kept, *(replace(each, nullable=True) for each in more)))
+            matched: list[StructField | None] = [*given.fields[:count], *[None] * (count - len(given.fields))]
+            pairs, added = list(zip(table.fields, matched, strict=True)), list(given.fields[count:])
+        existing = (each if twin is None else replace(each, type=self._type(each.type, twin.type)) for each, twin in pairs)
+        return StructType((*existing, *(replace(each, nullable=True) for each in added)))
 
     def _type(self, table: DataType, given: DataType) -> DataType:
+        """Return a type of the table, evolved at any depth by the type of the rows. A void type becomes theirs."""
         if isinstance(table, StructType) and isinstance(given, StructType):
             return self.structs(table, given)
         is_wider = isinstance(table, str) and isinstance(given, str) and is_widening(table, given, self.widening)

@@ -188,7 +188,7 @@ def _begin(
         parameters["replaceOnCond"] = options.replace_on
     if options.replace_using is not None:
         parameters["replaceUsingCols"] = f"({','.join(options.replace_using)})"
-    parameters |= _how_written(request, snapshot)
+    parameters |= _mode_parameters(request, snapshot)
     if stream is not None:
         name = "STREAMING UPDATE"
         parameters = {"outputMode": stream.output_mode, "queryId": stream.query_id, "epochId": str(stream.epoch)}
@@ -212,8 +212,10 @@ def _begin(
     return transaction
 
 
-def _how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
-    """Return the write mode for the history.
+def _mode_parameters(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, object]:
+    """Return the operation parameters about how existing data and the schema may change. Only true ones are recorded.
+
+    A write in mode `error` changes neither.
 
     Args:
         snapshot: the table; None if it does not exist.
@@ -222,16 +224,17 @@ def _how_written(request: WriteRequest, snapshot: Snapshot | None) -> dict[str, 
     if options.mode == "error":
         return {}
     has_partitions = options.partition_by or (snapshot is not None and snapshot.partition_columns)
-    facts = {
+    parameters = {
         "isV1SaveAsTableOverwrite": statement is not None and statement.overwrites,
         "isDynamicPartitionOverwrite": options.dynamic_partitions and has_partitions and not request.replaces_table,
         "canOverwriteSchema": options.overwrite_schema,
         "canMergeSchema": options.merge_schema,
     }
-    return {name: True for name, is_so in facts.items() if is_so}
+    return {name: True for name, applies in parameters.items() if applies}
 
 
 def _in_zone(frame: DataFrame, request: WriteRequest) -> WriteRequest:
+    """Return the request with the session's time zone, which decides which partition a timestamp belongs to."""
     if not request.options.dynamic_partitions:
         return request
     return replace(request, context=replace(request.context, time_zone=str(frame.sparkSession.conf.get(_ZONE))))
@@ -246,7 +249,7 @@ def _table_exists(snapshot: Snapshot, request: WriteRequest) -> DeltaError:
 def _display(
     transaction: Transaction, request: WriteRequest, frame: DataFrame, settings: Mapping[str, str]
 ) -> contextlib.AbstractContextManager[None]:
-    """Return what shows the write while it runs. Batches of a stream are not shown: nobody waits for them."""
+    """Return a context that reports the progress of the write. The batches of a stream do not report theirs."""
     if request.context.stream is not None:
         return contextlib.nullcontext()
     return operation(transaction.operation, frame.sparkSession, settings)
@@ -265,7 +268,7 @@ def _target(
         target = write_target(request, given, log, snapshot, settings)
     except SchemaMismatchError as mismatch:
         if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
-            # The error that a constraint uses the column says more than that its type differs.
+            # If a constraint uses the column, raise that error: it is more precise than the mismatch.
             refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
         raise
     if snapshot is not None and not request.options.overwrite_schema and not request.replaces_table:
@@ -301,13 +304,14 @@ def _commit(
     metrics: Mapping[str, int],
 ) -> WriteResult:
     if request.context.statement is not None:
+        # The history of CREATE TABLE AS SELECT has the metadata, which is complete only now.
         managed = request.context.statement.managed
         parameters = creation_parameters(target.metadata, request.options.cluster_by, managed=managed)
-        transaction.describe(parameters | _how_written(request, transaction.snapshot))
+        transaction.describe(parameters | _mode_parameters(request, transaction.snapshot))
     outcome = uncommitted.commit(transaction, added, metrics, head=target.head)
     if isinstance(outcome, Unchanged):
         return WriteResult(outcome.version, committed=False, reason=outcome.reason)
-    # Another commit may have removed the rest of a file whose rows are removed.
+    # The commit may report more removed files: a rebase removes a file if a concurrent commit deleted its other rows.
     num_removed = {**metrics, **(outcome.metrics or {})}.get("numRemovedFiles", 0)
     return WriteResult(outcome.version, True, len(added.files), added.num_rows, added.num_bytes, num_removed)
 
@@ -338,7 +342,10 @@ def _removed(
     added: NewFiles,
     replaced: ReplacedRows | None,
 ) -> _Removed:
-    """Remove the files that the new files replace."""
+    """Remove the files that the new files replace. Return their number and size.
+
+    Without a data change, the new files must have as many rows as the removed ones.
+    """
     options = request.options
     if options.mode != "overwrite" or target.snapshot is None:
         return _Removed()

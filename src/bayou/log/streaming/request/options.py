@@ -79,7 +79,7 @@ class StreamOptions:
         """Read a reader's options, whose names may be in any case; unknown ones are ignored.
 
         Raises:
-            InvalidOptionError: an option has an invalid value, or excludes another one.
+            InvalidOptionError: an option has an invalid value, or two options cannot be combined.
             TimeTravelError: the options name a version or time of the table.
         """
         given = _Given({name.lower(): value for name, value in options.items()}, table)

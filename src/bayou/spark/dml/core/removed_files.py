@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RemovedFiles:
-    """Files to remove. All are positions in `Snapshot.files`.
+    """The files to remove. A file that keeps some of its rows is removed too: its remaining rows are written to a new file.
 
     Attributes:
         change: the operation that deletes the rows.
-        files: the files.
+        files: the files to remove, as positions in `Snapshot.files`.
         num_deleted: the number of deleted rows; None if the log lacks the row count of a file that is removed unread.
-        left: those of the files that have remaining rows.
-        num_deleted_of_left: the number of deleted rows in these.
+        left: the positions of those files that have remaining rows.
+        num_deleted_of_left: the number of deleted rows in the files of `left`.
     """
 
     change: Change
@@ -37,32 +37,34 @@ class RemovedFiles:
 
     @classmethod
     def of(cls, change: Change) -> RemovedFiles:
-        """Return the files of a DELETE. One job counts the matching rows of files that are not known to match in full.
+        """Return the files that a DELETE removes. One job counts the matching rows of files that are not known to match in full.
 
         Raises:
-            InvalidCommitError: a file would be removed although it has rows left.
+            InvalidCommitError: by the log a file has no rows left, and by its footer it has.
         """
-        whole = change.files.whole
+        unread = change.files.whole
         touched = count_touched(change, change.files.in_part)
         check_emptied(change, touched)
         positions = pa.array(sorted(touched), pa.int64())
         deleted = pa.array([touched[each] for each in positions.to_pylist()], pa.int64())
-        stays = pc.fill_null(pc.not_equal(change.snapshot.live_rows(positions), deleted), True)
-        unread = known_live(change, whole)
-        counted = None if unread is None else unread + sum(touched.values())
-        of_left = pc.sum(deleted.filter(stays)).as_py() or 0
-        return cls(change, pa.concat_arrays([whole, positions]), counted, positions.filter(stays), of_left)
+        # A file whose row count the log lacks may have remaining rows.
+        has_remaining = pc.fill_null(pc.not_equal(change.snapshot.live_rows(positions), deleted), True)
+        num_unread = known_live(change, unread)
+        num_deleted = None if num_unread is None else num_unread + sum(touched.values())
+        num_deleted_of_left = pc.sum(deleted.filter(has_remaining)).as_py() or 0
+        files = pa.concat_arrays([unread, positions])
+        return cls(change, files, num_deleted, positions.filter(has_remaining), num_deleted_of_left)
 
     @property
     def files_to_rewrite(self) -> pa.Array:
         """Return the files that one job reads to write the remaining rows and the change rows; none if no row remains.
 
-        If a commit has change data files, readers of the feed ignore its other files. Therefore the change rows must include those
-        of files without remaining rows.
+        If a commit has change data files, readers of the feed ignore its other files. With the feed, the job therefore also reads
+        the files without remaining rows, and writes their change rows.
         """
         return self.files if len(self.left) and self.change.feeds else self.left
 
     @property
     def num_kept(self) -> int:
-        """Return the number of remaining rows, by the log or else by the footers."""
+        """Return the number of remaining rows, from the log. Read the footers of files whose count the log lacks."""
         return count_live(self.change, self.left) - self.num_deleted_of_left if len(self.left) else 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derive conditions over the table's columns from the keys of a source: every row that matches satisfies them.
 
-If a MERGE's condition compares an expression over the table with one over the source for equality, the least and the greatest value
-of the latter bound the former, and few values are listed. The conditions are Catalyst's JSON, so that casts and types follow the
-rules for any filter: a condition that is not understood prunes nothing.
+A MERGE's condition may compare an expression over the table with one over the source for equality. Then the minimum and the maximum
+of the source's values bound the table's values in rows that match; a few values are listed. The conditions are Catalyst's JSON, so
+that they follow the same rules as any filter: a condition that bayou does not understand prunes nothing.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _AS_TEXT: Final = {
     "timestamp": "cast(unix_micros({}) as string)",
 }
 _NUMBER_OF: Final = {"date": "integer", "timestamp": "long"}
-"""The types whose literals are given as a number of days or microseconds."""
+"""The types whose values are numbers of days or microseconds, by the type of these numbers."""
 MOST_VALUES: Final = 1000
-"""The most values of a key that are listed. If there are more, only their range is used."""
+"""The maximum number of values of a key that are listed. If a source has more, only their range is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,10 @@ class KeyValues:
 
 
 def condition_of(key: Key, found: KeyValues) -> str | None:
-    """Return a condition that every row of the table with a match satisfies, as Catalyst's JSON, or None."""
+    """Return a condition that every row of the table with a match satisfies, as Catalyst's JSON.
+
+    Return None if the values do not restrict the rows. If no row can match, the condition is FALSE.
+    """
     parts: list[Nodes] = []
     if found.least is not None and found.greatest is not None:
         within = _within(key, found)
@@ -89,16 +92,20 @@ def condition_of(key: Key, found: KeyValues) -> str | None:
 
 
 def _within(key: Key, found: KeyValues) -> Nodes | None:
+    """Return the condition that the table's side is one of the source's values, or in their range; None if that excludes nothing.
+
+    In Spark, NaN equals itself and is greater than any number. Statistics may omit it, so an upper bound must not be used with NaN.
+    """
     kind = _NUMBER_OF.get(key.kind, key.kind)
     if found.values is not None and not _has_nan(found.values):
         literals = [_literal(value, kind) for value in found.values]
         return [_node("In", 1 + len(literals)), *key.target, *literals]
-    assert found.least is not None  # noqa: S101  (the caller has looked)
+    assert found.least is not None  # noqa: S101  (the caller has checked)
     assert found.greatest is not None  # noqa: S101
-    if _has_nan([found.least]):
+    if _has_nan([found.least]):  # all values are NaN
         return None
     from_least: Nodes = [_node("GreaterThanOrEqual", 2), *key.target, _literal(found.least, kind)]
-    if _has_nan([found.greatest]):  # NaN is greater than any number, and statistics may omit it
+    if _has_nan([found.greatest]):
         return from_least
     return [_node("And", 2), *from_least, _node("LessThanOrEqual", 2), *key.target, _literal(found.greatest, kind)]
 

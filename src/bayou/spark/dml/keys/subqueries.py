@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settle the subqueries of a condition before rows are searched: each pass of the operation sees the same rows.
+"""Settle the subqueries of a condition: make sure that they have the same result each time that an operation evaluates them.
 
-An uncorrelated scalar subquery or EXISTS is evaluated once and becomes a literal, which prunes files. The rows of `IN (SELECT ...)`
-are the same at every evaluation: Delta tables are read at one version, and other rows are materialised. Their keys prune files like
-the keys of a MERGE's source. A correlated subquery stays a subquery, over such rows.
+A DELETE or UPDATE evaluates its condition in several jobs, which must agree on the rows. Therefore each subquery is settled first:
+
+- An uncorrelated scalar subquery or EXISTS is evaluated once and becomes a literal. The literal also prunes files.
+- In `IN (SELECT ...)`, Delta tables are pinned to a version, and other rows are materialised. The selected keys prune files, like
+  the keys of a MERGE's source.
+- A correlated subquery stays a subquery. The tables that it reads are pinned or materialised.
 """
 
 from __future__ import annotations
@@ -43,9 +46,9 @@ class SettledQueries:
     """A condition whose subqueries are settled.
 
     Attributes:
-        predicates: what the keys of the subqueries imply for rows that satisfy the condition.
+        predicates: predicates of all rows that satisfy the condition, derived from the keys of the subqueries.
         reads_table: whether a subquery may read the table itself.
-        kept: the materialised rows.
+        kept: the materialised rows, to be dropped by `close`.
     """
 
     condition: JavaObject
@@ -62,10 +65,10 @@ class SettledQueries:
 def settle(
     application: Application, spark: SparkSession, snapshot: Snapshot, condition: JavaObject, output: JavaObject
 ) -> SettledQueries:
-    """Settle the subqueries of a condition. Costs jobs.
+    """Settle the subqueries of a condition. Runs jobs.
 
     Args:
-        snapshot: the snapshot of the table that subqueries read, too.
+        snapshot: the snapshot that the operation reads. Subqueries over the same table read it, too.
         condition: the condition, resolved and not optimised.
         output: the table's columns in the condition, a Scala `Seq`.
     """
@@ -84,10 +87,10 @@ def settle(
 def with_scalars(
     application: Application, spark: SparkSession, snapshot: Snapshot, values: ExpressionList
 ) -> tuple[ExpressionList, bool]:
-    """Replace uncorrelated scalar subqueries and EXISTS in expressions by literals. Each costs a job.
+    """Replace uncorrelated scalar subqueries and EXISTS in expressions by literals. Each runs a job.
 
     Args:
-        snapshot: the snapshot of the table that subqueries read, too.
+        snapshot: the snapshot that the operation reads. Subqueries over the same table read it, too.
 
     Returns:
         The expressions, and whether one of the subqueries may read the table itself.
@@ -121,6 +124,8 @@ def _meets(table: str, root: str) -> bool:
 
 
 class _Settling:
+    """Settles the subqueries of one operation. Collects the rows that it materialises and the predicates that it derives."""
+
     def __init__(self, application: Application, spark: SparkSession, snapshot: Snapshot, output: JavaObject) -> None:
         self._application, self._spark, self._snapshot, self._output = application, spark, snapshot, output
         self._bridge = application.jvm
@@ -128,7 +133,7 @@ class _Settling:
         self.predicates: list[Predicate] = []
 
     def part(self, part: JavaObject) -> JavaObject:
-        """Settle a conjunct of the condition."""
+        """Return a conjunct of the condition with its subqueries settled. Derive predicates if it is `columns IN (SELECT ...)`."""
         jvm = self._bridge
         found = queries.subqueries_of(jvm, part)
         if not found:
@@ -136,20 +141,21 @@ class _Settling:
         settled_queries = [self._settled(each) for each in found]
         compared = queries.compared_with(jvm, part)
         if compared:
-            self._note_keys(compared, settled_queries[0])
+            self._add_predicates(compared, settled_queries[0])
         return queries.with_subqueries(jvm, part, settled_queries)
 
     def scalars(self, value: JavaObject) -> JavaObject:
-        """Replace the subqueries of an expression that have one value for all rows."""
+        """Return an expression in which the subqueries that have one value for all rows are literals."""
         jvm = self._bridge
         found = queries.subqueries_of(jvm, value)
-        is_one = [queries.has_one_value(jvm, each) for each in found]
-        if not any(is_one):
+        has_one_value = [queries.has_one_value(jvm, each) for each in found]
+        if not any(has_one_value):
             return value
-        others = [self._settled(each) if one else each for each, one in zip(found, is_one, strict=True)]
-        return queries.with_subqueries(jvm, value, others)
+        replaced = [self._settled(each) if is_scalar else each for each, is_scalar in zip(found, has_one_value, strict=True)]
+        return queries.with_subqueries(jvm, value, replaced)
 
     def _settled(self, subquery: JavaObject) -> JavaObject:
+        """Return a literal for a subquery with one value. Otherwise return the subquery over rows that do not change."""
         jvm, plan = self._bridge, queries.plan_of_subquery(subquery)
         pinned = [self._pinned(each) for each in queries.leaves_of(jvm, plan)]
         if queries.is_correlated(jvm, subquery):
@@ -160,11 +166,16 @@ class _Settling:
             return queries.literal_of(jvm, self._spark, queries.over_plan(jvm, subquery, plan))
         frame = self._frame(plan)
         fixed = settled(jvm, frame)
+        # Other programs may change files that are not of a Delta table.
         frame = self._checkpoint(frame) if fixed is None or fixed.files else fixed.frame
         return queries.over_plan(jvm, subquery, catalyst.plan_of(frame))
 
     def _pinned(self, leaf: JavaObject) -> JavaObject:
-        """Pin a leaf of a subquery that is a Delta table to its latest version, or to the operation's for the changed table."""
+        """Pin a leaf of a subquery to a version, if it is a Delta table without one.
+
+        The table that the operation changes is pinned to the operation's version, any other to its latest. A change data feed
+        cannot be pinned, so its rows are materialised.
+        """
         if not queries.is_delta(leaf):
             return leaf
         request = RelationRequest.of_json(queries.request_of(leaf))
@@ -177,6 +188,7 @@ class _Settling:
         return queries.at_version(self._bridge, leaf, replace(request, version=version).to_json(), version)
 
     def _kept(self, leaf: JavaObject) -> JavaObject:
+        """Return a leaf over its materialised rows, with the same columns."""
         frame = self._checkpoint(self._frame(leaf))
         return queries.under_names_of(self._bridge, leaf, frame)
 
@@ -187,8 +199,13 @@ class _Settling:
     def _frame(self, plan: JavaObject) -> DataFrame:
         return catalyst.frame_of(self._bridge, self._spark, plan)
 
-    def _note_keys(self, compared: Sequence[JavaObject], query: JavaObject) -> None:
-        """Derive predicates from the keys of `columns IN (SELECT ...)`, to prune files."""
+    def _add_predicates(self, compared: Sequence[JavaObject], query: JavaObject) -> None:
+        """Derive predicates from the keys of `columns IN (SELECT ...)`, to prune files.
+
+        Args:
+            compared: the expressions on the left of IN. Those that contain other columns than the table's are ignored.
+            query: the settled subquery.
+        """
         application, jvm, snapshot = self._application, self._bridge, self._snapshot
         rows = self._frame(queries.plan_of_subquery(query))
         rows = rows.toDF(*(f"k{number}" for number in range(len(names_of(rows)))))

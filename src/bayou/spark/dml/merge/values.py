@@ -63,7 +63,7 @@ class ClauseValues(NewValues):
         return found
 
     def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:
-        """Keep a NULL struct NULL if `*` sets its fields one by one."""
+        """Return NULL for a struct whose fields `*` sets one by one, if it is NULL in the table and in the source."""
         source = self._apart.get(tuple(map(str.lower, path)))
         if source is None:
             return struct
@@ -117,13 +117,14 @@ class _TableColumns(Mapping[str, Column]):
 
 
 class WrittenColumns:
-    """Makes the rows that a MERGE writes from joined rows."""
+    """Computes the rows that a MERGE writes from the join of the table and the source."""
 
     def __init__(self, merge: Merge, clauses: Iterable[int], left_out: Iterable[str] = ()) -> None:
         """Prepare the columns.
 
         Args:
-            left_out: the columns, in lower case, that the writer completes.
+            clauses: the numbers of the clauses whose rows are written.
+            left_out: the columns, in lower case, that the writer adds itself.
         """
         self._merge = merge
         jvm = merge.change.target.application.jvm
@@ -169,20 +170,26 @@ class WrittenColumns:
         return {field.name: self._columns[field.name.lower()] for field in changed}
 
     def _add(self, field: StructField, columns: ChosenColumns, matches: dict[int, int], *, copies: bool) -> None:
-        """Add a column with the value of the clause that a row falls under; `matches` caches the places of the conditions."""
+        """Add a column: the value of the clause that a row falls under, as CASE WHEN over the clauses.
+
+        Args:
+            columns: receives the column. Expressions are known by their positions in it.
+            matches: the positions of the conditions "a row falls under clause n" by n. Columns share them.
+            copies: whether some rows keep their values.
+        """
         values = [(clause.number, self._value(clause, field, columns)) for clause in self._clauses]
         new = [(number, value) for number, value in values if value is not None]
         if copies or len(new) < len(values) or not new:
-            last = columns.place(self._output, self._places[field.name.lower()])
-        else:
-            last = new.pop()[1]
+            otherwise = columns.place(self._output, self._places[field.name.lower()])
+        else:  # every row gets a new value, so the last clause needs no condition
+            otherwise = new.pop()[1]
         for number, _ in new:
             if number not in matches:
                 matches[number] = columns.given(F.expr(f"{ACTION} = {number}"))
-        columns.add(field.name, last, [(matches[number], value) for number, value in new])
+        columns.add(field.name, otherwise, [(matches[number], value) for number, value in new])
 
     def _value(self, clause: ResolvedClause, field: StructField, columns: ChosenColumns) -> int | None:
-        """Return the place of the value that a clause gives a column, or None if it does not change it."""
+        """Return the position of the value that a clause gives a column, or None if it does not change the column."""
         values = self._values[clause.number]
         if field.name.lower() in values.names:
             return values.of(field, columns)
@@ -197,7 +204,7 @@ class WrittenColumns:
         return own_column(self._merge.change.target.spark, parenthesised(default)).cast(spark_data_type(field))
 
     def _computing(self, field: StructField) -> list[int]:
-        """Return the clauses after which a generated column is computed: those that do not set it."""
+        """Return the clauses in whose rows a generated column is computed: those that do not set it. Empty for other columns."""
         text = generation_expression(self._table[field.name]) if self._generates else None
         if text is None:
             return []
@@ -205,6 +212,7 @@ class WrittenColumns:
         return [each.number for each in self._clauses if field.name.lower() not in each.assigned]
 
     def _recomputed(self, field: StructField, numbers: Sequence[int]) -> str:
+        """Return the SQL of a generated column, which is computed in the rows of some clauses and kept in others."""
         name, text = quoted_name(field.name), generation_expression(self._table[field.name]) or "null"
         return f"if({is_one_of(numbers)}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
 

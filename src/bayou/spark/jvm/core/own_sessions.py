@@ -21,11 +21,10 @@ def pinned_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str]) -
 
 
 def default_session(jvm: Jvm, session: JavaObject, settings: Mapping[str, str], prefix: str) -> JavaObject:
-    """Return a copy of a session with Spark's defaults in place of the session's settings, and with some settings.
+    """Return a copy of a session in which the settings with a prefix have Spark's defaults. Then set `settings` on it.
 
     Args:
-        prefix: the prefix of the settings that get their defaults. Those that cannot be set on a running session stay, such as the
-            catalog's.
+        prefix: the prefix of the settings to reset. Static settings, which cannot change on a running session, stay.
     """
     copy = session.cloneSession()
     conf, companion = copy.sessionState().conf(), jvm.module(_SQL_CONF)

@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 
 
 _SIDES: Final = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
-"""The columns that the condition and the values of a clause may name. A column that the table gets belongs to the source."""
+"""The plan whose columns the condition and the values of a clause may name; see `Sides`.
+
+A column that schema evolution adds is not among the table's columns here: its name means the source's column.
+"""
 
 
 class Resolver:
@@ -109,14 +112,14 @@ class Resolver:
         found = self._all(sides, condition, clauses, pairs, apart)
         search = checked_condition(self._bridge, self._snapshot, found.condition, "search")
         self._check_sides(sides, condition, search)
-        made = []
+        resolved = []
         for number, clause in enumerate(clauses):
             when = found.conditions[number]
             if when is not None:
                 when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
-            set_by_it = self._assignments(clause, found.pairs[number])
-            made.append(ResolvedClause(number, clause.kind, clause.action, when, set_by_it, found.apart[number]))
-        return Resolution(sides, search, tuple(made), schema, self._evolves, self._reads_table)
+            assignments = self._assignments(clause, found.pairs[number])
+            resolved.append(ResolvedClause(number, clause.kind, clause.action, when, assignments, found.apart[number]))
+        return Resolution(sides, search, tuple(resolved), schema, self._evolves, self._reads_table)
 
     def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
         """Return the clauses. With schema evolution, the names of assigned columns become paths."""
@@ -151,74 +154,93 @@ class Resolver:
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:
         """Return the assigned columns and their values, unresolved, with `*` expanded (see `_star` for `apart`)."""
         if not clause.is_star:
-            return [(Named(key) if isinstance(key, str) else key, self._given(key, value, schema)) for key, value in clause.pairs]
+            return [
+                (Named(key) if isinstance(key, str) else key, self._with_default(key, value, schema)) for key, value in clause.pairs
+            ]
         found: Pairs = []
         for field in schema.fields:
             found += self._star(clause, field, self._source_schema, (), apart)
         return found
 
-    def _given(self, key: Any, value: Any, schema: StructType) -> Any:
-        """Return a value, or the default of the column for the word DEFAULT."""
+    def _with_default(self, key: Any, value: Any, schema: StructType) -> Any:
+        """Return the assigned value. If it is the keyword DEFAULT of a SQL statement, return the column's default instead.
+
+        If Spark has resolved the statement (`node`), it has replaced the keyword already.
+        """
         if self._node is not None or isinstance(value, (str, Column)) or not nodes.is_default(self._bridge, value):
             return value
         path = key if isinstance(key, tuple) else nodes.parts_of(self._bridge, key, self._name)
         field = schema.field(path[0]) if len(path) == 1 else None
-        if field is None:  # fields have no defaults, and the word is not a column
+        if field is None:  # fields of structs have no defaults; the unresolved name DEFAULT then raises an error
             return value
         return default_of(self._bridge, self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
-        """Return what `*` sets of a field. Structs that lack fields in the source are set by fields, and appended to `apart`."""
-        given = source.field(field.name)
+        """Return the assignments of `*` to a field of the table.
+
+        If the source's struct lacks fields, an UPDATE with schema evolution sets the other fields one by one, so that the missing
+        ones keep their values.
+
+        Args:
+            source: the source's struct at the same level.
+            above: the path of the struct that contains the field; empty for a column.
+            apart: receives the paths of structs that are set by fields.
+        """
+        of_source = source.field(field.name)
         path = (*above, field.name)
-        if given is None:
+        if of_source is None:
             if self._evolves or above or generation_expression(field) or is_identity(field) or CURRENT_DEFAULT in field.metadata:
                 return []
             raise unresolved(self._snapshot, f"Cannot resolve {field.name} in {clause.action.value.upper()} clause", source.names)
-        if clause.action is Action.UPDATE and self._evolves and lacks_fields(given, field):
+        if clause.action is Action.UPDATE and self._evolves and lacks_fields(of_source, field):
             assert isinstance(field.type, StructType)  # noqa: S101  (what lacks fields is a struct)
-            assert isinstance(given.type, StructType)  # noqa: S101
+            assert isinstance(of_source.type, StructType)  # noqa: S101
             apart.append(path)
-            return [pair for inner in field.type.fields for pair in self._star(clause, inner, given.type, path, apart)]
+            return [pair for inner in field.type.fields for pair in self._star(clause, inner, of_source.type, path, apart)]
         return [(path, path)]
 
     def _all(
         self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
     ) -> _Found:
-        """Resolve everything, by one analysis for each side."""
-        asked: dict[str, list[Any]] = {"known_both": [condition]}
-        asked |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
+        """Resolve all expressions of the MERGE.
+
+        An analysis is a slow call into the JVM. So the expressions are collected by the side that they are resolved against, each
+        side is analyzed once, and the results are handed back by their places.
+        """
+        collected: dict[str, list[Any]] = {"known_both": [condition]}
+        collected |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
+        # For each clause: the places of its condition, of its values and of its keys.
         places: list[tuple[tuple[str, int] | None, tuple[str, slice], tuple[str, slice]]] = []
 
-        def ask(side: str, values: Sequence[Any]) -> slice:
-            start = len(asked[side])
-            asked[side] += values
+        def collect(side: str, values: Sequence[Any]) -> slice:
+            start = len(collected[side])
+            collected[side] += values
             return slice(start, start + len(values))
 
         structs = []
         for clause, own, paths in zip(clauses, pairs, apart, strict=True):
             side = _SIDES[clause.kind]
-            when = None if clause.condition is None else (side, ask(side, [clause.condition]).start)
+            when = None if clause.condition is None else (side, collect(side, [clause.condition]).start)
             of_values = "own_source" if clause.is_star else side
             has_paths = bool(own) and isinstance(own[0][0], tuple)
             of_keys = "own_target" if has_paths else "known_target"
-            keys, values = ask(of_keys, [key for key, _ in own]), ask(of_values, [value for _, value in own])
+            keys, values = collect(of_keys, [key for key, _ in own]), collect(of_values, [value for _, value in own])
             places.append((when, (of_values, values), (of_keys, keys)))
-            structs.append(ask("own_source", paths))
+            structs.append(collect("own_source", paths))
         try:
-            found = [self._resolved(getattr(sides, side), values, sides) for side, values in asked.items()]
+            found = [self._resolved(getattr(sides, side), values, sides) for side, values in collected.items()]
         except catalyst.NotAnExpressionError:
             self._refuse_unusual(sides, condition, clauses, pairs)
             raise
-        settled = map(self._with_scalars, asked, at_one_instant(self._bridge, found))
-        answers = dict(zip(asked, settled, strict=True))
-        conditions = [None if when is None else answers[when[0]][when[1]] for when, _, _ in places]
-        resolved = [row_changes.Pairs(answers[table][keys], answers[side][values]) for _, (side, values), (table, keys) in places]
-        taken = [
-            {tuple(map(str.lower, path)): each for path, each in zip(paths, answers["own_source"][places], strict=True)}
-            for paths, places in zip(apart, structs, strict=True)
+        constant = map(self._with_scalars, collected, at_one_instant(self._bridge, found))
+        resolved = dict(zip(collected, constant, strict=True))
+        conditions = [None if when is None else resolved[when[0]][when[1]] for when, _, _ in places]
+        assigned = [row_changes.Pairs(resolved[table][keys], resolved[side][values]) for _, (side, values), (table, keys) in places]
+        of_source = [
+            {tuple(map(str.lower, path)): each for path, each in zip(paths, resolved["own_source"][place], strict=True)}
+            for paths, place in zip(apart, structs, strict=True)
         ]
-        return _Found(answers["known_both"][0], conditions, resolved, taken)
+        return _Found(resolved["known_both"][0], conditions, assigned, of_source)
 
     def _with_scalars(self, side: str, values: ExpressionList) -> ExpressionList:
         """Replace the scalar subqueries of clauses by their values. The search condition may not contain a subquery."""
@@ -266,13 +288,13 @@ class Resolver:
 
     def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
         """Raise the error of the expression that Spark only allows in queries. All of them were analyzed together before."""
-        asked: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
+        candidates: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
         for clause, own in zip(clauses, pairs, strict=True):
             side = _SIDES[clause.kind]
             if clause.condition is not None:
-                asked.append((clause.action.value.upper(), side, clause.condition))
-            asked += [] if clause.is_star else [(None, side, value) for _, value in own]
-        for name, side, value in asked:
+                candidates.append((clause.action.value.upper(), side, clause.condition))
+            candidates += [] if clause.is_star else [(None, side, value) for _, value in own]
+        for name, side, value in candidates:
             refuse_functions(self._bridge, self._spark, self._snapshot, getattr(sides, side), self._meant(value, sides), name)
 
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
@@ -283,6 +305,8 @@ class Resolver:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """The resolved search condition, and for each clause its condition, its assignments and the structs it sets by fields."""
+
     condition: JavaObject
     conditions: list[JavaObject | None]
     pairs: list[row_changes.Pairs]

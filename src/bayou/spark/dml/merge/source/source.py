@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.columns.clustering import fields_on
-from bayou.protocol.schema.reserved_names import INTERNAL_PREFIXES
+from bayou.protocol.schema.reserved_names import OWN_PREFIX
 from bayou.spark.dml.keys.key_conditions import condition_of
 from bayou.spark.dml.keys.key_values import values_of
 from bayou.spark.dml.merge.source.footers import values_in_footers
@@ -46,7 +46,7 @@ MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
 """The setting that decides whether the rows are materialised: `all`, `none` or `auto`."""
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _COMPRESSED: Final = 8
-"""The most memory that rows take, as a multiple of their size in files."""
+"""How many times larger rows may be in memory than in files, by this estimate."""
 _UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
 
 
@@ -62,11 +62,11 @@ class Source:
         size: the bytes that have to be read: of the files, or of the materialised rows.
         is_small: whether the rows are broadcast.
         is_materialised: whether the rows are materialised until `close`.
-        is_sure: whether every evaluation gives the same rows, or a difference is noticed.
+        is_sure: whether every evaluation gives the same rows, or a difference is detected.
         files: the files of the rows when the MERGE began; None if they are not watched.
         predicates: what every row of the table with a match satisfies.
         materialised_in_ms: the time it took to materialise the rows, in milliseconds; 0 if they are not materialised.
-        reads: what the rows read of the table itself; None if nothing.
+        reads: what the source reads of the table itself; None if nothing.
     """
 
     frame: DataFrame
@@ -94,26 +94,26 @@ class Source:
 
 
 def refuse_own_names(application: Application, resolution: Resolution, snapshot: Snapshot, *, uses_all: bool) -> None:
-    """Check that the MERGE uses no column of the source with the prefix of auxiliary columns.
+    """Check that the MERGE uses no column of the source whose name could be that of an auxiliary column.
 
     Args:
         uses_all: whether all of the source's columns are used.
 
     Raises:
-        UnsupportedFeatureError: it uses such a column.
+        UnsupportedFeatureError: it uses a column whose name has bayou's prefix.
     """
     output = plans.output(resolution.sides.source)
-    own = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(INTERNAL_PREFIXES[1])]
-    if own and not uses_all:
+    refused = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(OWN_PREFIX)]
+    if refused and not uses_all:
         used = [plans.name_of(each) for each in _used(application.jvm, resolution)]
-        own = [each for each in own if each in used]
-    if own:
+        refused = [each for each in refused if each in used]
+    if refused:
         raise UnsupportedFeatureError(
-            f"The source of the MERGE has the column {own[0]!r}, and bayou takes columns whose names begin with "
-            f"{INTERNAL_PREFIXES[1]} for those that it puts beside the source's.",
+            f"The source of the MERGE has the column {refused[0]!r}. Names that begin with {OWN_PREFIX} are reserved for bayou's "
+            "auxiliary columns.",
             at=snapshot,
             error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=[f"columns whose names begin with {INTERNAL_PREFIXES[1]}"],
+            features=[f"columns whose names begin with {OWN_PREFIX}"],
             next_step="give the column another name in the source.",
         )
 
@@ -127,10 +127,13 @@ def _used(jvm: Jvm, resolution: Resolution) -> ExpressionList:
 def source_of(
     application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, settings: Mapping[str, str]
 ) -> Source:
-    """Return the rows of a source.
+    """Return the rows of a source, counted and with the values of their keys.
 
-    A source that is not settled is evaluated once, here: its rows are checkpointed on the executors. If a block of them is lost,
-    reading it fails; it is never recomputed.
+    A MERGE reads the source several times and needs the same rows each time. A source that may differ is evaluated once, here: its
+    rows are materialised on the executors. If a block of them is lost, reading it fails; it is never recomputed.
+
+    Args:
+        given: the source's rows as the user passed them.
     """
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
@@ -148,7 +151,7 @@ def source_of(
     elif settled is not None:
         frame = without_constants(jvm, settled.frame, resolution, keys)
     files = None if is_materialised or settled is None else settled.watched()
-    # The keys of rows that may differ at the next evaluation prove nothing.
+    # If the rows may differ at the next evaluation, their keys must not prune files.
     found = keys_of(application, resolution, snapshot, ids) if is_materialised or settled is not None else []
     known = None if is_materialised or settled is None else values_in_footers(jvm, settled.whole, found, settings)
     rows, values = values_of(frame, found, known)
@@ -158,7 +161,8 @@ def source_of(
     limit, in_files = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
     kept = catalyst.kept_bytes_of(frame) if is_materialised else None
     size = rows * catalyst.row_width_of(frame) if kept is None else kept
-    # A filter may leave little of large files. Only the size of materialised rows is known.
+    # Broadcast only if the estimates by files and by rows are both small: a filter may leave few rows of large files, and rows may
+    # be long. The size of materialised rows is known.
     is_small = (in_files <= limit and size <= _COMPRESSED * limit) or (is_materialised and size <= limit)
     return Source(
         frame,
@@ -176,11 +180,13 @@ def source_of(
 
 
 def _must_materialise(settings: Mapping[str, str], *, is_stable: bool) -> bool:
+    """Whether to materialise a source. By default, do so if its rows may differ at each evaluation."""
     wanted = settings.get(MATERIALIZE, "auto").lower()
     return wanted == "all" if wanted in ("all", "none") else not is_stable
 
 
 def _bytes(text: str) -> int:
+    """Parse a size of Spark's configuration, such as `10m`, as bytes; 0 if it is not a size."""
     text = text.strip().lower()
     digits = text.rstrip("bkmgt")
     try:
@@ -192,8 +198,8 @@ def _bytes(text: str) -> int:
 def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:
     """Return the rows of a source without constants that Spark's optimizer sees in the columns of new values.
 
-    The optimizer evaluates expressions over constants, and fails if that fails, although no clause may take the row. Keys may stay
-    constants if their values are stored unchanged: the reader of files filters by them.
+    The optimizer evaluates expressions over constants. If that fails, the MERGE fails, even if no clause would set the value. Keys
+    whose values are stored unchanged may stay constants, and should: then the scan of the table's files filters by them.
     """
     used = ExpressionList.joined(jvm, resolution.values).used(plans.output(resolution.sides.source))
     found = unfolded(jvm, frame, used)
@@ -211,7 +217,7 @@ def _stored_as_they_are(jvm: Jvm, resolution: Resolution, keys: Sequence[JavaObj
 
 
 def _is_stored(given: Assignment, tree: str, schema: StructType) -> bool:
-    """Whether a value is a column whose type fits the type that it is stored as without a cast that may fail."""
+    """Whether a value is a source column that is stored unchanged, or after a cast that cannot fail."""
     if not json.loads(tree)[0]["class"].endswith(".AttributeReference"):
         return False
     stored = fields_on(given.path, schema)
