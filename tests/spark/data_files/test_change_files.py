@@ -281,7 +281,7 @@ def test_a_feed_of_other_rows_than_those_that_changed_is_not_committed(spark, ta
         return new_files.write_change_files(application, frame.limit(1), *given)
 
     monkeypatch.setattr(rewrite, "write_change_files", of_one_row)
-    with pytest.raises(InvalidCommitError, match="change data feed"):
+    with pytest.raises(InvalidCommitError, match="change rows"):
         change(table)
     assert parquet_files(table_path) == before
     assert bayou.open(table_path).snapshot().version == 0

@@ -101,7 +101,9 @@ def test_a_file_that_cannot_be_deleted_is_an_error_after_the_others_are_deleted(
         Path(table_path, name).write_bytes(b"x")
         os.utime(Path(table_path, name), (0, 0))  # the VACUUM may begin within the same millisecond
     monkeypatch.setattr(LocalStore, "delete_many", fails_for_one)
-    with pytest.raises(StorageError, match="1 files could not be deleted, for example locked: it is locked") as failed:
+    with pytest.raises(
+        StorageError, match="1 files could not be deleted, for example locked, and the others were deleted: it is locked"
+    ) as failed:
         table.vacuum(0)
     assert list(failed.value.failed) == ["locked"]
     assert not Path(table_path, "litter").exists()

@@ -59,6 +59,20 @@ SOURCES = {
 }
 
 
+def test_a_source_may_be_a_table_of_a_database(spark, table_path):
+    options = {
+        "url": "jdbc:derby:memory:source;create=true",
+        "dbtable": "rows_to_merge",
+        "driver": "org.apache.derby.jdbc.EmbeddedDriver",
+    }
+    spark.sql("select 1 id, 10 v union all select 7, 70").write.format("jdbc").options(**options).mode("overwrite").save()
+    source = spark.read.format("jdbc").options(**options).load()
+    spark.sql("select 1 id, 0 v").write.format("delta").save(table_path)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    table.alias("t").merge(source.alias("s"), "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+    assert rows(table) == [(1, 10), (7, 70)]
+
+
 @pytest.mark.in_turn(4)
 @pytest.mark.parametrize("what", SOURCES)
 def test_a_source_is_kept_only_where_reading_it_again_costs_more_or_gives_other_rows(spark, tmp_path, table_path, kept, what):
