@@ -34,7 +34,7 @@ DELTA_ILLEGAL_OPTION/served-scheme InvalidOptionError
     The scheme {scheme!r} is already served by {factory}.
     Next: Pass replace=True to replace that factory.
 scheme-of-a-session StorageError
-    The scheme {scheme!r} is served through a Spark session, and there is none here.
+    The scheme {scheme!r} is served through a Spark session, and no session is active.
     Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path).
 unserved-scheme StorageError
     No log store serves the scheme {scheme!r}.

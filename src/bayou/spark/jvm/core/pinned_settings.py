@@ -21,7 +21,7 @@ class Job(Enum):
 
     WRITE = "write data files"
     READ = "read a table"
-    REWRITE = "read rows that are written again, or that a check depends on"
+    REWRITE = "read rows that are rewritten, or that a check depends on"
     COMPACT = "read files that are compacted"
     FIELD_IDS = "read a table with column mapping `id`"
     LOG = "read checkpoints in Spark jobs"
