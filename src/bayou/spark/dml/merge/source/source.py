@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -47,7 +48,8 @@ MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _COMPRESSED: Final = 8
 """How many times larger rows may be in memory than in files, by this estimate."""
-_UNITS = {"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30}
+_SIZE: Final = re.compile(r"(-?\d+)([kmgtp]?)b?", re.IGNORECASE)
+"""A size as Spark's settings have it (`JavaUtils.byteStringAs`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def source_of(
     texts = [text for each, those in zip(found, values, strict=True) if (text := condition_of(each.key, those)) is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
-    limit, in_files = _bytes(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
+    limit, in_files = bytes_of(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
     kept = catalyst.kept_bytes_of(frame) if is_materialised else None
     size = rows * catalyst.row_width_of(frame) if kept is None else kept
     # Broadcast only if the estimates by files and by rows are both small: a filter may leave few rows of large files, and rows may
@@ -185,14 +187,10 @@ def _must_materialise(settings: Mapping[str, str], *, is_stable: bool) -> bool:
     return wanted == "all" if wanted in ("all", "none") else not is_stable
 
 
-def _bytes(text: str) -> int:
-    """Parse a size of Spark's configuration, such as `10m`, as bytes; 0 if it is not a size."""
-    text = text.strip().lower()
-    digits = text.rstrip("bkmgt")
-    try:
-        return int(digits) * _UNITS.get(text[len(digits) :], 1)
-    except ValueError:
-        return 0
+def bytes_of(text: str) -> int:
+    """Return the bytes of a size such as `10485760`, `10m` or `1TB`; 0 if it is not a size."""
+    found = _SIZE.fullmatch(text.strip())
+    return 0 if found is None else int(found[1]) << 10 * ["", "k", "m", "g", "t", "p"].index(found[2].lower())
 
 
 def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:
