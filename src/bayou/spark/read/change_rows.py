@@ -2,8 +2,8 @@
 """Turn each row of a row change into the rows to write: its new state in the table, and its images in the change data feed.
 
 There are two ways to write them. If computing the rows a second time is slow or could have a different result, one job writes both
-kinds of rows. `IS_CHANGE` then partitions the output, so that data and change rows are in separate files. The price is that Spark's
-writer computes every row twice. Otherwise a second job writes the feed's images, and reads only the rows that change.
+kinds of rows. `IS_CHANGE` then partitions the output, so that data and change rows are in separate files. With such a column,
+Spark's writer handles every row twice. Otherwise a second job writes the feed's images, and reads only the rows that change.
 Source: PROTOCOL.md, "Change Data Files"; delta-spark's `CDCReader`.
 """
 
