@@ -95,13 +95,13 @@ class TableRequest:
             InvalidOptionError: the path is missing, time travel is requested in two ways, or a version is not a number.
             TimeTravelError: the change data feed is requested together with a version of the table.
         """
-        given = {name.lower(): value for name, value in options.items() if value is not None}
-        if not str(given.get("path", "")).strip():
+        options_in_lower_case = {name.lower(): value for name, value in options.items() if value is not None}
+        if not str(options_in_lower_case.get("path", "")).strip():
             raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
-        if PINNED_VERSION in given:
-            given |= {"versionasof": given[PINNED_VERSION], "timestampasof": None}
-        path, version, timestamp = _split(str(given["path"]))
-        by_option = given.get("versionasof"), given.get("timestampasof")
+        if PINNED_VERSION in options_in_lower_case:
+            options_in_lower_case |= {"versionasof": options_in_lower_case[PINNED_VERSION], "timestampasof": None}
+        path, version, timestamp = _split(str(options_in_lower_case["path"]))
+        by_option = options_in_lower_case.get("versionasof"), options_in_lower_case.get("timestampasof")
         if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
             raise InvalidOptionError(
                 "The path names a version, and an option names another one.",
@@ -116,7 +116,7 @@ class TableRequest:
         if by_option[0] is not None:
             version = _version(by_option[0], path)
         timestamp = timestamp if by_option[1] is None else by_option[1]
-        changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
+        changes = bounds_of(options_in_lower_case, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
 
 

@@ -86,9 +86,9 @@ class Provider:
         match = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
         return str(match.group(1)).replace("``", "`") if match else None
 
-    def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
+    def _check_schema(self, schema_of_reader: str, relation: JavaObject, path: str) -> None:
         """Raise SchemaMismatchError if the schema of the reader or of the catalog entry does not fit the table's."""
-        problems = list(incompatible(parse_schema(given).fields, columns_of(relation)))
+        problems = list(incompatible(parse_schema(schema_of_reader).fields, columns_of(relation)))
         if problems:
             message = f"The schema that was given is not the table's: {'; '.join(problems)}."
             raise SchemaMismatchError(

@@ -78,7 +78,7 @@ class SessionCatalog:
         spark = session_of(session)
         rows = None if data is None else DataFrame(data, spark)
         if word == "write":
-            assert rows is not None  # noqa: S101  (rows are what is written)
+            assert rows is not None  # noqa: S101  (a write always has rows)
             return self._insert(InsertStatement.read(name, texts), rows)
         if word == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)

@@ -66,8 +66,8 @@ class SyncIdentity:
     def explain(self, context: Context) -> list[str]:
         """Return the planned change."""
         table = context.table(self.table, "ALTER TABLE").session_table
-        what = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
-        return [table_line(table.uri, table.snapshot().version), what]
+        line = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
+        return [table_line(table.uri, table.snapshot().version), line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class ClusterBy:
     def explain(self, context: Context) -> list[str]:
         """Return the columns that it would set."""
         table = context.table(self.table, "ALTER TABLE").session_table
-        what = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
-        return [table_line(table.uri, table.snapshot().version), what]
+        line = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
+        return [table_line(table.uri, table.snapshot().version), line]
 
 
 class AlterTable:

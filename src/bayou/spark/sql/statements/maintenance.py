@@ -338,8 +338,8 @@ class Generate:
         table = context.table(self.table, "GENERATE")
         table.check_mode(self.mode)
         snapshot = table.session_table.snapshot()
-        what = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
-        return [table_line(table.session_table.uri, snapshot.version), what]
+        line = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
+        return [table_line(table.session_table.uri, snapshot.version), line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ class ComputeStatistics:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Parse the words after the beginning, or return None if it is Spark's own statement."""
+        """Parse the words after the beginning, or return None for Spark's own ANALYZE TABLE."""
         table = reader.table()
         return cls(table) if reader.take("COMPUTE", "DELTA", "STATISTICS") else None
 
@@ -367,5 +367,5 @@ class ComputeStatistics:
         """Return the number of files that it would read."""
         table = context.table(self.table, "ANALYZE TABLE").session_table
         snapshot = table.snapshot()
-        what = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."
-        return [table_line(table.uri, snapshot.version), what]
+        line = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."
+        return [table_line(table.uri, snapshot.version), line]
