@@ -136,12 +136,10 @@ class _Cells:
         values = [own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]
         sampled = sample.select(GROUP, *values)
         nothing = [F.lit(None).cast(field.dataType) for field in sampled.schema.fields[1:]]
-        one_row_each = spark.range(0, len(self._outputs), 1, 1).select(
-            F.col("id").cast("int"), *nothing
-        )  # a cube may have no row in it
-        ascending = (
-            sampled.union(one_row_each).groupBy(GROUP).agg(*(F.sort_array(F.collect_list(name)).alias(name) for name in names))
-        )
+        # A cube may have no row in the sample.
+        empty_cubes = spark.range(0, len(self._outputs), 1, 1).select(F.col("id").cast("int"), *nothing)
+        lists = (F.sort_array(F.collect_list(name)).alias(name) for name in names)
+        ascending = sampled.union(empty_cubes).groupBy(GROUP).agg(*lists)
         of_cubes = ascending.select(GROUP, *(self._quantiles(name).alias(name) for name in names))
         row = of_cubes.agg(F.sort_array(F.collect_list(F.struct(GROUP, *names))).alias("cubes"))
         columns = []
