@@ -92,7 +92,7 @@ DELTA_STATE_RECOVER_ERROR/row-id-columns CorruptLogError
 DELTA_OPERATION_NOT_ALLOWED/physical-name UnsupportedFeatureError
     The column {column!r} cannot be read, because it is {physical_name!r} in the files, and bayou needs that name for other values.
     Next: Drop the column, and add it again under another name, with the engine that wrote it.
-DELTA_DELETION_VECTOR_INVALID_ROW_INDEX DeletionVectorError
+DELTA_DELETION_VECTOR_INVALID_ROW_INDEX/far-row DeletionVectorError
     A deletion vector deletes row {row} of its file, the log {says}, and bayou reads vectors of files of up to {most} rows, because
     the memory that a vector needs grows with the greatest row that it deletes.
     Next: Write the file's rows again with the engine that wrote the vector, or add numRecords to the file's statistics.

@@ -69,4 +69,4 @@ def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | 
     if last is None or last < _MOST_ROWS:
         return within
     says = "does not say how many rows the file has" if count is None else f"says that the file has {count} rows"
-    raise failed("DELTA_DELETION_VECTOR_INVALID_ROW_INDEX", table=table_uri, row=last, says=says, most=_MOST_ROWS)
+    raise failed("DELTA_DELETION_VECTOR_INVALID_ROW_INDEX/far-row", table=table_uri, row=last, says=says, most=_MOST_ROWS)
