@@ -21,7 +21,7 @@ adapters-not-loaded SessionError
     Next: Use a Spark release that the README lists, and check that the driver can write to its temporary folder; bayou.open reads
     the log of a table without Spark.
 adapter-not-compiled SessionError
-    The adapter {adapter} of bayou does not compile on this Spark: {reason}.
+    The adapter {adapter} does not compile on this Spark: {reason}.
     Next: Use a Spark release that the README lists, or report this message to bayou.
 adapter-message SessionError
     An adapter sent a message that is cut off: {given!r:.80}.

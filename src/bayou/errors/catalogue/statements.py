@@ -157,8 +157,8 @@ DELTA_CANNOT_REPLACE_MISSING_TABLE TableNotFoundError
     Table {table} cannot be replaced as it does not exist.
     Next: Use CREATE OR REPLACE TABLE to create the table.
 DELTA_CLONE_UNSUPPORTED_SOURCE UnsupportedFeatureError
-    Unsupported clone source '{table}', whose format is {format}, because bayou only clones Delta tables.
-    Next: Copy the rows: CREATE TABLE ... USING delta AS SELECT * FROM the source.
+    Unsupported clone source '{table}', whose format is {format}.
+    Next: Clone a Delta table, or copy the rows: CREATE TABLE ... USING delta AS SELECT * FROM the source.
 iceberg-metadata UnsupportedFeatureError
     bayou writes no Iceberg metadata, which REORG TABLE ... APPLY (UPGRADE UNIFORM) asks for.
     Next: Use APPLY (PURGE), or an engine that writes UniForm.
