@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.errors import SessionError, StorageError
+from bayou.errors import SessionError, StorageError, failed, reason
 from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.scan.file_index import uris
@@ -62,14 +62,14 @@ def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[st
     try:
         answers = HadoopFiles.of(jvm, first, storage_options).footers(files)
     except (HadoopError, SessionError) as error:
-        raise StorageError(f"The footers of {len(files)} files cannot be read: {error}", file=first) from error
+        raise failed("footers-unreadable", file=first, num_files=len(files), reason=reason(error)) from error
     return [_as_os_error(answer, uri) for answer, (uri, _) in zip(answers, files, strict=True)]
 
 
 def _as_os_error(answer: bytes | Exception, uri: str) -> bytes | OSError:
     if isinstance(answer, bytes | OSError):
         return answer
-    return StorageError(f"The footer cannot be read: {answer}", file=uri)
+    return _unreadable(uri, answer)
 
 
 def _parsed(source: str | pa.BufferReader, uri: str) -> pq.FileMetaData | OSError:
@@ -78,4 +78,8 @@ def _parsed(source: str | pa.BufferReader, uri: str) -> pq.FileMetaData | OSErro
     except FileNotFoundError as error:
         return error
     except (OSError, pa.ArrowInvalid) as error:
-        return StorageError(f"The file's footer cannot be read: {error}", file=uri)
+        return _unreadable(uri, error)
+
+
+def _unreadable(uri: str, error: Exception) -> OSError:
+    return cast("StorageError", failed("footer-unreadable", file=uri, reason=str(error)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
@@ -44,11 +44,7 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     """
     ids = RowIdColumns.of(scan.snapshot)
     if ids is None:
-        raise SchemaChangedError(
-            "The table does not track its rows any more, and this DataFrame asks for their ids.",
-            at=scan.snapshot,
-            next_step="make the DataFrame again from the table.",
-        )
+        raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/row-ids", at=scan.snapshot)
     positions = scan.positions
     if positions is None:
         positions = pa.array(np.arange(scan.snapshot.files(["path"]).num_rows))

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.predicates import by_physical_name, from_catalyst
@@ -280,12 +280,11 @@ class Scan:
         taken = next((each for each in columns if each.name.lower() in auxiliary), None)
         if taken is not None:
             shown = next((each.name for each in self.snapshot.schema.fields if each.physical_name == taken.name), taken.name)
-            raise UnsupportedFeatureError(
-                f"The column {shown!r} cannot be read: it is {taken.name!r} in the files, and under that name bayou reads "
-                "something else beside the table's columns, whose values would come in its place.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/physical-name",
                 at=self.snapshot,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                next_step="drop the column, and add it again under another name, with the engine that wrote it.",
+                column=shown,
+                physical_name=taken.name,
                 features=(f"columns that are called {taken.name}",),
             )
 

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 
-from bayou.errors import SessionError
-from bayou.spark.jvm.core.signatures import by_name, fitting, missing_class, parse_members, unknown_signature
+from bayou.errors import DeltaError, failed
+from bayou.spark.jvm.core.signatures import by_name, fitting, parse_members, unknown_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,11 +50,9 @@ class Jvm:
             SessionError: it is a Spark Connect session, which has no JVM in this process, or it was stopped.
         """
         if not hasattr(spark, "_jsparkSession"):
-            message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
-            raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
+            raise failed("connect-session")
         if spark.sparkContext._jsc is None:  # noqa: SLF001  (what `stop` leaves)
-            message = "This Spark session was stopped."
-            raise SessionError(message, next_step="make a new session, enable it, and open the table on it again.")
+            raise failed("stopped-session")
         return cls._of_context(spark.sparkContext)
 
     @classmethod
@@ -94,7 +92,7 @@ class Jvm:
         return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
-        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise MissingClassError."""
+        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise SessionError."""
         if names not in self._classes:
             self._classes[names] = self.loader.loadClass(self._first(names))
         return self._classes[names]
@@ -107,7 +105,7 @@ class Jvm:
         return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
 
     def module(self, *names: str) -> JavaObject:
-        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise MissingClassError."""
+        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise SessionError."""
         if names not in self._modules:
             name = self._first(tuple(f"{name}$" for name in names))
             instance = self.loader.loadClass(name).getField("MODULE$").get(None)
@@ -118,7 +116,7 @@ class Jvm:
     def _first(self, names: tuple[str, ...]) -> str:
         first = next(filter(self.has_class, names), None)
         if first is None:
-            raise missing_class(self.spark_version_text, names)
+            raise failed("unknown-class", spark_version=self.spark_version_text, names=" or ".join(names))
         return first
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
@@ -198,7 +196,7 @@ class Jvm:
         name: str = f"{module_name}$" if module_name else target.getClass().getName()
         return name
 
-    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> SessionError:
+    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> DeltaError:
         return unknown_signature(self.spark_version_text, owner, method, overloads, f"{count} arguments")
 
     def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:

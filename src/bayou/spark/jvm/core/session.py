@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from bayou.errors import DeltaError, SessionError
+from bayou.errors import DeltaError, SessionError, failed, reason
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
@@ -163,7 +163,7 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
         if "delta" in older.split(","):
             return ""  # it was reported before
         settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
-        return "" if is_ours else f"{current}: {error.message}"
+        return "" if is_ours else f"{current}: {reason(error)}"
     settings.set(_SESSION_CATALOG, ours)
     session.sharedState().conf().set(_SESSION_CATALOG, ours)
     if loaded is not None:  # Spark would keep using the loaded catalog
@@ -189,8 +189,7 @@ def _loaded_catalogs(session: JavaObject) -> JavaObject:
                 field.setAccessible(True)
                 return field.get(manager)
         owner = owner.getSuperclass()
-    message = "bayou cannot tell whether the session has loaded it"
-    raise SessionError(message)
+    raise failed("catalog-loaded")
 
 
 def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:

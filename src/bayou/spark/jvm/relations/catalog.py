@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
-from bayou.errors import InvalidOptionError, TableNotFoundError
+from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relations.parser import table_name
@@ -119,8 +119,9 @@ class Catalog:
         try:
             return TableName.of(parser.parseTableIdentifier(text if parts is None else ".".join(map(quoted_name, parts))))
         except FAILED_CALL as error:
-            message = f"{text!r} is no name of a table in the session's catalog: {reason_of(error)}"
-            raise InvalidOptionError(message, option="tableName") from None
+            raise failed(
+                "DELTA_ILLEGAL_OPTION/table-name", option="tableName", given=redact_text(text), reason=redact_text(reason_of(error))
+            ) from None
 
     def entry(self, name: TableName) -> CatalogEntry | None:
         """Return the entry of a name, or None if it does not exist."""
@@ -163,8 +164,7 @@ class Catalog:
             return CatalogEntry("delta", name.path, is_view=False)
         entry = self.entry(name)
         if entry is None or entry.is_view or entry.provider != "delta":
-            message = f"{text} is not a Delta table."
-            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE")
+            raise failed("DELTA_MISSING_DELTA_TABLE", table=text)
         return entry
 
     def is_delta(self, text: str) -> bool:

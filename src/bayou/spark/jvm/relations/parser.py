@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 
-from bayou.errors import InvalidSchemaError, SqlSyntaxError
+from bayou.errors import failed, redact_text
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
@@ -188,7 +188,7 @@ def parsed_statement(session: JavaObject, text: str) -> JavaObject:
         return session.sessionState().sqlParser().parsePlan(text)
     except ParseException as error:
         what = re.sub(r"^\[[\w.]+\] ", "", reason_of(error))
-        raise SqlSyntaxError(what, next_step="Correct the statement; docs/sql.md has its clauses.") from None
+        raise failed("PARSE_SYNTAX_ERROR/spark", reason=redact_text(what)) from None
 
 
 def are_parsed(session: JavaObject, condition: str, query: str) -> bool:
@@ -315,8 +315,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
         root = parsed_plainly(jvm, session, text)
     except FAILED_CALL as error:
         reason = reason_of(error)
-        message = f"The expression {text!r} in the table's metadata is no SQL expression: {reason}"
-        raise InvalidSchemaError(message, next_step="Correct it with the engine that stored it.") from None
+        raise failed("DELTA_SCHEMA_NOT_SET/stored-expression", expression=text, reason=reason) from None
     functions, columns, forbidden, has_lambda = set(), set(), [], False
     waiting: list[tuple[Any, frozenset[str]]] = [(root, frozenset())]
     while waiting:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.spark.jvm.core.adapters import Adapters, described
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.spark.jvm.core.own_sessions import pairs_of
@@ -278,8 +278,7 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
     try:
         as_json: str = rows.select(own_column(spark, f"({text}\n)").alias("value"))._jdf.schema().json()  # noqa: SLF001  (the bridge)
     except FAILED_CALL as error:
-        message = f"The expression {text!r} cannot be resolved: {reason_of(error)}"
-        raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None
+        raise failed("DELTA_SCHEMA_NOT_SET/expression", expression=text, reason=reason_of(error)) from None
     return as_json
 
 
