@@ -112,7 +112,7 @@ class LackingStatement:
                     return cls(command, _plain_name(groups.get("table")), groups.get("path"), in_script)
         return None
 
-    def error(self) -> UnsupportedFeatureError:
+    def error(self) -> DeltaError:
         """Return the error for the user."""
         if self.is_in_script and self.command not in _INSTEAD:
             return UnsupportedFeatureError(

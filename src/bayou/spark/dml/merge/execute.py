@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import TransactionStateError
+from bayou.errors import ChangedSourceError, DeltaError, failed
 from bayou.log.commit.active_transactions import inside
 from bayou.log.commit.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
@@ -22,7 +22,7 @@ from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
-from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
+from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.resolution.resolver import Resolver
@@ -126,13 +126,8 @@ def planned(request: MergeRequest) -> PlannedChange:
     return PlannedChange(plan, run)
 
 
-def _executed_before(plan: RowChangePlan, version: int) -> TransactionStateError:
-    return TransactionStateError(
-        f"This plan of a MERGE was executed before, as version {version}: a plan is for the table as it was when it was made.",
-        table=plan.table,
-        version=plan.version,
-        next_step="plan the MERGE again.",
-    )
+def _executed_before(plan: RowChangePlan, version: int) -> DeltaError:
+    return failed("merge-executed-before", table=plan.table, version=plan.version, committed_version=version)
 
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
