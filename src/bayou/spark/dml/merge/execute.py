@@ -31,15 +31,15 @@ from bayou.spark.dml.merge.source.latest import latest_rows
 from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, source_of
 from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
-from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, spend_batch
+from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, reset_txn_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -153,7 +153,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
     columns = (request.condition, *(each for clause in request.clauses for each in clause.given))
     with inside(reading):
-        jvm, source = target.application.jvm, catalyst.plan_of(request.source)
+        jvm, source = target.application.jvm, analyzed_plan(request.source)
         resolver = Resolver(
             jvm,
             target.spark,
@@ -239,7 +239,7 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
 
 
 def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
-    spend_batch(request.target.spark, request.settings, request.txn, result)
+    reset_txn_version(request.target.spark, request.settings, request.txn, result)
     return result
 
 

@@ -25,6 +25,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_ou
 from bayou.spark.jvm.catalyst.settled import settled as settled_rows
 from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.relations import plans
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def source_of(
     output = plans.output(resolution.sides.source)
     columns = _used(jvm, resolution)
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
-    frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
+    frame = columns.selected(given.sparkSession, analyzed_plan(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = settled_rows(jvm, frame)
     is_materialised = _must_materialise(settings, is_stable=settled is not None)
     materialised_in_ms = 0
