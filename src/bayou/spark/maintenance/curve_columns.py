@@ -70,7 +70,7 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
         InvalidSchemaError: another program wrote clustering columns that the table lacks.
     """
     schema = readable_schema(snapshot.schema)
-    found = []
+    curve = []
     for path in columns:
         fields = fields_on(path, schema)
         if not fields:
@@ -86,8 +86,8 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
                 type=kind.upper(),
                 features=(f"order of {kind}",),
             )
-        found.append(CurveColumn(names[0], *value))
-    return found
+        curve.append(CurveColumn(names[0], *value))
+    return curve
 
 
 def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
@@ -121,7 +121,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     partitions = {name.lower() for name in snapshot.partition_columns}
     leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
     indexed = [tuple(part.lower() for part in leaf.logical_path) for leaf in leaves]
-    found, without = [], []
+    order, without = [], []
     for text in texts:
         path = _parsed(text, snapshot)
         name = name_of(path)
@@ -130,13 +130,13 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
         fields = fields_on(path, snapshot.schema)
         if not fields or path[0].lower() in partitions:
             raise failed("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", at=snapshot, option="zOrderBy", column=name)
-        found.append(tuple(field.name for field in fields))
+        order.append(tuple(field.name for field in fields))
         lower = tuple(part.lower() for part in path)
         if not any(leaf[: len(lower)] == lower for leaf in indexed):
             without.append(name)
     if without and is_on(settings, _CHECK, default=True):
         raise failed("DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS", at=snapshot, columns=without, setting=_CHECK)
-    return tuple(found)
+    return tuple(order)
 
 
 def name_of(path: Sequence[str]) -> str:
