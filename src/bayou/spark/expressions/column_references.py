@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.errors import InvalidSchemaError, failed, reason
 from bayou.protocol import properties
 from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
@@ -106,9 +106,4 @@ def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: 
     try:
         refuse_referenced(jvm, spark, snapshot, snapshot.schema, path, changes_type=True)
     except InvalidSchemaError as error:
-        raise SchemaMismatchError(
-            error.message,
-            at=snapshot,
-            error_class=error.error_class,
-            next_step="cast the rows to the column's type, or drop what refers to the column first.",
-        ) from None
+        raise failed("written-column-with-dependents", at=snapshot, error_class=error.error_class, reason=reason(error)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
 from bayou.protocol.types.schema import StructType
 
@@ -40,13 +40,14 @@ def check_stored(
     problems += [f"{name}: {why}" for name, why in refusals.items() if why is not None]
     problems += [f"{name} is not a column of the table" for name in unknown]
     if problems:
-        raise InvalidSchemaError(
-            f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
+        raise failed(
+            "stored-expression",
             table=table,
             version=version,
             error_class=_ERROR_CLASSES[kind],
-            next_step="remove it from the table, or store one that only uses built-in functions of a row's values.",
             expression=expression.text,
+            owner=of,
+            problems="; ".join(problems),
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log import events
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.keys import canonical_paths
@@ -59,12 +59,7 @@ def _mode(settings: Mapping[str, str], table: str) -> str:
     mode = settings.get(_MODE, "inline").lower()
     if mode in {"inline", "background"}:
         return mode
-    raise InvalidOptionError(
-        f"The setting {_MODE} is {mode!r}, and can be inline or background.",
-        table=table,
-        option=_MODE,
-        next_step="Set one of them.",
-    )
+    raise failed("DELTA_ILLEGAL_OPTION/auto-compaction", table=table, option=_MODE, value=mode)
 
 
 def _compact(written: NewVersion) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, InvalidOptionError, redact_uri
+from bayou.errors import ConcurrentModificationError, failed, redact_uri
 from bayou.log.actions.keys import canonical_paths
 from bayou.plan.maintenance.auto_compaction import plan_auto_compaction
 from bayou.plan.maintenance.clustering import ClusteringPlan
@@ -263,14 +263,12 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     used = set() if named is None else nodes.names_of(jvm, named)
     others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
     if partitions_only and others:
-        raise InvalidOptionError(
-            f"Predicate references non-partition column '{others[0]}'. Only the partition columns may be referenced: "
-            f"[{', '.join(snapshot.partition_columns)}]",
+        raise failed(
+            "DELTA_NON_PARTITION_COLUMN_REFERENCE",
             at=snapshot,
-            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
             option="where",
             column=others[0],
-            next_step="choose files by other columns with whereFiles.",
+            partition_columns=snapshot.partition_columns,
         )
     expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, table.spark, statement))
     condition = row_condition(table.application, snapshot, expressions.condition)

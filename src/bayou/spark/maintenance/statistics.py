@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.compute_statistics import (
     ComputedStatistics,
@@ -173,13 +173,7 @@ def _with_rows(
     """
     rows = aggregated.get("rows", 0)
     if rows != file.num_live:
-        raise InvalidCommitError(
-            f"the file has {file.num_live} rows by its footer and its deletion vector, and a scan finds {rows}",
-            at=snapshot,
-            file=file.add.path,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            next_step="look for a program that replaced the file.",
-        )
+        raise failed("DELTA_NUM_RECORDS_MISMATCH/scanned", at=snapshot, file=file.add.path, num_live=file.num_live, found=rows)
     by_path: dict[ColumnPath, LeafStatistics] = {}
     for number, leaf in enumerate(wanted):
         kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"

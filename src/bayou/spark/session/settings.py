@@ -74,7 +74,7 @@ def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
     return txn_of(settings.get(_TXN_APP_ID), settings.get(_TXN_VERSION), table)
 
 
-def spend_batch(spark: SparkSession, settings: Mapping[str, str], batch: tuple[str, int] | None, done: Finished) -> None:
+def reset_txn_version(spark: SparkSession, settings: Mapping[str, str], batch: tuple[str, int] | None, done: Finished) -> None:
     """Unset the session's txnVersion after an operation if autoReset is enabled.
 
     Otherwise the next write would have the same version, and would be skipped as a replay. A skipped write unsets it as well.

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.operations.manifest import generate_manifests
 from bayou.log.operations.restore import RestoreRequest, RestoreResult, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
@@ -152,8 +152,7 @@ class TableMaintenance(TableHandle):
 
     def _check_mode(self, mode: str) -> None:
         if str(mode).lower() != _MANIFEST_MODE:
-            message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
-            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED")
+            raise failed("DELTA_MODE_NOT_SUPPORTED", table=self._path, mode=mode, modes=(_MANIFEST_MODE,))
 
     @raised_as_pyspark
     def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802

@@ -29,7 +29,7 @@ from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import REPLAYED, spend_batch
+from bayou.spark.session.settings import REPLAYED, reset_txn_version
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
@@ -136,7 +136,7 @@ def _written(
     ):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
-            spend_batch(frame.sparkSession, settings, stated_txn, replayed)
+            reset_txn_version(frame.sparkSession, settings, stated_txn, replayed)
             return replayed
         if snapshot is not None and options.mode == "error":
             raise _table_exists(snapshot, request)
@@ -160,7 +160,7 @@ def _written(
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
         notify_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
-    spend_batch(frame.sparkSession, settings, stated_txn, result)
+    reset_txn_version(frame.sparkSession, settings, stated_txn, result)
     return result
 
 

@@ -90,11 +90,6 @@ def crossed(jvm: Jvm, spark: SparkSession, sides: Sides) -> JavaObject:
     return jvm.static(f"{_LOGICAL}.Join")(sides.target, source, cross, jvm.none, no_hint)
 
 
-def plan_of(frame: DataFrame) -> JavaObject:
-    """Return the plan of a DataFrame as Spark resolved it."""
-    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
-
-
 def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
     """Return a plan as a DataFrame."""
     return DataFrame(dataset(jvm, java_session(spark), plan), spark)
