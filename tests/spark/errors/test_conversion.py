@@ -91,6 +91,7 @@ def test_an_unknown_reader_feature_is_refused_by_name(spark, table_path):
     [
         ({"versionAsOf": 0, "timestampAsOf": "2026-01-01"}, "DELTA_ONEOF_IN_TIMETRAVEL"),
         ({"versionAsOf": "minus one"}, "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"),
+        ({"versionAsOf": "1_0"}, "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"),
     ],
 )
 def test_options_that_make_no_sense_are_illegal_arguments(spark, table_path, options, error_class):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 PINNED_VERSION = "__bayou_version"
 """The option with which a catalog entry fixes the version of a table. It takes precedence over the options of a query."""
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,9 @@ def is_table(path: str) -> bool:
 
 def _version(text: Any, path: str) -> int:
     """Return an option as a number. Negative numbers pass: the log refuses them later with the existing versions in the error."""
-    try:
-        return int(str(text))
-    except ValueError:
-        raise failed("DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE", table=path, option="versionAsOf", value=text) from None
+    if not _INTEGER.fullmatch(str(text)):  # `int` alone would read `1_0` as 10
+        raise failed("DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE", table=path, option="versionAsOf", value=text)
+    return int(str(text))
 
 
 def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:

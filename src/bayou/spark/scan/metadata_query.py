@@ -101,8 +101,6 @@ def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tup
         return None  # a partition value without a zone is in the session's zone, which the log does not know
     path = (field.physical_name,)
     partitions = snapshot.partitions()
-    if path in partitions and field.type == "timestamp":
-        return None  # a value without a zone is in the session's
     statistics = snapshot.statistics({} if path in partitions else {path: field.type})
     value = answers.min_max_from_log(which, path, field.type, statistics, partitions, _deleted(snapshot))
     return None if value is None else (value.as_py(), value.type)
