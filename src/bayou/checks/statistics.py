@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.json
 
 if TYPE_CHECKING:
-    from bayou.check.schema_json import Column
+    from bayou.checks.schema_json import Column
 
 _INTEGERS: Final = frozenset({"byte", "short", "integer", "long"})
 _TEXTS: Final = frozenset({"string", "date", "timestamp", "timestamp_ntz"})
@@ -58,9 +58,7 @@ class Statistics:
 
 def read_statistics(texts: pa.ChunkedArray, columns: Sequence[Column], *, is_mapped: bool) -> Statistics:
     """Parse the JSON of each row; a null row has no statistics."""
-    leaves = {
-        (each.physical_path if is_mapped else each.path): each for each in columns if each.is_leaf and not each.in_list
-    }
+    leaves = {(each.physical_path if is_mapped else each.path): each for each in columns if each.is_leaf and not each.in_list}
     problems: list[tuple[int, str]] = []
     documents = texts.fill_null("{}")
     table = _at_once(documents, leaves)
@@ -128,10 +126,32 @@ def _member(array: pa.Array | None, path: Sequence[str], rows: int) -> pa.Array:
     return pa.nulls(rows) if array is None else array
 
 
-def _checked(
-    row: int, text: str, leaves: Mapping[tuple[str, ...], Column], problems: list[tuple[int, str]]
-) -> Mapping[str, Any]:
+def _checked(row: int, text: str, leaves: Mapping[tuple[str, ...], Column], problems: list[tuple[int, str]]) -> Mapping[str, Any]:
     """Return the valid part of a file's statistics, and note what is not valid."""
+    document = _object(row, text, problems)
+    sound: dict[str, Any] = {}
+    for name, python in (("numRecords", int), ("tightBounds", bool)):
+        value = document.get(name)
+        if type(value) is python:
+            sound[name] = value
+        elif value is not None:
+            problems.append((row, f"{name} is {value!r:.60}"))
+    for name in (*_BOUNDS, "nullCount"):
+        members = document.get(name)
+        if isinstance(members, dict):
+            for path, column in leaves.items():
+                kind = "long" if name == "nullCount" else column.type
+                value = _value_at(members, path)
+                if value is not None and not _fits(value, kind):
+                    problems.append((row, f"{name} of {'.'.join(path)} is {value!r:.60}, and the column is {column.type}"))
+                elif value is not None and not _is_not_finite(value) and _type(kind) is not None:
+                    _put(sound.setdefault(name, {}), path, float(value) if _type(kind) == pa.float64() else value)
+        elif members is not None:
+            problems.append((row, f"{name} is {members!r:.60}"))
+    return sound
+
+
+def _object(row: int, text: str, problems: list[tuple[int, str]]) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -140,36 +160,19 @@ def _checked(
     if not isinstance(document, dict):
         problems.append((row, "they are not an object"))
         return {}
-    sound: dict[str, Any] = {}
-    for name, kind in (("numRecords", int), ("tightBounds", bool)):
-        value = document.get(name)
-        if type(value) is kind:
-            sound[name] = value
-        elif value is not None:
-            problems.append((row, f"{name} is {value!r:.60}"))
-    for name in (*_BOUNDS, "nullCount"):
-        members = document.get(name)
-        if members is None:
-            continue
-        if not isinstance(members, dict):
-            problems.append((row, f"{name} is {members!r:.60}"))
-            continue
-        for path, column in leaves.items():
-            value, place = _value_at(members, path)
-            kind = "long" if name == "nullCount" else column.type
-            if value is not None and not _fits(value, kind):
-                problems.append((row, f"{name} of {'.'.join(place)} is {value!r:.60}, and the column is {column.type}"))
-            elif value is not None and value not in _NOT_FINITE and _type(kind) is not None:
-                _put(sound.setdefault(name, {}), path, float(value) if _type(kind) == pa.float64() else value)
-    return sound
+    return document
 
 
-def _value_at(members: Any, path: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+def _value_at(members: Any, path: tuple[str, ...]) -> Any:
     for name in path:
         if not isinstance(members, dict):
-            return None, path
+            return None
         members = members.get(name)
-    return members, path
+    return members
+
+
+def _is_not_finite(value: Any) -> bool:
+    return isinstance(value, str) and value in _NOT_FINITE
 
 
 def _put(members: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
@@ -186,5 +189,5 @@ def _fits(value: Any, kind: str) -> bool:
     if wanted == pa.int64():
         return type(value) is int and -(1 << 63) <= value < 1 << 63
     if wanted == pa.float64():
-        return type(value) in {int, float} or value in _NOT_FINITE
+        return type(value) in {int, float} or _is_not_finite(value)
     return isinstance(value, str)

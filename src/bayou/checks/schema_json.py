@@ -58,9 +58,7 @@ def parse_schema_json(text: object) -> Any:
         return None
 
 
-def columns_of(
-    kind: Any, path: tuple[str, ...] = (), physical: tuple[str, ...] = (), *, in_list: bool = False
-) -> Iterator[Column]:
+def columns_of(kind: Any, path: tuple[str, ...] = (), physical: tuple[str, ...] = (), *, in_list: bool = False) -> Iterator[Column]:
     """Yield each field of each struct of a type. Skip what is not valid."""
     if not isinstance(kind, Mapping):
         return

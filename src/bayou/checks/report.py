@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from bayou.check.rule import Severity
+from bayou.checks.rule import Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.check.log_file import Problem
+from bayou.checks.log_file import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bayou.check.log_file import LogFile
+    from bayou.checks.log_file import LogFile
 
 FILE_KINDS: Final = ("add", "remove", "cdc")
 TEXT_MAP: Final = pa.map_(pa.string(), pa.string())
@@ -112,9 +112,7 @@ class FileRows:
         return pa.nulls(1, kind)
 
 
-def rows_of_struct(
-    column: pa.ChunkedArray, file: LogFile, kind: str, uri: str, first_line: int = 1
-) -> pa.Table:
+def rows_of_struct(column: pa.ChunkedArray, file: LogFile, kind: str, uri: str, first_line: int = 1) -> pa.Table:
     """Return the file actions of a column of a checkpoint, and note fields of a wrong type as problems of the file."""
     whole = column.combine_chunks()
     whole = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
@@ -171,7 +169,9 @@ def _decoded(paths: pa.Array, uri: str) -> pa.Array:
     return pc.replace_with_mask(
         paths,
         pc.fill_null(special, False),
-        pa.array([_relative(unquote(each), prefixes) for each in paths.filter(pc.fill_null(special, False)).to_pylist()], pa.string()),
+        pa.array(
+            [_relative(unquote(each), prefixes) for each in paths.filter(pc.fill_null(special, False)).to_pylist()], pa.string()
+        ),
     )
 
 

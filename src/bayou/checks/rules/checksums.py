@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from bayou.check.log_file import LogFile
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Reads, Section
+from bayou.checks.log_file import LogFile
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Reads, Section
 
 _CHECKSUM = Section("Version Checksum File", "checksum", Reads.CHECKSUM)
 SECTIONS = (_CHECKSUM,)
@@ -25,6 +25,7 @@ _OPTIONAL = {
     "numDeletionVectorsOpt": int,
     "deletedRecordCountsHistogramOpt": dict,
 }
+_DELETED_BINS = 10
 _TOTALS = {"numFiles": "files", "tableSizeBytes": "bytes", "numDeletionVectorsOpt": "vectors", "numDeletedRecordsOpt": "deleted"}
 
 
@@ -140,7 +141,7 @@ def histograms_are_sound(log: RawLog) -> Iterator[Found]:
         found = document.get("fileSizeHistogram")
         if not isinstance(found, dict):
             continue
-        arrays = [found.get(name) for name in ("sortedBinBoundaries", "fileCounts", "totalBytes")]
+        arrays: list[Any] = [found.get(name) for name in ("sortedBinBoundaries", "fileCounts", "totalBytes")]
         if any(not isinstance(each, list) or any(type(item) is not int for item in each) for each in arrays):
             yield Found("an array is missing or has values that are not numbers", file)
             continue
@@ -157,7 +158,7 @@ def deleted_histograms_are_sound(log: RawLog) -> Iterator[Found]:
     for _, file, document in _documents(log):
         found = document.get("deletedRecordCountsHistogramOpt")
         counts = found.get("deletedRecordCounts") if isinstance(found, dict) else None
-        if found is not None and (not isinstance(counts, list) or len(counts) != 10):
+        if found is not None and (not isinstance(counts, list) or len(counts) != _DELETED_BINS):
             yield Found(f"it is {found!r:.60}", file)
 
 

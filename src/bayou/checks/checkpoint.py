@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-import pyarrow as pa
-
-from bayou.check.file_rows import EMPTY
+from bayou.checks.file_rows import EMPTY
 from bayou.protocol.actions.file_names import LogFileKind
 
 if TYPE_CHECKING:
-    from bayou.check.log_file import Action, LogFile
+    import pyarrow as pa
+
+    from bayou.checks.log_file import Action, LogFile
 
 _UNREADABLE: Final = frozenset({"parquet", "json"})
 
@@ -36,7 +36,7 @@ class Checkpoint:
     files: list[LogFile]
     parts: int = 1
     sidecars: dict[str, LogFile] = field(default_factory=dict)
-    rows: pa.Table = EMPTY
+    rows: pa.Table = field(default_factory=lambda: EMPTY)
 
     @property
     def all_files(self) -> list[LogFile]:

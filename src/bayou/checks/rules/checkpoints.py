@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from bayou.check.checkpoint import Checkpoint
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Reads, Section, first, in_action, in_rows
-from bayou.check.timeline import missing_from
+from bayou.checks.checkpoint import Checkpoint
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows
+from bayou.checks.timeline import missing_from
 from bayou.log.checkpoint.last_checkpoint import json_checksum
 from bayou.protocol.actions.file_names import LogFileKind
 
@@ -24,6 +24,7 @@ SECTIONS = (_CHECKPOINT, _SIDECAR, _HINT)
 _FORBIDDEN = ("commitInfo", "cdc")
 _COMPARED = ("protocol", "metaData")
 _PLAIN = {"name", "description", "createdTime"}
+_PARQUET = ({"provider": "parquet", "options": {}}, {"provider": "parquet"})
 
 
 @_CHECKPOINT.broken("readable", "A checkpoint is a Parquet file, or JSON.")
@@ -94,7 +95,7 @@ def checkpoints_have_protocol(log: RawLog) -> Iterator[Found]:
 def checkpoints_have_no_provenance(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
         yield from first(in_action(action, "it is not valid here") for action in each.actions if action.kind == "commitInfo")
-        yield from in_rows(log, each.rows.filter(pc.equal(each.rows["kind"], "cdc")), lambda row: f"it has the cdc of {row['path']}")
+        yield from in_rows(log, each.rows.filter(pc.equal(each.rows["kind"], "cdc")), "it has the cdc of {path}")
 
 
 @_CHECKPOINT.broken("heads-equal-commits", "The protocol and metaData of a checkpoint are those of its version.")
@@ -133,19 +134,21 @@ def files_equal_commits(log: RawLog) -> Iterator[Found]:
     for each in _comparable(log):
         live = log.timeline.live_at(each.version)
         adds = each.rows.filter(pc.equal(each.rows["kind"], "add"))
-        for row in in_rows(log, missing_from(live, adds), lambda row: f"the checkpoint lacks {row['path']}, which is live"):
+        for row in in_rows(log, missing_from(live, adds), "the checkpoint lacks {path}, which is live"):
             yield Found(row.detail, each.files[0], None, "add", row.more)
-        yield from in_rows(log, missing_from(adds, live), lambda row: f"{row['path']} is not live in version {row['version']}")
+        yield from in_rows(log, missing_from(adds, live), "{path} is not live in version {version}")
 
 
 @_CHECKPOINT.broken("unique-files", "A checkpoint has each logical file once, as an add or as a remove.")
 def files_are_unique(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
         rows = each.rows.filter(pc.and_(pc.not_equal(each.rows["kind"], "cdc"), pc.is_valid(each.rows["key"])))
-        counts = rows.group_by("key").aggregate([("line", "count"), ("line", "max"), ("file", "max"), ("kind", "max"), ("path", "max")])
+        counts = rows.group_by("key").aggregate(
+            [("line", "count"), ("line", "max"), ("file", "max"), ("kind", "max"), ("path", "max")]
+        )
         twice = counts.filter(pc.greater(counts["line_count"], 1))
         twice = twice.rename_columns({f"{name}_max": name for name in ("line", "file", "kind", "path")})
-        yield from in_rows(log, twice, lambda row: f"{row['path']} occurs {row['line_count']} times")
+        yield from in_rows(log, twice, "{path} occurs {line_count} times")
 
 
 @_CHECKPOINT.odd("remove-fields", "A remove in a checkpoint has neither stats nor tags.")
@@ -153,7 +156,7 @@ def removes_are_small(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
         filled = pc.or_(pc.is_valid(each.rows["stats"]), pc.is_valid(each.rows["tags"]))
         chosen = each.rows.filter(pc.and_(pc.equal(each.rows["kind"], "remove"), filled))
-        yield from in_rows(log, chosen, lambda row: f"{row['path']} has stats or tags")
+        yield from in_rows(log, chosen, "{path} has stats or tags")
 
 
 @_CHECKPOINT.risky("parsed-columns", "A checkpoint has stats_parsed if delta.checkpoint.writeStatsAsStruct is true.")
@@ -174,7 +177,7 @@ def stats_column_is_absent(log: RawLog) -> Iterator[Found]:
         epoch = log.timeline.epoch_at(each.version)
         if epoch and epoch.configuration.get("delta.checkpoint.writeStatsAsJson", "true").lower() == "false":
             adds = each.rows.filter(pc.and_(pc.equal(each.rows["kind"], "add"), pc.is_valid(each.rows["stats"])))
-            yield from in_rows(log, adds, lambda row: f"{row['path']} has stats")
+            yield from in_rows(log, adds, "{path} has stats")
 
 
 @_SIDECAR.broken("fields", "A sidecar action has path, sizeInBytes and modificationTime.")
@@ -261,7 +264,11 @@ def hint_counts_are_right(log: RawLog) -> Iterator[Found]:
             continue
         adds = pc.sum(pc.equal(each.rows["kind"], "add")).as_py() or 0
         for name, found in (("numOfAddFiles", adds), ("sizeInBytes", sum(file.size for file in each.all_files))):
-            if type(document.get(name)) is int and document[name] != found and sum(o.version == each.version for o in log.checkpoints) == 1:
+            if (
+                type(document.get(name)) is int
+                and document[name] != found
+                and sum(o.version == each.version for o in log.checkpoints) == 1
+            ):
                 yield Found(f"{name} is {document[name]}, and the checkpoint has {found}", log.hint)
 
 
@@ -283,7 +290,11 @@ def _comparable(log: RawLog) -> Iterator[Checkpoint]:
 
 def _plain(value: Any) -> dict[str, Any]:
     """Return the fields that are compared. Absent and empty ones are alike, and the order of features does not matter."""
-    return {name: sorted(map(str, each)) if name.endswith("Features") else each for name, each in value.items() if each and name not in _PLAIN and each != {"provider": "parquet", "options": {}} and each != {"provider": "parquet"}}
+    return {
+        name: sorted(map(str, each)) if name.endswith("Features") else each
+        for name, each in value.items()
+        if each and name not in _PLAIN and each not in _PARQUET
+    }
 
 
 def _field(action: Any, name: str) -> Any:

@@ -12,16 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bayou.check.checkpoint import Checkpoint
-from bayou.check.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
-from bayou.check.log_file import Action, LogFile, Problem
-from bayou.check.timeline import Epoch, Part, Timeline
+from bayou.checks.checkpoint import Checkpoint
+from bayou.checks.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
+from bayou.checks.log_file import Action, LogFile, Problem
+from bayou.checks.timeline import Epoch, Part, Timeline
 from bayou.errors import DeltaError, StorageError
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bayou.protocol.actions.file_names import LogFileName
     from bayou.storage.store import FileStatus, LogStore
 
 _HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMetadata", "sidecar", "commitInfo")
@@ -52,8 +53,8 @@ class RawLog:
     hint: LogFile | None = None
     other_names: list[LogFile] = field(default_factory=list)
     sidecar_names: dict[str, FileStatus] = field(default_factory=dict)
-    rows: pa.Table = EMPTY
-    compacted_rows: pa.Table = EMPTY
+    rows: pa.Table = field(default_factory=lambda: EMPTY)
+    compacted_rows: pa.Table = field(default_factory=lambda: EMPTY)
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -95,7 +96,7 @@ def read_raw_log(uri: str, store: LogStore) -> RawLog:
     """
     log = RawLog(uri, store)
     rows, compacted = FileRows(uri), FileRows(uri)
-    checkpoints: dict[tuple[Any, ...], list[LogFile]] = {}
+    checkpoints: dict[tuple[Any, ...], tuple[LogFileName, list[LogFile]]] = {}
     for status in _listed(store, LOG_FOLDER):
         name = parse_log_file_name(status.name)
         file = log.add_file(f"{LOG_FOLDER}/{status.name}", status, -1 if name is None else name.end_version or name.version)
@@ -113,11 +114,11 @@ def read_raw_log(uri: str, store: LogStore) -> RawLog:
             file.document = _read_document(file, store)
         else:
             own = status.name if name.kind is LogFileKind.V2_CHECKPOINT else name.parts
-            checkpoints.setdefault((name.version, name.kind.value, own), []).append(file)
+            checkpoints.setdefault((name.version, name.kind.value, own), (name, []))[1].append(file)
     log.sidecar_names = {each.name: each for each in _listed(store, SIDECAR_FOLDER)}
     log.rows, log.compacted_rows = rows.build(), compacted.build()
     log.commits = dict(sorted(log.commits.items()))
-    log.checkpoints = [_read_checkpoint(log, files) for _, files in sorted(checkpoints.items(), key=lambda each: each[0][:2])]
+    log.checkpoints = [_read_checkpoint(log, *each) for _, each in sorted(checkpoints.items(), key=lambda each: each[0][:2])]
     return log
 
 
@@ -174,9 +175,7 @@ def _read_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
             file.actions.append(Action(kind, each, file, number))
 
 
-def _read_checkpoint(log: RawLog, files: list[LogFile]) -> Checkpoint:
-    name = files[0].name
-    assert name is not None  # the caller groups parsed names only
+def _read_checkpoint(log: RawLog, name: LogFileName, files: list[LogFile]) -> Checkpoint:
     found = Checkpoint(name.version, name.kind, files, name.parts or 1)
     tables = [_read_checkpoint_file(log, each) for each in files]
     for own in found.sidecar_names:

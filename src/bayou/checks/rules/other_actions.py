@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from bayou.check.log_file import Action
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Section, in_action
+from bayou.checks.log_file import Action
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Section, in_action
 
 _TXN = Section("Transaction Identifiers", "txn")
 _INFO = Section("Commit Provenance Information", "commit-info")
@@ -149,7 +149,9 @@ def enablement_is_noted(log: RawLog) -> Iterator[Found]:
             version, timestamp = (epoch.configuration.get(each) for each in _ENABLEMENT)
             info = next(log.commits[epoch.start].of_kind("commitInfo"), None) if epoch.start in log.commits else None
             if version != str(epoch.start) or (info and timestamp != str(info.value.get("inCommitTimestamp"))):
-                yield in_action(epoch.metadata, f"the properties are {version!r} and {timestamp!r}, and the version is {epoch.start}")
+                yield in_action(
+                    epoch.metadata, f"the properties are {version!r} and {timestamp!r}, and the version is {epoch.start}"
+                )
         was_off = epoch.start >= 0 and not epoch.is_on(_ENABLED)
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from bayou.check.raw_log import RawLog, read_raw_log
-from bayou.check.report import Finding, Report
-from bayou.check.rule import Found, Reads, Rule
-from bayou.check.rules import RULES
+from bayou.checks.raw_log import RawLog, read_raw_log
+from bayou.checks.report import Finding, Report
+from bayou.checks.rule import Found, Reads, Rule
+from bayou.checks.rules import RULES
 from bayou.errors import failed
 from bayou.protocol import arguments
 from bayou.storage import open_store, qualify

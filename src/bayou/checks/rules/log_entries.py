@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 import pyarrow.compute as pc
 
-from bayou.check.log_file import LogFile
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Section, first, in_rows
-from bayou.check.timeline import missing_from, reconciled
+from bayou.checks.log_file import LogFile
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Section, first, in_rows
+from bayou.checks.timeline import missing_from, reconciled
 
 _ENTRIES = Section("Delta Log Entries", "log")
 _COMPACTION = Section("Log Compaction Files", "compaction")
@@ -22,16 +23,18 @@ _ALMOST = re.compile(r"\d+(\.checkpoint.*\.(parquet|json)|\.compacted\.json|\.js
 
 @_ENTRIES.broken("contiguous", "Versions are contiguous: each version after the oldest commit or checkpoint has its commit.")
 def versions_are_contiguous(log: RawLog) -> Iterator[Found]:
-    versions = list(log.commits)
-    oldest_kept = min((each.version for each in log.checkpoints if each.is_complete), default=None)
-    for earlier, later in zip(versions, versions[1:], strict=False):
-        covered = any(each.is_complete and each.version >= later - 1 for each in log.checkpoints)
+    for earlier, later in itertools.pairwise(log.commits):
         if later != earlier + 1:
-            what = f"version {earlier + 1}" if later == earlier + 2 else f"versions {earlier + 1} to {later - 1}"
-            yield Found(f"{what} {'is' if later == earlier + 2 else 'are'} missing{'; a checkpoint covers them' if covered else ''}", log.commits[later])
-    if versions and versions[0] > 0 and (oldest_kept is None or oldest_kept < versions[0] - 1):
-        if oldest_kept is None or not any(versions[0] - 1 <= each.version for each in log.checkpoints if each.is_complete):
-            yield Found(f"the versions before {versions[0]} are missing, and no checkpoint covers them", log.commits[versions[0]])
+            covered = "; a checkpoint covers them" if _is_covered(log, later) else ""
+            yield Found(f"versions {earlier + 1} to {later - 1} are missing{covered}", log.commits[later])
+    oldest = next(iter(log.commits), 0)
+    if oldest > 0 and not _is_covered(log, oldest):
+        yield Found(f"the versions before {oldest} are missing, and no checkpoint covers them", log.commits[oldest])
+
+
+def _is_covered(log: RawLog, version: int) -> bool:
+    """Whether a complete checkpoint holds the versions before a commit."""
+    return any(each.is_complete and each.version >= version - 1 for each in log.checkpoints)
 
 
 @_ENTRIES.risky("cleanup-keeps-checkpoint", "Metadata cleanup keeps a checkpoint for the oldest kept version.")
@@ -106,11 +109,13 @@ def compactions_equal_commits(log: RawLog) -> Iterator[Found]:
             continue
         versions = log.rows["version"]
         kind = log.rows["kind"]
-        chosen = pc.and_(pc.and_(pc.greater_equal(versions, start), pc.less_equal(versions, file.version)), pc.not_equal(kind, "cdc"))
+        chosen = pc.and_(
+            pc.and_(pc.greater_equal(versions, start), pc.less_equal(versions, file.version)), pc.not_equal(kind, "cdc")
+        )
         wanted = reconciled(log.rows.filter(chosen))
         found = log.compacted_rows.filter(pc.equal(log.compacted_rows["file"], file.number))
-        yield from in_rows(log, missing_from(wanted, found), lambda row: f"the compacted file lacks the {row['kind']} of {row['path']}")
-        yield from in_rows(log, missing_from(found, wanted), lambda row: f"no commit of the range leaves the {row['kind']} of {row['path']}")
+        yield from in_rows(log, missing_from(wanted, found), "the compacted file lacks the {kind} of {path}")
+        yield from in_rows(log, missing_from(found, wanted), "no commit of the range leaves the {kind} of {path}")
 
 
 @_COMPACTION.risky("no-commit-info", "A compacted file has no commitInfo and no cdc.")
@@ -118,11 +123,10 @@ def compactions_have_no_commit_info(log: RawLog) -> Iterator[Found]:
     for file in log.compactions:
         yield from first(Found("readers do not expect it", file, each.line, each.kind) for each in file.of_kind("commitInfo"))
     changes = log.compacted_rows.filter(pc.equal(log.compacted_rows["kind"], "cdc"))
-    yield from in_rows(log, changes, lambda row: f"the compacted file has a cdc action for {row['path']}")
+    yield from in_rows(log, changes, "the compacted file has a cdc action for {path}")
 
 
 def _json_files(log: RawLog) -> Iterator[LogFile]:
     yield from log.commits.values()
     yield from log.compactions
     yield from (file for each in log.checkpoints for file in each.files if not file.is_parquet)
-

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayou.check.log_file import Action
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Section, in_action
-from bayou.protocol.features.features import FEATURES
+from bayou.checks.log_file import Action
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Section, in_action
+from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_WRITER_VERSION
 
 _PROTOCOL = Section("Protocol Evolution", "protocol")
 _FEATURES = Section("Table Features", "feature")
@@ -53,7 +53,7 @@ def protocol_is_unique(log: RawLog) -> Iterator[Found]:
 def reader_features_need_writer_features(log: RawLog) -> Iterator[Found]:
     for action in all_protocols(log):
         reader, writer = (action.value.get(name) for name in _VERSIONS)
-        if reader == 3 and type(writer) is int and writer < 7:
+        if reader == MAX_READER_VERSION and type(writer) is int and writer < MAX_WRITER_VERSION:
             yield in_action(action, f"the reader version is 3 and the writer version {writer}")
 
 
@@ -73,7 +73,9 @@ def names_are_strings(log: RawLog) -> Iterator[Found]:
     for action in all_protocols(log):
         for name in _LISTS:
             value = action.value.get(name)
-            if isinstance(value, list) and (any(not isinstance(each, str) for each in value) or len(set(map(str, value))) < len(value)):
+            if isinstance(value, list) and (
+                any(not isinstance(each, str) for each in value) or len(set(map(str, value))) < len(value)
+            ):
                 yield in_action(action, f"{name} is {value!r:.80}")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayou.check.log_file import Action
-from bayou.check.raw_log import RawLog
-from bayou.check.rule import Found, Section, in_action
-from bayou.check.schema_json import columns_of, parse_schema_json
+from bayou.checks.log_file import Action
+from bayou.checks.raw_log import RawLog
+from bayou.checks.rule import Found, Section, in_action
+from bayou.checks.schema_json import columns_of, parse_schema_json
 
 _METADATA = Section("Change Metadata", "metadata")
 _PROPERTIES = Section("Table Properties", "property")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.check.schema_json import Column, columns_of, parse_schema_json
-from bayou.check.statistics import Statistics, read_statistics
+from bayou.checks.schema_json import Column, columns_of, parse_schema_json
+from bayou.checks.statistics import Statistics, read_statistics
 from bayou.protocol.features.features import FEATURES
 
 if TYPE_CHECKING:
-    from bayou.check.checkpoint import Checkpoint
-    from bayou.check.log_file import Action, LogFile
+    from bayou.checks.checkpoint import Checkpoint
+    from bayou.checks.log_file import Action, LogFile
 
 _TABLE_FEATURES: Final = (3, 7)
 
@@ -223,10 +223,8 @@ class Timeline:
     @cached_property
     def known(self) -> range:
         """The versions that follow from what the log holds."""
-        if self.base is None:
-            first = 0 if self.start == 0 and self._commits else -1
-        else:
-            first = self.base.version
+        start = 0 if self.start == 0 and self._commits else -1
+        first = start if self.base is None else self.base.version
         if first < 0:
             return range(0)
         later = (each for each in self._commits if each >= first and (self.base is None or each > first))
@@ -282,9 +280,7 @@ class Timeline:
             earlier = pa.concat_arrays([pa.array([0], pa.int64()), full[:-1]])
             changes[name] = pc.subtract(pc.if_else(is_add, full, 0), pc.if_else(before, earlier, 0))
         summed = pa.table(changes).group_by("version").aggregate([(name, "sum") for name in measures]).sort_by("version")
-        return pa.table(
-            {"version": summed["version"], **{name: pc.cumulative_sum(summed[f"{name}_sum"]) for name in measures}}
-        )
+        return pa.table({"version": summed["version"], **{name: pc.cumulative_sum(summed[f"{name}_sum"]) for name in measures}})
 
     def heads_at(self, versions: Iterable[int]) -> Iterator[tuple[int, Heads]]:
         """Yield the small actions of some versions, in ascending order. The mappings change with the next version."""
@@ -330,7 +326,6 @@ def _start_of_last_run(versions: Sequence[int]) -> int:
             break
         start = each
     return start
-
 
 
 def reconciled(rows: pa.Table) -> pa.Table:

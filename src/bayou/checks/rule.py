@@ -6,13 +6,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from bayou.check.log_file import Action, LogFile
-    from bayou.check.raw_log import RawLog
+    from bayou.checks.log_file import Action, LogFile
+    from bayou.checks.raw_log import RawLog
 
 _MOST_PLACES: Final = 5
 
@@ -120,17 +120,17 @@ def in_action(action: Action, detail: str) -> Found:
     return Found(detail, action.file, action.line, action.kind)
 
 
-def in_rows(log: RawLog, rows: pa.Table, say: Callable[[dict[str, Any]], str]) -> Iterator[Found]:
+def in_rows(log: RawLog, rows: pa.Table, detail: str) -> Iterator[Found]:
     """Yield the places of some file actions: the first ones one by one, and the number of the others.
 
     Args:
         log: the log.
         rows: the rows of file actions that break a rule.
-        say: returns the detail of a row.
+        detail: what is wrong; fields of the row are in braces.
     """
     for number, row in enumerate(rows.slice(0, _MOST_PLACES).to_pylist(), 1):
         more = rows.num_rows - number if number == _MOST_PLACES else 0
-        yield Found(say(row), log.files[row["file"]], row["line"], row["kind"], more)
+        yield Found(detail.format(**row), log.files[row["file"]], row["line"], row["kind"], more)
 
 
 def first(places: Iterable[Found]) -> Iterator[Found]:
