@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bayou.checks.checkpoint import Checkpoint
+from bayou.checks.data_files import DataFolder
 from bayou.checks.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
 from bayou.checks.log_file import Action, LogFile, Problem
 from bayou.checks.timeline import Epoch, Part, Timeline
@@ -37,6 +38,7 @@ class RawLog:
 
     Attributes:
         uri: the table.
+        options: credentials and settings of stores.
         files: all parsed files; rows refer to them by number.
         commits: the commits by version, in ascending order.
         rows: the file actions of all commits, in the order of the log.
@@ -45,6 +47,7 @@ class RawLog:
 
     uri: str
     store: LogStore
+    options: Mapping[str, str] = field(default_factory=dict)
     files: list[LogFile] = field(default_factory=list)
     commits: dict[int, LogFile] = field(default_factory=dict)
     checkpoints: list[Checkpoint] = field(default_factory=list)
@@ -60,6 +63,23 @@ class RawLog:
     def timeline(self) -> Timeline:
         """The protocol, the metadata and the files of each version."""
         return Timeline(self.commits, self.rows, self.checkpoints)
+
+    @cached_property
+    def live(self) -> pa.Table:
+        """The live files of the latest version that follows from the log."""
+        known = self.timeline.known
+        return self.timeline.live_at(known[-1]) if known else EMPTY
+
+    @property
+    def latest(self) -> Epoch | None:
+        """The protocol and metadata of the latest version that follows from the log; None if there is no such version."""
+        known = self.timeline.known
+        return self.timeline.epoch_at(known[-1]) if known else None
+
+    @cached_property
+    def folder(self) -> DataFolder:
+        """The files that the log names."""
+        return DataFolder(self)
 
     @property
     def epochs(self) -> Sequence[Epoch]:
@@ -88,13 +108,18 @@ class RawLog:
         return file
 
 
-def read_raw_log(uri: str, store: LogStore) -> RawLog:
+def read_raw_log(uri: str, store: LogStore, options: Mapping[str, str]) -> RawLog:
     """Read all files of a log.
+
+    Args:
+        uri: the table.
+        store: the store of the table.
+        options: credentials and settings for stores of files outside the table.
 
     Raises:
         StorageError: the log cannot be listed or read.
     """
-    log = RawLog(uri, store)
+    log = RawLog(uri, store, options)
     rows, compacted = FileRows(uri), FileRows(uri)
     checkpoints: dict[tuple[Any, ...], tuple[LogFileName, list[LogFile]]] = {}
     for status in _listed(store, LOG_FOLDER):

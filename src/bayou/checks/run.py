@@ -41,7 +41,7 @@ def check(
     """
     place = qualify(path)
     options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
-    log = read_raw_log(place.uri, open_store(place, options))
+    log = read_raw_log(place.uri, open_store(place, options), options)
     if not (log.commits or log.checkpoints or log.compactions or log.checksums):
         raise failed("DELTA_TABLE_NOT_FOUND", table=place.uri)
     unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers}

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ def _at_once(texts: pa.ChunkedArray, leaves: Mapping[tuple[str, ...], Column]) -
     """Return the columns of valid statistics; None if some are not valid."""
     if len(texts) == 0:
         return _schema(leaves).empty_table()
+    # A line without braces can crash Arrow's reader.
+    if not pc.all(pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))).as_py():
+        return None
     data = "\n".join(texts.to_pylist()).encode("utf-8", "surrogatepass")
     if data.count(b"\n") != len(texts) - 1 or len(data) > _MOST_BYTES:
         return None
@@ -158,7 +162,8 @@ def _object(row: int, text: str, problems: list[tuple[int, str]]) -> dict[str, A
         problems.append((row, f"they are not JSON: {error}"))
         return {}
     if not isinstance(document, dict):
-        problems.append((row, "they are not an object"))
+        # The text null stands for statistics that are missing.
+        problems.extend([] if document is None else [(row, "they are not an object")])
         return {}
     return document
 

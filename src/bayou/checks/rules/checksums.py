@@ -42,7 +42,7 @@ def checksums_are_json(log: RawLog) -> Iterator[Found]:
             yield Found("it is not a JSON object", file)
 
 
-@_CHECKSUM.risky("required", "A checksum file has tableSizeBytes, numFiles, numMetadata, numProtocol, metadata and protocol.")
+@_CHECKSUM.odd("required", "A checksum file has tableSizeBytes, numFiles, numMetadata, numProtocol, metadata and protocol.")
 def checksums_are_complete(log: RawLog) -> Iterator[Found]:
     for _, file, document in _documents(log):
         missing = [name for name in _REQUIRED if document.get(name) is None]

@@ -16,6 +16,10 @@ SECTIONS = (_PROTOCOL, _FEATURES)
 
 _VERSIONS = ("minReaderVersion", "minWriterVersion")
 _LISTS = {"readerFeatures": ("minReaderVersion", 3), "writerFeatures": ("minWriterVersion", 7)}
+# Names of previews are not of the protocol.
+_OF_PROTOCOL = frozenset(
+    each for each in FEATURES if not each.startswith("catalogOwned") and not each.endswith(("-preview", "-dev"))
+)
 
 
 def all_protocols(log: RawLog) -> Iterator[Action]:
@@ -95,12 +99,14 @@ def writer_features_are_not_for_readers(log: RawLog) -> Iterator[Found]:
                 yield in_action(epoch.protocol, f"{name} is a feature for writers only")
 
 
-@_FEATURES.broken("reader-writer", "A feature for readers and writers is in readerFeatures if the reader version is 3.")
+@_FEATURES.broken(
+    "reader-writer", "Readers must support a feature for readers and writers, by readerFeatures or by the reader version."
+)
 def features_for_both_are_in_both(log: RawLog) -> Iterator[Found]:
     for epoch in log.epochs:
         for name in sorted(epoch.listed("writerFeatures") - epoch.reader_features):
             if epoch.protocol and name in FEATURES and FEATURES[name].reader_writer:
-                yield in_action(epoch.protocol, f"{name} is not in readerFeatures")
+                yield in_action(epoch.protocol, f"{name} is in writerFeatures only")
 
 
 @_FEATURES.risky("unknown", "The names of features are known.")
@@ -115,6 +121,7 @@ def names_are_known(log: RawLog) -> Iterator[Found]:
 def requirements_are_supported(log: RawLog) -> Iterator[Found]:
     for epoch in log.epochs:
         for name in sorted(epoch.listed("writerFeatures")):
-            missing = [each for each in FEATURES[name].requires if not epoch.supports(each)] if name in FEATURES else []
+            required = FEATURES[name].requires if name in _OF_PROTOCOL else ()
+            missing = [each for each in required if not epoch.supports(each)]
             if epoch.protocol and missing:
                 yield in_action(epoch.protocol, f"{name} requires {', '.join(missing)}")
