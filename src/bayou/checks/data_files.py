@@ -15,27 +15,36 @@ from bayou.protocol.actions import paths
 from bayou.storage import open_store, qualify
 
 if TYPE_CHECKING:
-    from bayou.checks.raw_log import RawLog
+    from collections.abc import Mapping
+
     from bayou.storage.store import LogStore
 
 
 class DataFolder:
     """The files of a table, and those outside of it that its log names by absolute paths. A folder is listed once."""
 
-    def __init__(self, log: RawLog) -> None:
-        """Begin with nothing listed."""
-        self._log = log
+    def __init__(self, uri: str, store: LogStore, options: Mapping[str, str]) -> None:
+        """Begin with nothing listed.
+
+        Args:
+            uri: the table.
+            store: the store of the table.
+            options: credentials and settings for stores of files outside the table.
+        """
+        self._uri = uri
+        self._store_of_table = store
+        self._options = options
         self._sizes: dict[str, dict[str, int]] = {}
         self._footers: dict[str, Footer | str] = {}
         self._stores: dict[str, tuple[LogStore, str]] = {}
 
     @cached_property
     def _root(self) -> str:
-        return self._log.uri.rstrip("/") + "/"
+        return self._uri.rstrip("/") + "/"
 
     def size(self, path: str) -> int | None:
         """Return the size of a file that a file action names; None if it does not exist."""
-        folder, _, name = paths.to_uri(path, self._log.uri).rpartition("/")
+        folder, _, name = paths.to_uri(path, self._uri).rpartition("/")
         if folder not in self._sizes:
             store, inside = self._store(folder)
             try:
@@ -60,7 +69,7 @@ class DataFolder:
         return self._footers[path]
 
     def _footer(self, path: str) -> Footer | str:
-        folder, _, name = paths.to_uri(path, self._log.uri).rpartition("/")
+        folder, _, name = paths.to_uri(path, self._uri).rpartition("/")
         store, inside = self._store(folder)
         try:
             with store.open(inside + name) as source, pq.ParquetFile(source) as file:
@@ -73,7 +82,7 @@ class DataFolder:
     def _store(self, folder: str) -> tuple[LogStore, str]:
         """Return a store for a folder, and the folder's path in it, with a slash at its end."""
         if f"{folder}/".startswith(self._root):
-            return self._log.store, f"{folder}/"[len(self._root) :]
+            return self._store_of_table, f"{folder}/"[len(self._root) :]
         if folder not in self._stores:
-            self._stores[folder] = open_store(qualify(folder), self._log.options), ""
+            self._stores[folder] = open_store(qualify(folder), self._options), ""
         return self._stores[folder]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _FIELD_ID: Final = b"PARQUET:field_id"
+_GREGORIAN: Final = date(1582, 10, 15)
 _INTEGERS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 
 
@@ -122,13 +123,14 @@ def _is_double(kind: pa.DataType) -> bool:
     return bool(pa.types.is_floating(kind)) or fits(kind, "integer")
 
 
-def _is_instant(kind: pa.DataType) -> bool:
-    # Timestamps of 96 bits have nanoseconds, and no flag whether they are adjusted to UTC.
-    return bool(pa.types.is_timestamp(kind)) and (kind.tz is not None or kind.unit == "ns")
-
-
 def _is_local(kind: pa.DataType) -> bool:
-    return bool((pa.types.is_timestamp(kind) and kind.tz is None) or pa.types.is_date(kind))
+    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+
+
+def is_adjusted(kind: pa.DataType) -> bool | None:
+    """Whether a timestamp is adjusted to UTC; None for other types and for 96 bits, which have no flag."""
+    # Timestamps of 96 bits have nanoseconds.
+    return kind.tz is not None if pa.types.is_timestamp(kind) and kind.unit != "ns" else None
 
 
 _TEXTS: Final = (
@@ -142,7 +144,7 @@ _PRIMITIVES: Final = {
     "float": pa.types.is_float32,
     "double": _is_double,
     "date": pa.types.is_date,
-    "timestamp": _is_instant,
+    "timestamp": pa.types.is_timestamp,
     "timestamp_ntz": _is_local,
 }
 
@@ -154,5 +156,6 @@ def as_bound(value: Any, kind: str) -> Any:
     if kind in {"float", "double"} and isinstance(value, (int, float)):
         return float(value)
     if kind == "date" and isinstance(value, date):
-        return value.isoformat()
+        # Earlier dates may be of the Julian calendar.
+        return value.isoformat() if value >= _GREGORIAN else None
     return value if kind == "string" and isinstance(value, str) else None

@@ -72,14 +72,14 @@ class RawLog:
 
     @property
     def latest(self) -> Epoch | None:
-        """The protocol and metadata of the latest version that follows from the log; None if there is no such version."""
+        """The protocol and metadata of the latest version that follows from the log; None without such a version."""
         known = self.timeline.known
         return self.timeline.epoch_at(known[-1]) if known else None
 
     @cached_property
     def folder(self) -> DataFolder:
         """The files that the log names."""
-        return DataFolder(self)
+        return DataFolder(self.uri, self.store, self.options)
 
     @property
     def epochs(self) -> Sequence[Epoch]:

@@ -12,7 +12,7 @@ from bayou.checks.rule import Found, Reads, Rule
 from bayou.checks.rules import RULES
 from bayou.errors import failed
 from bayou.protocol import arguments
-from bayou.storage import open_store, qualify
+from bayou.storage import LogStore, open_store, qualify
 
 
 def check(
@@ -41,14 +41,29 @@ def check(
     """
     place = qualify(path)
     options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
-    log = read_raw_log(place.uri, open_store(place, options), options)
+    return check_store(place.uri, open_store(place, options), options, files=files, footers=footers)
+
+
+def check_store(
+    uri: str, store: LogStore, storage_options: Mapping[str, str], *, files: bool = False, footers: bool = False
+) -> Report:
+    """Check the table of a store; see `check`.
+
+    Args:
+        uri: the table.
+        store: its store.
+        storage_options: credentials and settings for stores of files outside the table.
+        files: look also for data files and deletion vectors.
+        footers: compare also footers.
+    """
+    log = read_raw_log(uri, store, storage_options)
     if not (log.commits or log.checkpoints or log.compactions or log.checksums):
-        raise failed("DELTA_TABLE_NOT_FOUND", table=place.uri)
+        raise failed("DELTA_TABLE_NOT_FOUND", table=uri)
     unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers}
     rules = [each for each in RULES if not unwanted.get(each.reads)]
     found = [_finding(log, rule, each) for rule in rules for each in rule.run(log)]
     found.sort(key=lambda each: -each.severity)
-    return Report(place.uri, log.version, len(rules), tuple(found))
+    return Report(uri, log.version, len(rules), tuple(found))
 
 
 def _finding(log: RawLog, rule: Rule, found: Found) -> Finding:

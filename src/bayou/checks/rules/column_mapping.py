@@ -28,7 +28,7 @@ def _mapped(log: RawLog) -> Iterator[Epoch]:
     yield from (each for each in log.epochs if each.metadata and each.is_mapped)
 
 
-@_MAPPING.broken("mode", "delta.columnMapping.mode is none, id or name.")
+@_MAPPING.broken("mode", "delta.columnMapping.mode is id, name or none.")
 def modes_are_known(log: RawLog) -> Iterator[Found]:
     for epoch in log.epochs:
         mode = epoch.configuration.get(_MODE, "none")

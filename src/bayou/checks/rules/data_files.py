@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.checks.footers import Footer, Values, as_bound, fits
+from bayou.checks.footers import Footer, Values, as_bound, fits, is_adjusted
 from bayou.checks.raw_log import RawLog
 from bayou.checks.rule import Found, Reads, Section, first
 from bayou.checks.schema_json import COLUMN_ID, Column
@@ -112,6 +112,17 @@ def columns_have_their_types(log: RawLog) -> Iterator[Found]:
                 yield file.found(log, f"{column.name} is {found.kind}, and its column is {column.type!r:.40}")
 
 
+@_FOOTERS.risky("utc", "A timestamp in a data file is adjusted to UTC, and a timestamp_ntz is not.")
+def timestamps_are_adjusted(log: RawLog) -> Iterator[Found]:
+    wanted = {"timestamp": True, "timestamp_ntz": False}
+    for file in _files(log):
+        for path, column in _stored(log.latest) if log.latest else ():
+            found = file.footer.columns.get(path)
+            adjusted = is_adjusted(found.kind) if found is not None else None
+            if adjusted is not None and column.is_leaf and wanted.get(column.type, adjusted) != adjusted:
+                yield file.found(log, f"{column.name} is {found and found.kind}, and its column is {column.type}")
+
+
 @_FOOTERS.broken("variant", "A variant is a struct of value and metadata, and is shredded only if variantShredding is supported.")
 def variants_are_structs(log: RawLog) -> Iterator[Found]:
     epoch = log.latest
@@ -161,7 +172,9 @@ def bounds_include_all_values(log: RawLog) -> Iterator[Found]:
     for file, leaves, _ in _with_statistics(log):
         for path, column, low, high, _ in leaves if file.row["vectorId"] is None else ():
             values = file.footer.values.get(path)
-            bounds = (low, high) if column.type != "float" else (_single(low), _single(high))
+            stored = file.footer.columns.get(path)
+            is_single = stored is not None and stored.kind == pa.float32()
+            bounds = (_single(low), _single(high)) if is_single else (low, high)
             for why in _narrower(bounds, values, column.type) if values else ():
                 yield file.found(log, f"{'.'.join(path)} {why}")
 

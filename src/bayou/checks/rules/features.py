@@ -183,7 +183,7 @@ def clustering_columns_exist(log: RawLog) -> Iterator[Found]:
                     tuple(path) if isinstance(path, list) and all(isinstance(each, str) for each in path) else (str(path),)
                 )
                 if column is None or not column.is_leaf or column.type == "variant":
-                    yield in_action(action, f"{path!r:.60} is no clustering column")
+                    yield in_action(action, f"{path!r:.60} cannot be a clustering column")
 
 
 @_CLUSTERING.risky("statistics", "The add of a file of a clustered table has statistics.")
@@ -209,7 +209,7 @@ def _with_iceberg(section: Section, feature: str, key: str) -> None:
     @add("mapping", "Column mapping is on.")
     def _(log: RawLog) -> Iterator[Found]:
         lacking = [each for each in _active(log, feature, key) if not each.is_mapped]
-        return (found for epoch in lacking for found in _at(epoch, "delta.columnMapping.mode is none"))
+        return (found for epoch in lacking for found in _at(epoch, "the mode of column mapping is 'none'"))
 
     @add("vectors", "Deletion vectors are off.")
     def _(log: RawLog) -> Iterator[Found]:

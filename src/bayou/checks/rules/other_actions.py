@@ -92,7 +92,7 @@ def domains_need_their_feature(log: RawLog) -> Iterator[Found]:
                 yield in_action(action, "writerFeatures lacks domainMetadata")
 
 
-@_DOMAIN.risky("system", "A domain with the prefix delta. is one of the protocol.")
+@_DOMAIN.risky("system", "A domain with the prefix 'delta.' is one of the protocol.")
 def system_domains_are_known(log: RawLog) -> Iterator[Found]:
     for file in log.commits.values():
         for action in file.of_kind("domainMetadata"):

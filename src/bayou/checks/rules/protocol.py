@@ -16,10 +16,14 @@ SECTIONS = (_PROTOCOL, _FEATURES)
 
 _VERSIONS = ("minReaderVersion", "minWriterVersion")
 _LISTS = {"readerFeatures": ("minReaderVersion", 3), "writerFeatures": ("minWriterVersion", 7)}
-# Names of previews are not of the protocol.
-_OF_PROTOCOL = frozenset(
-    each for each in FEATURES if not each.startswith("catalogOwned") and not each.endswith(("-preview", "-dev"))
-)
+_REQUIRES = {
+    "rowTracking": ("domainMetadata",),
+    "clustering": ("domainMetadata",),
+    "icebergCompatV1": ("columnMapping",),
+    "icebergCompatV2": ("columnMapping",),
+    "variantShredding": ("variantType",),
+    "catalogManaged": ("inCommitTimestamp",),
+}
 
 
 def all_protocols(log: RawLog) -> Iterator[Action]:
@@ -121,7 +125,6 @@ def names_are_known(log: RawLog) -> Iterator[Found]:
 def requirements_are_supported(log: RawLog) -> Iterator[Found]:
     for epoch in log.epochs:
         for name in sorted(epoch.listed("writerFeatures")):
-            required = FEATURES[name].requires if name in _OF_PROTOCOL else ()
-            missing = [each for each in required if not epoch.supports(each)]
+            missing = [each for each in _REQUIRES.get(name, ()) if not epoch.supports(each)]
             if epoch.protocol and missing:
                 yield in_action(epoch.protocol, f"{name} requires {', '.join(missing)}")
