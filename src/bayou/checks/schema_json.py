@@ -64,7 +64,7 @@ def columns_of(kind: Any, path: tuple[str, ...] = (), physical: tuple[str, ...] 
         return
     match kind.get("type"):
         case "struct":
-            for field in kind.get("fields") or ():
+            for field in _fields(kind):
                 if isinstance(field, Mapping) and isinstance(field.get("name"), str):
                     yield from _column(field, path, physical, in_list=in_list)
         case "array":
@@ -74,13 +74,18 @@ def columns_of(kind: Any, path: tuple[str, ...] = (), physical: tuple[str, ...] 
                 yield from columns_of(kind.get(f"{name}Type"), (*path, name), (*physical, name), in_list=True)
 
 
+def _fields(kind: Mapping[str, Any]) -> list[Any]:
+    found = kind.get("fields")
+    return found if isinstance(found, list) else []
+
+
 def types_of(kind: Any) -> Iterator[Any]:
     """Yield a type and all types inside it."""
     yield kind
     if isinstance(kind, Mapping):
         match kind.get("type"):
             case "struct":
-                for field in kind.get("fields") or ():
+                for field in _fields(kind):
                     if isinstance(field, Mapping):
                         yield from types_of(field.get("type"))
             case "array":

@@ -62,7 +62,7 @@ def checksums_have_types(log: RawLog) -> Iterator[Found]:
 def checksums_count_one(log: RawLog) -> Iterator[Found]:
     for _, file, document in _documents(log):
         for name in ("numMetadata", "numProtocol"):
-            if document.get(name) not in {None, 1}:
+            if document.get(name) not in (None, 1):
                 yield Found(f"{name} is {document[name]!r}", file)
 
 

@@ -26,7 +26,8 @@ def versions_are_contiguous(log: RawLog) -> Iterator[Found]:
     for earlier, later in itertools.pairwise(log.commits):
         if later != earlier + 1:
             covered = "; a checkpoint covers them" if _is_covered(log, later) else ""
-            yield Found(f"versions {earlier + 1} to {later - 1} are missing{covered}", log.commits[later])
+            missing = f"version {later - 1} is" if later == earlier + 2 else f"versions {earlier + 1} to {later - 1} are"
+            yield Found(f"{missing} missing{covered}", log.commits[later])
     oldest = next(iter(log.commits), 0)
     if oldest > 0 and not _is_covered(log, oldest):
         yield Found(f"the versions before {oldest} are missing, and no checkpoint covers them", log.commits[oldest])
