@@ -34,6 +34,7 @@ class DataFolder:
         self._uri = uri
         self._store_of_table = store
         self._options = options
+        self._found: dict[str, int | None] = {}
         self._sizes: dict[str, dict[str, int]] = {}
         self._footers: dict[str, Footer | str] = {}
         self._stores: dict[str, tuple[LogStore, str]] = {}
@@ -44,6 +45,11 @@ class DataFolder:
 
     def size(self, path: str) -> int | None:
         """Return the size of a file that a file action names; None if it does not exist."""
+        if path not in self._found:
+            self._found[path] = self._size(path)
+        return self._found[path]
+
+    def _size(self, path: str) -> int | None:
         folder, _, name = paths.to_uri(path, self._uri).rpartition("/")
         if folder not in self._sizes:
             store, inside = self._store(folder)

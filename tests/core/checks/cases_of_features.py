@@ -147,7 +147,11 @@ CASES = ICEBERG | {
         "y",
     ),
     "dv-feature": Case(vector, protocol("deletionVectors"), OLD),
-    "dv-enabled": Case(lambda config: vector(config=config), ON, {}),
+    "dv-enabled": Case(
+        lambda config: log([protocol("deletionVectors"), metadata(config=config)], [add(stats=COUNTED, deletionVector=INLINE)]),
+        ON,
+        {},
+    ),
     "dv-required": Case(lambda count: vector(cardinality=count), 1, None),
     "dv-storage-type": Case(lambda kind: vector(storageType=kind), "i", "x"),
     "dv-inline-offset": Case(lambda offset: vector(offset=offset), None, 1),

@@ -36,11 +36,13 @@ def _of_type(rows: pa.Table, storage: str) -> pa.Table:
     return rows.filter(pc.equal(_field(rows, "storageType"), storage))
 
 
-@_VECTORS.broken("feature", "A file action has a deletion vector only if readers and writers must support deletionVectors.")
+@_VECTORS.broken("feature", "An add has a deletion vector only if readers and writers must support deletionVectors.")
 def vectors_need_their_feature(log: RawLog) -> Iterator[Found]:
     for part in log.parts:
         if not {"deletionVectors"} <= part.epoch.writer_features & part.epoch.reader_features:
-            yield from in_rows(log, _with_vectors(part), "{path} has a deletion vector, and the protocol lacks deletionVectors")
+            # Tombstones keep their vectors after the feature was dropped.
+            rows = part.adds.filter(pc.is_valid(part.adds["deletionVector"]))
+            yield from in_rows(log, rows, "{path} has a deletion vector, and the protocol lacks deletionVectors")
 
 
 @_VECTORS.risky("enabled", "A new deletion vector is written only if delta.enableDeletionVectors is true.")
@@ -48,7 +50,8 @@ def vectors_are_enabled(log: RawLog) -> Iterator[Found]:
     known: set[str] = set(log.timeline.base.rows["vectorId"].to_pylist()) if log.timeline.base else set()
     for part in log.parts:
         if part.checkpoint is None:
-            rows = part.adds.filter(pc.is_valid(part.adds["vectorId"]))
+            # A first version takes its vectors over from the table that it clones.
+            rows = part.adds.filter(pc.and_(pc.is_valid(part.adds["vectorId"]), pc.greater(part.adds["version"], 0)))
             new = rows.filter(pc.invert(pc.is_in(rows["vectorId"], pa.array(known, pa.string()))))
             if not part.epoch.is_on("delta.enableDeletionVectors"):
                 yield from in_rows(log, new, "{path} has a new deletion vector")

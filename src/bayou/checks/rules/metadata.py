@@ -120,7 +120,7 @@ def partition_columns_are_primitive(log: RawLog) -> Iterator[Found]:
                 yield in_action(epoch.metadata, f"the type of {name!r} is {column.type!r:.80}")
 
 
-@_METADATA.risky("id-is-stable", "The table's id does not change.")
+@_METADATA.odd("id-is-stable", "The table's id does not change, as it does if the table is replaced.")
 def id_is_stable(log: RawLog) -> Iterator[Found]:
     known = None
     for epoch in log.epochs:
