@@ -47,7 +47,7 @@ class RawLog:
 
     uri: str
     store: LogStore
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: list[LogFile] = field(default_factory=list)
     commits: dict[int, LogFile] = field(default_factory=dict)
     checkpoints: list[Checkpoint] = field(default_factory=list)

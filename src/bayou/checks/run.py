@@ -10,7 +10,7 @@ from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.report import Finding, Report
 from bayou.checks.rule import Found, Reads, Rule
 from bayou.checks.rules import RULES
-from bayou.errors import failed
+from bayou.errors import failed, redact_uri
 from bayou.protocol import arguments
 from bayou.storage import LogStore, open_store, qualify
 
@@ -63,7 +63,7 @@ def check_store(
     rules = [each for each in RULES if not unwanted.get(each.reads)]
     found = [_finding(log, rule, each) for rule in rules for each in rule.run(log)]
     found.sort(key=lambda each: -each.severity)
-    return Report(uri, log.version, len(rules), tuple(found))
+    return Report(redact_uri(uri), log.version, len(rules), tuple(found))
 
 
 def _finding(log: RawLog, rule: Rule, found: Found) -> Finding:

@@ -12,6 +12,7 @@ import bayou
 from bayou.checks.report import Report
 from bayou.checks.rule import Severity
 from bayou.checks.rules import RULES
+from bayou.checks.run import check_store
 from bayou.errors import TableNotFoundError
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder
@@ -103,6 +104,11 @@ def test_a_file_outside_the_table_is_found(tmp_path):
     assert bayou.check(tmp_path / "table", files=True).findings == ()
     (tmp_path / "out.parquet").unlink()
     assert [each.rule for each in bayou.check(builder.uri, files=True).findings] == ["data-file-exists"]
+
+
+def test_a_report_shows_no_secret_of_a_uri():
+    builder = table(add())
+    assert check_store("s3a://key:secret@bucket/t", builder.store, {}).table == "s3a://bucket/t"
 
 
 def test_a_check_changes_nothing():
