@@ -17,6 +17,7 @@ from bayou.version import __version__ as __version__
 if TYPE_CHECKING:
     from bayou import storage as storage
     from bayou.as_delta.install import install_as_delta as install_as_delta
+    from bayou.checks.run import check as check
     from bayou.errors import DeltaError as DeltaError
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
@@ -36,6 +37,7 @@ __all__ = [
     "Snapshot",
     "__version__",
     "add_listener",
+    "check",
     "enable",
     "install_as_delta",
     "open",
@@ -52,6 +54,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "IdentityGenerator": ("bayou.table", "IdentityGenerator"),
     "Snapshot": ("bayou.log.snapshot.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
+    "check": ("bayou.checks.run", "check"),
     "enable": ("bayou.spark.enable", "enable"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),

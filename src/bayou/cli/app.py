@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli import facts, maintenance, segment
+from bayou.cli import check, facts, maintenance, segment
 from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
 from bayou.cli.process import INTERRUPTED, flushed
 from bayou.cli.tables import open_table, table_argument
@@ -237,7 +237,7 @@ def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool
     )
 
 
-for _command in maintenance.COMMANDS:
+for _command in (*maintenance.COMMANDS, *check.COMMANDS):
     commands.add_command(_command)
 
 

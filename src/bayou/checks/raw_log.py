@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes of a log, parsed without judging them and without the replay of `bayou.log`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bayou.checks.checkpoint import Checkpoint
+from bayou.checks.data_files import DataFolder
+from bayou.checks.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
+from bayou.checks.log_file import Action, LogFile, Problem
+from bayou.checks.timeline import Epoch, Part, Timeline
+from bayou.errors import DeltaError, StorageError
+from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from bayou.protocol.actions.file_names import LogFileName
+    from bayou.storage.store import FileStatus, LogStore
+
+_HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMetadata", "sidecar", "commitInfo")
+# Columns of statistics and partition values that repeat other columns in another form.
+_BULKY: Final = {"stats_parsed", "partitionValues_parsed"}
+_READ_ERRORS: Final = (DeltaError, OSError, pa.ArrowException, ValueError)
+
+
+@dataclass(eq=False)
+class RawLog:
+    """A log as it was read.
+
+    Attributes:
+        uri: the table.
+        options: credentials and settings of stores.
+        files: all parsed files; rows refer to them by number.
+        commits: the commits by version, in ascending order.
+        rows: the file actions of all commits, in the order of the log.
+        other_names: files of the log folder whose names the protocol does not know.
+    """
+
+    uri: str
+    store: LogStore
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    files: list[LogFile] = field(default_factory=list)
+    commits: dict[int, LogFile] = field(default_factory=dict)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+    compactions: list[LogFile] = field(default_factory=list)
+    checksums: dict[int, LogFile] = field(default_factory=dict)
+    hint: LogFile | None = None
+    other_names: list[LogFile] = field(default_factory=list)
+    sidecar_names: dict[str, FileStatus] = field(default_factory=dict)
+    rows: pa.Table = field(default_factory=lambda: EMPTY)
+    compacted_rows: pa.Table = field(default_factory=lambda: EMPTY)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The protocol, the metadata and the files of each version."""
+        return Timeline(self.commits, self.rows, self.checkpoints)
+
+    @cached_property
+    def live(self) -> pa.Table:
+        """The live files of the latest version that follows from the log."""
+        known = self.timeline.known
+        return self.timeline.live_at(known[-1]) if known else EMPTY
+
+    @property
+    def latest(self) -> Epoch | None:
+        """The protocol and metadata of the latest version that follows from the log; None without such a version."""
+        known = self.timeline.known
+        return self.timeline.epoch_at(known[-1]) if known else None
+
+    @cached_property
+    def folder(self) -> DataFolder:
+        """The files that the log names."""
+        return DataFolder(self.uri, self.store, self.options)
+
+    @property
+    def epochs(self) -> Sequence[Epoch]:
+        """The ranges of versions with one protocol and one metadata."""
+        return self.timeline.epochs
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The file actions with the protocol and metadata in force: those of commits by epoch, then those of checkpoints."""
+        return self.timeline.parts()
+
+    @property
+    def version(self) -> int:
+        """The latest version; -1 for an empty log."""
+        return max([*self.commits, *(each.version for each in self.checkpoints if each.is_complete)], default=-1)
+
+    def writer_of(self, file: LogFile) -> str | None:
+        """Return the engine that wrote a file, as far as the log knows."""
+        return file.writer
+
+    def add_file(self, path: str, status: FileStatus | None, version: int = -1) -> LogFile:
+        """Add a file, not yet read."""
+        size, time = (status.size, status.modification_time) if status is not None else (0, 0)
+        file = LogFile(path, version, len(self.files), size, time)
+        self.files.append(file)
+        return file
+
+
+def read_raw_log(uri: str, store: LogStore, options: Mapping[str, str]) -> RawLog:
+    """Read all files of a log.
+
+    Args:
+        uri: the table.
+        store: the store of the table.
+        options: credentials and settings for stores of files outside the table.
+
+    Raises:
+        StorageError: the log cannot be listed or read.
+    """
+    log = RawLog(uri, store, options)
+    rows, compacted = FileRows(uri), FileRows(uri)
+    checkpoints: dict[tuple[Any, ...], tuple[LogFileName, list[LogFile]]] = {}
+    for status in _listed(store, LOG_FOLDER):
+        name = parse_log_file_name(status.name)
+        file = log.add_file(f"{LOG_FOLDER}/{status.name}", status, -1 if name is None else name.end_version or name.version)
+        file.name = name
+        if name is None:
+            _add_other(log, file, status.name)
+        elif name.kind is LogFileKind.COMMIT:
+            log.commits[name.version] = file
+            _read_lines(file, store, rows)
+        elif name.kind is LogFileKind.COMPACTED:
+            log.compactions.append(file)
+            _read_lines(file, store, compacted)
+        elif name.kind is LogFileKind.CHECKSUM:
+            log.checksums[name.version] = file
+            file.document = _read_document(file, store)
+        else:
+            own = status.name if name.kind is LogFileKind.V2_CHECKPOINT else name.parts
+            checkpoints.setdefault((name.version, name.kind.value, own), (name, []))[1].append(file)
+    log.sidecar_names = {each.name: each for each in _listed(store, SIDECAR_FOLDER)}
+    log.rows, log.compacted_rows = rows.build(), compacted.build()
+    log.commits = dict(sorted(log.commits.items()))
+    log.checkpoints = [_read_checkpoint(log, *each) for _, each in sorted(checkpoints.items(), key=lambda each: each[0][:2])]
+    return log
+
+
+def _listed(store: LogStore, folder: str) -> list[FileStatus]:
+    try:
+        return list(store.list_from(f"{folder}/"))
+    except FileNotFoundError:
+        return []
+
+
+def _add_other(log: RawLog, file: LogFile, name: str) -> None:
+    if file.path == LAST_CHECKPOINT:
+        log.hint = file
+        file.document = _read_document(file, log.store)
+    elif not name.startswith((".", "_")):
+        log.other_names.append(file)
+
+
+def _read_document(file: LogFile, store: LogStore) -> Any:
+    try:
+        return json.loads(store.read(file.path))
+    except (ValueError, RecursionError) as error:
+        file.problems.append(Problem("json", str(error)))
+        return None
+
+
+def _read_lines(file: LogFile, store: LogStore, rows: FileRows) -> None:
+    """Parse a file of one JSON object a line."""
+    for number, line in enumerate(store.read(file.path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            file.problems.append(Problem("json", f"{error}: {line[:60]!r}", number))
+            continue
+        _read_line(file, number, value, rows)
+    info = next(file.of_kind("commitInfo"), None)
+    if info is not None:
+        file.writer = info.value.get("engineInfo") or None
+
+
+def _read_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
+    found = [(kind, each) for kind, each in value.items() if each is not None] if isinstance(value, dict) else []
+    if len(found) != 1:
+        shown = f"it has {len(found)} actions" if isinstance(value, dict) else "it is not an object"
+        file.problems.append(Problem("action", shown, number))
+    for kind, each in found:
+        if not isinstance(each, dict):
+            file.problems.append(Problem("type", f"it is {each!r:.60}", number, kind))
+        elif kind in FILE_KINDS:
+            rows.append(file, number, kind, each)
+        else:
+            file.actions.append(Action(kind, each, file, number))
+
+
+def _read_checkpoint(log: RawLog, name: LogFileName, files: list[LogFile]) -> Checkpoint:
+    found = Checkpoint(name.version, name.kind, files, name.parts or 1)
+    tables = [_read_checkpoint_file(log, each) for each in files]
+    for own in found.sidecar_names:
+        if own in log.sidecar_names and own not in found.sidecars:
+            sidecar = log.add_file(f"{SIDECAR_FOLDER}/{own}", log.sidecar_names[own], name.version)
+            found.sidecars[own] = sidecar
+            tables.append(_read_checkpoint_file(log, sidecar))
+    found.rows = pa.concat_tables([EMPTY, *tables]).combine_chunks()
+    return found
+
+
+def _read_checkpoint_file(log: RawLog, file: LogFile) -> pa.Table:
+    if not file.is_parquet:
+        rows = FileRows(log.uri)
+        _read_lines(file, log.store, rows)
+        return rows.build()
+    try:
+        return _read_parquet(log, file)
+    except StorageError:
+        raise
+    except _READ_ERRORS as error:
+        file.problems.append(Problem("parquet", f"{error}"[:200]))
+        return EMPTY
+
+
+def _read_parquet(log: RawLog, file: LogFile) -> pa.Table:
+    with log.store.open(file.path) as source, pq.ParquetFile(source) as parquet:
+        schema = parquet.schema_arrow
+        file.writer = parquet.metadata.created_by or None
+        file.columns = {each.name: _members(each.type) for each in schema}
+        wanted = [
+            f"{each.name}.{name}" if name else each.name
+            for each in schema
+            if each.name in {*_HEADS, *FILE_KINDS}
+            for name in (_members(each.type) or ("",))
+            if name not in _BULKY
+        ]
+        table = parquet.read(columns=wanted)
+    tables = [EMPTY]
+    for name in table.column_names:
+        if not pa.types.is_struct(table[name].type):
+            file.problems.append(Problem("type", f"the column {name} has the type {table[name].type}", None, name))
+        elif name in FILE_KINDS:
+            tables.append(rows_of_struct(table[name], file, name, log.uri))
+        else:
+            file.actions.extend(_heads(table[name], file, name))
+    return pa.concat_tables(tables)
+
+
+def _heads(column: pa.ChunkedArray, file: LogFile, name: str) -> list[Action]:
+    """Return the actions of a column that are not file actions. Their number is small."""
+    lines = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
+    return [Action(name, _plain(column[line].as_py(maps_as_pydicts="lossy")), file, line + 1) for line in lines]
+
+
+def _plain(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Drop absent fields, as JSON does."""
+    return {name: each for name, each in value.items() if each is not None}
+
+
+def _members(kind: pa.DataType) -> tuple[str, ...]:
+    return tuple(each.name for each in kind) if pa.types.is_struct(kind) else ()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that checks a table against the Delta protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bayou.checks.run import check as run_check
+from bayou.cli.output import Column, print_json, print_rows
+from bayou.cli.tables import storage_options, table_argument
+
+if TYPE_CHECKING:
+    from bayou.checks.report import Finding, Report
+
+
+@click.command(epilog="Example: bayou check /data/orders --files --footers")
+@table_argument
+@click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
+@click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+def check(table: str, *, files: bool, footers: bool, as_json: bool) -> int:
+    """Check a table by any writer against the Delta protocol. Nothing is changed.
+
+    The exit code is 0 if the table is sound or only odd, 1 if something is risky, and 2 if something is broken.
+    """
+    report = run_check(table, files=files, footers=footers, storage_options=storage_options())
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print_report(report)
+    return report.exit_code
+
+
+def _print_report(report: Report) -> None:
+    if report.findings:
+        columns = (
+            *(Column("severity"), Column("rule", style="cyan"), Column("place", wraps=True), Column("action")),
+            *(Column("writer", style="dim", wraps=True), Column("finding", wraps=True)),
+        )
+        print_rows(columns, map(_row, report.findings), total=len(report.findings))
+        click.echo()
+    counts = ", ".join(f"{count} {name}" for name, count in report.counts.items())
+    click.echo(f"Version {report.version}, {report.rules} rules: {counts}.")
+
+
+def _row(each: Finding) -> tuple[str | None, ...]:
+    more = f" (and {each.more:,} more)" if each.more else ""
+    return (each.severity.name.lower(), each.rule, each.place, each.action, each.writer, each.detail + more)
+
+
+COMMANDS = (check,)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check returns: places, writers, numbers and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.core.checks.building import COMMIT, HINT, OLD, add, cdc, found, log, metadata, remove, table
+
+import bayou
+from bayou.checks.report import Report
+from bayou.checks.rule import Severity
+from bayou.checks.rules import RULES
+from bayou.checks.run import check_store
+from bayou.errors import TableNotFoundError
+from bayou.storage import MemoryStore
+from bayou.testing.table_builder import TableBuilder
+
+
+def only(report, rule):
+    (finding,) = [each for each in report.findings if each.rule == rule]
+    return finding
+
+
+def test_a_finding_names_file_line_action_and_writer():
+    finding = only(found(table(add(), later=[[add("b.parquet", size=-1)]])), "file-size")
+    assert (finding.file, finding.line, finding.action, finding.writer) == (COMMIT.format(1), 2, "add", "writer/1")
+    assert finding.place == f"{COMMIT.format(1)}:2"
+    assert (finding.severity, finding.section) == (Severity.BROKEN, "Add File and Remove File")
+    assert finding.detail == "the size of b.parquet is -1"
+
+
+def test_a_finding_in_a_checkpoint_names_its_row_and_its_library():
+    report = found(table(add(size=-1)).checkpoint())
+    (finding,) = [each for each in report.findings if each.rule == "file-size" and each.file.endswith(".checkpoint.parquet")]
+    assert (finding.line, finding.action) == (3, "add")
+    assert finding.writer.startswith("parquet-cpp-arrow")
+
+
+def test_many_places_of_a_rule_are_counted():
+    report = found(table(*(add(f"{number}.parquet", size=-1) for number in range(8))))
+    places = [each for each in report.findings if each.rule == "file-size"]
+    assert [each.more for each in places] == [0, 0, 0, 0, 3]
+    assert report.counts["broken"] == 8
+
+
+@pytest.mark.parametrize(
+    ("actions", "code"), [([add()], 0), ([cdc(), add()], 1), ([add(size=-1), cdc()], 2), ([add(modificationTime=-1)], 0)]
+)
+def test_the_exit_code_is_that_of_the_worst_finding(actions, code):
+    assert found(table(*actions)).exit_code == code
+
+
+def test_the_worst_findings_come_first():
+    report = found(table(add(modificationTime=-1), cdc(), remove("z.parquet", deletionTimestamp=None), add("b.parquet", size=-1)))
+    severities = [each.severity for each in report.findings]
+    assert severities == sorted(severities, reverse=True)
+    assert len(set(severities)) == 3
+
+
+def test_a_report_is_one_json_document():
+    report = found(table(add(size=-1)))
+    document = json.loads(json.dumps(report.to_json()))
+    assert (document["version"], document["counts"]) == (0, {"broken": 1, "risky": 0, "odd": 0})
+    assert document["findings"][0]["severity"] == "broken"
+    assert document["findings"][0].keys() == {
+        *("severity", "rule", "section", "text", "detail", "file", "line", "action", "writer", "more")
+    }
+
+
+def test_a_report_is_shown_line_by_line():
+    lines = str(found(table(add(size=-1)))).splitlines()
+    assert lines[0].endswith("at version 0: 1 findings")
+    assert lines[1] == f"broken: file-size at {COMMIT.format(0)}:4: the size of a.parquet is -1"
+
+
+def test_rules_about_files_and_footers_run_on_request():
+    without = found(table(add()))
+    assert without.rules < found(table(add()), files=True).rules < len(RULES)
+    assert found(table(add()), files=True, footers=True).rules == len(RULES)
+    assert without.findings == ()
+
+
+def test_a_folder_without_a_log_is_not_a_table(tmp_path):
+    with pytest.raises(TableNotFoundError):
+        bayou.check(tmp_path)
+
+
+def test_a_log_without_commits_is_checked():
+    report = found(TableBuilder(store=MemoryStore()).write("_delta_log/00000000000000000003.crc", "{}"))
+    assert isinstance(report, Report)
+    assert report.version == -1
+
+
+def test_a_table_on_disk_is_checked(tmp_path):
+    TableBuilder(tmp_path / "a b").create({"id": "long"}, actions=[add("a%20b.parquet")]).write("a b.parquet", "0123456789")
+    assert bayou.check(tmp_path / "a b", files=True).findings == ()
+
+
+def test_a_file_outside_the_table_is_found(tmp_path):
+    (tmp_path / "out.parquet").write_text("0123456789", encoding="utf-8")
+    builder = TableBuilder(tmp_path / "table").create({"id": "long"}, actions=[add((tmp_path / "out.parquet").as_uri())])
+    assert bayou.check(tmp_path / "table", files=True).findings == ()
+    (tmp_path / "out.parquet").unlink()
+    assert [each.rule for each in bayou.check(builder.uri, files=True).findings] == ["data-file-exists"]
+
+
+def test_a_report_shows_no_secret_of_a_uri():
+    builder = table(add())
+    assert check_store("s3a://key:secret@bucket/t", builder.store, {}).table == "s3a://bucket/t"
+
+
+def test_a_check_changes_nothing():
+    builder = log([OLD, metadata(), add(size=-1)]).write(HINT, "{}")
+    before = {each.path: builder.store.read(each.path) for each in builder.store.list_from("_delta_log/")}
+    found(builder, files=True, footers=True)
+    assert {each.path: builder.store.read(each.path) for each in builder.store.list_from("_delta_log/")} == before
