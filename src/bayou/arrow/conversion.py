@@ -16,6 +16,7 @@ from bayou.protocol.types.char_varchar import bounded_length
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 
 _FIELD_ID: Final = b"PARQUET:field_id"
+_LISTS: Final = ("list<", "large_list<", "fixed_size_list<")
 _EXACT_IN_DOUBLE: Final = 32
 _MAX_PRECISION: Final = 38
 
@@ -68,11 +69,10 @@ class Conversion:
                 return self._array(found, stored)
             case StructType(fields) if pa.types.is_struct(found.type):
                 return self._struct(found, fields)
-            case ArrayType(element, _) if pa.types.is_list(found.type) or pa.types.is_large_list(found.type):
-                offsets, start, end = _offsets(found)
-                return pa.ListArray.from_arrays(offsets, self._array(found.values.slice(start, end - start), element))
+            case ArrayType(element, _) if str(found.type).startswith(_LISTS):
+                return pa.ListArray.from_arrays(_list_offsets(found), self._array(pc.list_flatten(found), element))
             case MapType(key, value, _) if pa.types.is_map(found.type):
-                offsets, start, end = _offsets(found)
+                offsets, start, end = _map_offsets(found)
                 keys, items = (self._array(part.slice(start, end - start), inner) for part, inner in _entries(found, key, value))
                 return pa.MapArray.from_arrays(offsets, keys, items)
             case str():
@@ -109,20 +109,27 @@ def _plain(found: pa.Array) -> pa.Array:
         return _plain(found.storage)
     if pa.types.is_dictionary(kind):
         return _plain(found.dictionary_decode())
-    if pa.types.is_fixed_size_list(kind):
-        return found.cast(pa.list_(kind.value_field))
     return found
 
 
-def _offsets(found: pa.Array) -> tuple[pa.Array, int, int]:
-    """Return the offsets of lists or maps from 0 on, null for NULL, and where their values start and end."""
+def _list_offsets(found: pa.Array) -> pa.Array:
+    """Return the offsets of lists in what `list_flatten` gives, null for NULL."""
+    lengths = pc.fill_null(pc.list_value_length(found), 0)
+    ends = pc.cumulative_sum(lengths).cast(pa.int32())
+    return _with_nulls(pa.concat_arrays([pa.array([0], pa.int32()), ends]), found)
+
+
+def _map_offsets(found: pa.MapArray) -> tuple[pa.Array, int, int]:
+    """Return the offsets of maps from 0 on, null for NULL, and where their entries start and end."""
     whole = found.offsets
     start, end = whole[0].as_py(), whole[len(whole) - 1].as_py()
-    offsets = pc.subtract(whole, start).cast(pa.int32())
-    if found.null_count:
-        is_null = pa.concat_arrays([found.is_null(), pa.array([False])])
-        offsets = pc.if_else(is_null, None, offsets)
-    return offsets, start, end
+    return _with_nulls(pc.subtract(whole, start).cast(pa.int32()), found), start, end
+
+
+def _with_nulls(offsets: pa.Array, found: pa.Array) -> pa.Array:
+    if not found.null_count:
+        return offsets
+    return pc.if_else(pa.concat_arrays([found.is_null(), pa.array([False])]), None, offsets)
 
 
 def _entries(found: pa.MapArray, key: DataType, value: DataType) -> tuple[tuple[pa.Array, DataType], tuple[pa.Array, DataType]]:
