@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of a table: where everything that reads a table begins."""
+"""`DeltaLog`, the entry point to a table without Spark: its snapshots, history, change feed, commits and maintenance.
+
+The public methods check their arguments. The work is in other modules of `log/`, which they import when called: a program that only
+reads a table does not load the code that writes.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +42,13 @@ if TYPE_CHECKING:
 
 
 class DeltaLog(LogReader):
-    """A table's log. Keeps the latest snapshot that it read; threads may share a log."""
+    """The log of one table. It caches the latest snapshot that it read; threads may share a log."""
 
     def committed_at(self, snapshot: Snapshot) -> int:
-        """When a version was committed, in ms since the epoch, as `history` shows it and `version_at` finds it.
+        """Return when a version was committed, in ms since the epoch: the time that `history` shows and `version_at` compares.
 
         Args:
-            snapshot: the version. Without its commit in the log, the time is the one that the snapshot knows.
+            snapshot: the version. If the log no longer holds its commit, the result is `snapshot.timestamp`.
         """
         _, _, times = self._commits(snapshot.version)
         try:
@@ -55,14 +59,14 @@ class DeltaLog(LogReader):
     def history(
         self, limit: int | None = None, *, version: int | None = None, part: HistoryPart | None = None
     ) -> list[HistoryEntry]:
-        """The commits that the log still holds, newest first.
+        """Return the commits that the log still holds, newest first.
 
-        Where the latest version cannot be read, the history begins at the latest one that can, and an event says so.
+        If the latest version cannot be read, the history begins at the latest readable version, and a `HistoryCutEvent` reports it.
 
         Args:
-            limit: at most so many.
-            version: begin at this version instead of the latest; later ones need not be readable.
-            part: which commits are wanted; others are not read. None for all.
+            limit: the maximum number of commits; None for all.
+            version: begin at this version instead of the latest; later versions need not be readable.
+            part: the commits to read; others are skipped. None for all.
         """
         limit = arguments.optional_integer(limit, "limit", table=self._table_uri)
         if version is None:
@@ -76,11 +80,11 @@ class DeltaLog(LogReader):
         return read_history(self._store, listing, times, self._table_uri, last=last.version, limit=limit, part=part)
 
     def changes(self, start: int, end: int | None = None) -> list[CommitChanges]:
-        """The actions of each commit from one version to another, both included.
+        """Return the actions of each commit from one version to another, both included.
 
         Args:
             start: the first version.
-            end: the last version; the latest where None.
+            end: the last version; None for the latest.
 
         Raises:
             VersionNotFoundError: a version of the range is not in the log.
@@ -92,17 +96,17 @@ class DeltaLog(LogReader):
         return list(read_changes(self._store, listing, times, self._table_uri, start=start, end=end))
 
     def change_feed(self, bounds: ChangeBounds, *, schema_mode: SchemaMode | None = None, check_schemas: bool = True) -> ChangeFeed:
-        """The rows that changed in a range of versions, as the files that they are read from. Reads each commit once.
+        """Return the files that hold the change data feed of a range of versions. Each commit is read once.
 
         Args:
             bounds: the range, by versions or timestamps.
-            schema_mode: whose schema counts where the table has column mapping; the range's last version's where None.
-            check_schemas: whether a range is refused whose rows were written under schemas that do not fit.
+            schema_mode: the version whose schema the feed has if the table has column mapping; None for the last of the range.
+            check_schemas: whether to refuse a range with rows that were written under schemas incompatible with the feed's.
 
         Raises:
-            InvalidOptionError: a start is missing, a side is given twice, or the end is before the start.
-            TimeTravelError: the range cannot be read: it is not in the log, or its changes were not recorded.
-            UnsupportedFeatureError: its schemas do not fit, or a version needs what bayou cannot read.
+            InvalidOptionError: the start is missing, a bound has both a version and a timestamp, or the end is before the start.
+            TimeTravelError: the range is not in the log, or its changes were not recorded.
+            UnsupportedFeatureError: schemas in the range are incompatible, or a version uses a feature that bayou cannot read.
             CorruptLogError: a commit cannot be read.
         """
         from bayou.log.changes.feed import read_change_feed  # noqa: PLC0415  (most users of a log do not need it)
@@ -113,7 +117,7 @@ class DeltaLog(LogReader):
         return read_change_feed(self, latest, listing, times, bounds, schema_mode=schema_mode, check_schemas=check_schemas)
 
     def change_range(self, bounds: ChangeBounds) -> ChangeRange:
-        """The versions that a range stands for.
+        """Return the versions that the bounds of a change data feed select.
 
         Args:
             bounds: the range, by versions or timestamps.
@@ -128,17 +132,17 @@ class DeltaLog(LogReader):
         return resolve_range(bounds, listing, times, latest.version, self._table_uri)
 
     def verify_checksum(self, version: int | None = None) -> bool:
-        """Compare the checksum file of a version with the version's state, as the log has it.
+        """Compare the checksum file of a version with the state that a replay of the log's actions gives.
 
         Args:
-            version: the version; the latest where None.
+            version: the version; None for the latest.
 
         Returns:
-            True where they agree, False where the version has no readable checksum file.
+            True if they agree, False if the version has no readable checksum file.
 
         Raises:
-            ChecksumMismatchError: they disagree; `mismatches` says in what.
-            DeltaError: the version cannot be read, as with `snapshot`.
+            ChecksumMismatchError: they disagree; `mismatches` lists the differences.
+            DeltaError: the version cannot be read; see `snapshot`.
         """
         from bayou.log.checksum.verify import verify_checksum  # noqa: PLC0415  (not needed to read a table)
 
@@ -156,12 +160,12 @@ class DeltaLog(LogReader):
 
         Args:
             operation: the operation's name, for the history.
-            parameters: its parameters; each value is put into the log as JSON text.
-            snapshot: the state that the commit is made from, where it is not the latest.
-            options: `engine_info`, `user_metadata`, `txn`, `max_attempts` and `clock`, as `Transaction` takes them.
+            parameters: its parameters; the log stores each value as a JSON string.
+            snapshot: the snapshot that the commit is based on; None for the latest.
+            options: `engine_info`, `user_metadata`, `txn`, `max_attempts` and `clock` of `Transaction`.
 
         Raises:
-            UnsupportedFeatureError: the table asks its writers for what bayou does not do.
+            UnsupportedFeatureError: the table has a writer feature that bayou does not support.
         """
         from bayou.log.commit.transaction import Transaction  # noqa: PLC0415  (most users of a log only read)
 
@@ -183,25 +187,25 @@ class DeltaLog(LogReader):
         """Create a table without rows.
 
         Args:
-            schema: its schema, or the schema's JSON as Spark and the log spell it.
-            partition_by: its partition columns.
-            properties: its properties.
-            description: what it is for.
+            schema: the schema, or its JSON string in the format of Spark and of the log.
+            partition_by: the partition columns.
+            properties: the table properties.
+            description: the description in the table's metadata.
 
         Raises:
-            TableExistsError: there is a table.
-            InvalidSchemaError: no table can have this schema or these partition columns.
+            TableExistsError: the table exists already.
+            InvalidSchemaError: the schema or the partition columns are invalid.
             InvalidOptionError: an argument has a wrong type, or a property cannot be set.
-            UnsupportedFeatureError: a property asks for what bayou does not do.
+            UnsupportedFeatureError: a property requires a feature that bayou does not support.
         """
         from bayou.log.operations.create import create_table  # noqa: PLC0415  (most users of a log only read)
         from bayou.protocol.schema.given_schema import given_schema  # noqa: PLC0415
 
         table = self._table_uri
-        wanted = given_schema(schema, table=table)
+        parsed_schema = given_schema(schema, table=table)
         columns = arguments.texts(partition_by, "partition_by", table=table)
-        given = arguments.text_map(properties, "properties", table=table)
-        create_table(self, wanted, columns, given, arguments.optional_text(description, "description", table=table))
+        configuration = arguments.text_map(properties, "properties", table=table)
+        create_table(self, parsed_schema, columns, configuration, arguments.optional_text(description, "description", table=table))
         return self.update()
 
     def append(
@@ -211,8 +215,8 @@ class DeltaLog(LogReader):
 
         Args:
             paths: the files, relative to the table, not percent-encoded.
-            partition_values: the partition values by path and column; from the path's folders where left out.
-            options: `engine_info`, `user_metadata`, `txn` and `max_attempts`, as `Transaction` takes them.
+            partition_values: the partition values by path and column; if left out, they are parsed from the folders of the path.
+            options: `engine_info`, `user_metadata`, `txn` and `max_attempts` of `Transaction`.
         """
         paths = arguments.texts(paths, "paths", table=self._table_uri)
         with self.transaction("WRITE", {"mode": "Append", "partitionBy": "[]"}, **options) as transaction:
@@ -220,14 +224,14 @@ class DeltaLog(LogReader):
             return transaction.commit(metrics={"numFiles": len(adds), "numOutputBytes": sum(each.size for each in adds)})
 
     def checkpoint(self, *, part_size: int | None = None) -> WrittenCheckpoint:
-        """Write a checkpoint of the latest version now; commits write one by themselves after every few versions.
+        """Write a checkpoint of the latest version. Commits also do this automatically every `delta.checkpointInterval` versions.
 
         Args:
-            part_size: split it into parts of about so many file actions. The protocol deprecates that.
+            part_size: write a multi-part checkpoint with about this number of file actions per part. The protocol deprecates these.
 
         Raises:
-            InvalidOptionError: parts are asked for, and the table has V2 checkpoints.
-            StorageError: the store failed; the log is as sound as before.
+            InvalidOptionError: `part_size` is set, and the table has V2 checkpoints.
+            StorageError: the store failed. The log is still valid.
         """
         from bayou.log.commit.hooks import checkpoint  # noqa: PLC0415  (most users of a log only read)
 
@@ -235,13 +239,13 @@ class DeltaLog(LogReader):
         return checkpoint(self.update(), part_size=part_size)
 
     def compact(self, start: int, end: int) -> str:
-        """Write a log compaction file: the commits of a range as one file, for readers between checkpoints.
+        """Write a log compaction file, which readers use instead of the commits of a range.
 
         Returns:
-            Its path, relative to the table.
+            The path of the file, relative to the table.
 
         Raises:
-            InvalidOptionError: the range holds nothing to compact.
+            InvalidOptionError: the range contains nothing to compact.
             VersionNotFoundError: a version of the range is not in the log.
         """
         from bayou.log.maintenance.compaction import compact_log  # noqa: PLC0415  (most users of a log only read)
@@ -252,10 +256,10 @@ class DeltaLog(LogReader):
         """Delete log files that are older than `delta.logRetentionDuration`. Commits also do this automatically.
 
         Args:
-            dry_run: list them, and delete nothing.
+            dry_run: only list the files.
 
         Raises:
-            StorageError: the store failed; some files are deleted, and every version that is kept can be read.
+            StorageError: the store failed; some files are deleted, and all retained versions are still readable.
         """
         from bayou.log.maintenance.log_cleanup import clean_up, expired_files  # noqa: PLC0415  (most users of a log only read)
 
@@ -273,28 +277,28 @@ class DeltaLog(LogReader):
         keep_versions: Sequence[int] = (),
         check_retention: bool = True,
     ) -> VacuumResult:
-        """Delete the files of the table's folder that neither the table nor its recent versions need.
+        """Delete the files in the table's folder that neither the latest version nor versions within the retention need.
 
-        Writers and readers may go on. Whoever reads a version older than the retention may miss files afterwards.
+        Writers and readers may run concurrently. Afterwards, reads of a version older than the retention may fail on missing files.
 
         Args:
-            retention_hours: for how many hours a file is kept after it was removed from the table, or written and not used;
-                fractions count. The property `delta.deletedFileRetentionDuration` says it if this is None.
-            kind: "full" lists the table's folder. "lite" looks at the commits since the last VACUUM instead, and lists nothing.
+            retention_hours: the hours that a file is kept after a commit removed it, or after an operation wrote it without
+                committing it. Fractions are allowed. None for the property `delta.deletedFileRetentionDuration`.
+            kind: "full" lists the table's folder. "lite" reads the commits since the last VACUUM and lists nothing.
             dry_run: delete nothing, and commit nothing.
-            inventory: a listing of the table's folder to use instead of one of its own: `path`, `length` in bytes, `isDir` and
-                `modificationTime` in ms since the epoch.
-            keep_versions: versions whose files are kept, however old.
-            check_retention: refuse fewer hours than the property says.
+            inventory: a listing of the table's folder, used instead of listing it. Its columns are `path`, `length` in bytes,
+                `isDir` and `modificationTime` in ms since the epoch.
+            keep_versions: versions whose files are kept regardless of their age.
+            check_retention: whether to refuse fewer hours than the property states.
 
         Returns:
-            What was found and deleted; `failed` names the files that could not be deleted.
+            The files that were selected and deleted; `failed` lists those that could not be deleted.
 
         Raises:
-            InvalidOptionError: the hours are negative or too few, the inventory lacks a column, or LITE needs commits that
-                are gone.
-            TimeTravelError: files are to be kept for longer than the log reaches back.
-            UnsupportedFeatureError: bayou may not write to the table.
+            InvalidOptionError: the hours are negative or too few, the inventory lacks a column, or LITE needs commits that no
+                longer exist.
+            TimeTravelError: the retention reaches further back than the log.
+            UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: the store failed.
         """
         from bayou.log.operations.vacuum import VacuumRequest, vacuum  # noqa: PLC0415  (most users of a log only read)
@@ -321,25 +325,25 @@ class DeltaLog(LogReader):
     ) -> RestoreResult:
         """Restore the table to an earlier version, by a new commit.
 
-        Files and metadata are restored. The protocol keeps features that later versions added.
+        The commit restores files and metadata. The protocol keeps features that later versions added.
 
         Args:
             version: the version to restore.
-            timestamp: restores the latest version at this time instead.
-            time_zone: the zone of a timestamp that names none.
-            ignore_missing_files: whether to restore the remaining files if files of that version do not exist any more.
-            allow_protocol_downgrade: restore the version's own protocol, too.
+            timestamp: restore the latest version at this time instead.
+            time_zone: the zone of a timestamp without one.
+            ignore_missing_files: whether to restore the remaining files if some files of that version no longer exist.
+            allow_protocol_downgrade: restore the protocol of that version, too.
             dry_run: check everything, and commit nothing.
 
         Returns:
-            What was done. If the table is at that version already, nothing is committed.
+            The numbers of restored and removed files. If the table is at that version already, nothing is committed.
 
         Raises:
             VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
-            DataFileNotFoundError: files of that version are gone; `paths` names them.
-            UnsupportedFeatureError: the column mapping mode has changed since, or bayou may not write to the table.
-            ConcurrentModificationError: another writer's commit came first.
-            AppendOnlyError: the table takes appends only.
+            DataFileNotFoundError: files of that version no longer exist; `paths` lists them.
+            UnsupportedFeatureError: the column mapping mode has changed since, or bayou cannot write to the table.
+            ConcurrentModificationError: a winning commit conflicts.
+            AppendOnlyError: the table accepts only appends.
         """
         from bayou.log.operations.restore import RestoreRequest, restore  # noqa: PLC0415  (most users of a log only read)
 
@@ -367,34 +371,35 @@ class DeltaLog(LogReader):
         storage_options: Mapping[str, str] | None = None,
         dry_run: bool = False,
     ) -> CloneResult:
-        """Make a table of its own from this one.
+        """Create an independent table from a version of this one.
 
-        A deep clone copies the data files and deletion vectors. A shallow clone refers to this table's files: it costs no copy,
-        and breaks when VACUUM deletes them here. A clone has its own id and history, new row ids, and no batches of applications.
+        A deep clone copies the data files and deletion vectors. A shallow clone copies nothing: it refers to the files of this
+        table, and becomes unreadable when VACUUM deletes them here. A clone has its own id and history, new row ids, and no `txn`
+        actions.
 
         Args:
             target: the folder of the clone.
             shallow: whether the clone refers to this table's files.
-            replace: whether a table that is there is replaced. A deep clone that is made again onto an earlier one copies only
-                the files that are new, and removes those that are gone, in one commit.
-            properties: properties that the clone gets in addition to this table's.
+            replace: whether to replace an existing table. A deep clone onto an earlier clone copies only new files and removes
+                files that the source no longer has, in one commit.
+            properties: table properties of the clone, in addition to those of this table.
             version: the version to clone; the latest by default.
             timestamp: clone the latest version at this time instead.
-            time_zone: the zone of a timestamp that names none.
+            time_zone: the zone of a timestamp without one.
             storage_options: credentials and settings of the clone's store.
             dry_run: check everything, and copy and commit nothing.
 
         Returns:
-            What was done. If the clone has these files and metadata already, nothing is committed.
+            The numbers of copied and removed files. If the clone has these files and metadata already, nothing is committed.
 
         Raises:
-            TableExistsError: there is a table, or other files, and `replace` is not set.
+            TableExistsError: the target holds a table or other files, and `replace` is not set.
             VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
-            DataFileNotFoundError: a file to copy is gone.
+            DataFileNotFoundError: a file to copy no longer exists.
             InvalidOptionError: a property cannot be set.
             UnsupportedFeatureError: a shallow clone would replace a table with files, the column mapping mode would change, or
-                bayou may not write the clone.
-            ConcurrentModificationError: another writer's commit to the clone came first.
+                bayou cannot write the clone.
+            ConcurrentModificationError: a winning commit to the clone conflicts.
         """
         from bayou.log.operations.clone import CloneRequest, clone  # noqa: PLC0415  (most users of a log only read)
 
@@ -410,43 +415,47 @@ class DeltaLog(LogReader):
         return clone(source, self, open_log(target, storage_options), request)
 
     def generate_manifests(self) -> GeneratedManifests:
-        """Write the manifests of the latest version, for engines that read no log (GENERATE symlink_format_manifest).
+        """Write the manifests of the latest version, for engines that cannot read the log (GENERATE symlink_format_manifest).
 
-        Each manifest is replaced at once; those of partitions that are gone are deleted last.
+        Each manifest is replaced atomically. Manifests of partitions that no longer exist are deleted last.
 
         Raises:
-            UnsupportedFeatureError: rows are deleted by deletion vectors, columns are mapped, or bayou may not write to the table.
-            StorageError: the store failed; some manifests may be those of an earlier version.
+            UnsupportedFeatureError: the table has deletion vectors or column mapping, or bayou cannot write to it.
+            StorageError: the store failed; some manifests may still describe an earlier version.
         """
         from bayou.log.operations.manifest import generate_manifests  # noqa: PLC0415  (most users of a log only read)
 
         return generate_manifests(self)
 
     def compute_statistics(self, where: Filters | None = None, *, missing_only: bool = False) -> ComputedStatistics:
-        """Recompute file statistics from Parquet footers (COMPUTE STATS). Queries skip files by them.
+        """Recompute from Parquet footers the file statistics by which queries prune files (COMPUTE STATS).
 
-        Footers are not always sufficient: they ignore deleted rows, and some writers leave bounds out.
+        Footers are not always sufficient: they include deleted rows, and some writers leave out bounds.
         `DeltaTable.computeStatistics` reads the rows of such files.
 
         Args:
-            where: the partitions to look at, as in `Snapshot.files`; all of them where None.
-            missing_only: look at files alone whose statistics are incomplete, or not those of their live rows.
+            where: the partitions to process, as in `Snapshot.files`; None for all.
+            missing_only: process only files whose statistics are incomplete or include deleted rows.
 
         Returns:
-            What was done. Where all statistics are right, nothing is committed.
+            The numbers of examined and changed files. If all statistics are correct, nothing is committed.
 
         Raises:
             InvalidOptionError: the filter names a column that is not a partition column.
-            DataFileNotFoundError, UnreadableDataFileError: a file is gone, or is not Parquet.
-            UnsupportedFeatureError: bayou may not write to the table.
-            ConcurrentModificationError: other writers were always faster.
+            DataFileNotFoundError, UnreadableDataFileError: a file does not exist, or is not Parquet.
+            UnsupportedFeatureError: bayou cannot write to the table.
+            ConcurrentModificationError: other writers committed first in all attempts.
         """
         from bayou.log.operations.compute_statistics import compute_statistics  # noqa: PLC0415  (most users only read)
 
         return compute_statistics(self, where, missing_only=arguments.flag(missing_only, "missing_only", table=self._table_uri))
 
     def _commits(self, end: object = None) -> tuple[Snapshot, LogListing, CommitTimes]:
-        """The latest version, the whole log, and its commit times; of the readable part of the log where the end lies in it."""
+        """Return the latest version, the listing of the log, and its commit times.
+
+        If the latest version cannot be read, but `end` is at or before the latest readable version, the result describes the log up
+        to that one: a range that ends there does not depend on the unreadable versions.
+        """
         latest, failure = self.latest_readable()
         listing = self._listing()
         if failure is not None:
@@ -457,7 +466,7 @@ class DeltaLog(LogReader):
 
 
 def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | None = None) -> DeltaLog:
-    """Open the log of a table; nothing is read yet.
+    """Open the log of a table. This reads nothing: a missing table is only noticed by a method.
 
     Args:
         path: the table's path or URI.

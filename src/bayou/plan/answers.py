@@ -27,7 +27,9 @@ Extreme: TypeAlias = Literal["min", "max"]
 def count_from_log(num_records: pa.Array, deleted: pa.Array) -> int | None:
     """Return the number of live rows of some files; None if the row count of a file is unknown.
 
-    `num_records` includes deleted rows; `deleted` is the cardinality of each file's deletion vector, or null.
+    Args:
+        num_records: the number of rows of each file, deleted rows included; null if unknown.
+        deleted: the cardinality of each file's deletion vector; null without one.
     """
     live = _live_rows(num_records, deleted)
     if live.null_count:
@@ -46,13 +48,15 @@ def min_max_from_log(
 ) -> pa.Scalar | None:
     """Return the minimum or maximum of a column over all live rows; None if the log does not prove it.
 
-    Partition columns: a value counts if its file has a live row. Other columns: integers and dates, if every bound is tight, no row
-    is deleted, and each file has a bound or only NULLs; bounds of strings, timestamps and decimals can be truncated or rounded.
-    Floats are left to the scan, which handles NaN, and so are dates that Python cannot hold.
+    A partition value counts if its file has a live row. For other columns, only integers and dates have exact bounds; those of
+    strings, timestamps and decimals can be truncated or rounded. Their bounds prove the answer if all are tight, no row is deleted,
+    and each file has a bound or only NULLs. Floats need a scan, which handles NaN, and so do dates that Python cannot represent.
 
     Args:
-        data_type: its primitive type, as in the schema's JSON.
-        statistics: of all the files, with the column if it is not a partition column.
+        path: the physical path of the column.
+        data_type: the column's primitive type, as in the schema's JSON.
+        statistics: the statistics of all files, with the column if it is not a partition column.
+        partitions: the partition values, by physical path.
         deleted: the cardinality of each file's deletion vector; null or zero without one.
 
     Returns:
@@ -60,20 +64,19 @@ def min_max_from_log(
     """
     values = partitions.get(path)
     if values is not None:
-        found = _partition_values(values, statistics.num_records, deleted)
+        candidates = _partition_values(values, statistics.num_records, deleted)
     else:
-        found = _proved_bounds(which, path, statistics, deleted)
-    if found is None:
+        candidates = _proved_bounds(which, path, statistics, deleted)
+    if candidates is None:
         return None
-    extreme = pc.min(found) if which == "min" else pc.max(found)
+    extreme = pc.min(candidates) if which == "min" else pc.max(candidates)
     return _readable(extreme.cast(arrow_type(data_type)))
 
 
 def take_until(num_records: pa.Array, deleted: pa.Array, limit: int) -> pa.Array | None:
-    """Return the positions of as many files as hold `limit` live rows; None if the log does not prove so many.
+    """Return the positions of the first files that together hold `limit` live rows; None if the log does not prove that many.
 
-    The files keep their order. Empty files and files with an unknown row count are skipped. The arguments are as in
-    `count_from_log`.
+    Empty files and files with an unknown row count are skipped. The arguments are as in `count_from_log`.
     """
     live = pc.fill_null(_live_rows(num_records, deleted), 0)
     positions = pc.indices_nonzero(live)
@@ -109,7 +112,7 @@ def _proved_bounds(which: Extreme, path: Path, statistics: FileStatistics, delet
 
 
 def _live_rows(num_records: pa.Array, deleted: pa.Array) -> pa.Array:
-    """Return the live rows of each file; null if unknown, or if fewer rows are stated than deleted."""
+    """Return the number of live rows of each file; null if unknown, or if the log states more deleted rows than rows."""
     live = pc.subtract(num_records, pc.fill_null(deleted.cast(pa.int64()), 0))
     return pc.if_else(pc.greater_equal(live, 0), live, None)
 

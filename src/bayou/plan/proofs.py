@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files the log proves a predicate true for in every row, so that they can be removed without being read.
+"""Prove from the log that a predicate is true for every row of a file, so that a DELETE can remove the file without reading it.
 
-This needs more than skipping: a wrong answer loses rows. Bounds must be tight, the rows counted, and no NULL may make the predicate
-NULL. Whether a row may make it false is decided by the bounds of data skipping, which handle NaN beyond a maximum, truncated
-strings and timestamps, and rounded decimals.
+A wrong proof loses rows. So the bounds must be tight, the row count must be stated, and no NULL may make the predicate NULL. Data
+skipping then proves that no row makes the predicate false. It allows for NaN, truncated strings and timestamps, and rounded
+decimals.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def must_match(predicate: Predicate, statistics: FileStatistics, partitions: Par
 
 
 def _may_be_null_anyway(predicate: Predicate) -> bool:
-    """Return whether the predicate can be NULL for a row without NULLs: a constant in it is NULL, or a part is unknown."""
+    """Return whether the predicate can be NULL for a row without NULLs, because a constant is NULL or a part is unknown."""
     match predicate:
         case And(children) | Or(children):
             return any(map(_may_be_null_anyway, children))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row change will do, and what it did, as printable values."""
+"""The plan and the metrics of a DELETE, UPDATE or MERGE as values that users can print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Way(Enum):
-    """How an operation changes rows."""
+    """The method by which an operation changes rows."""
 
     NOTHING = "nothing to do"
     METADATA = "by the log alone"
@@ -34,23 +34,28 @@ class FileTotals:
 
     @classmethod
     def of(cls, sizes: pa.ChunkedArray, chosen: pa.Array | None = None) -> Self:
-        """Return the totals of a table's files, or of some of them, by positions or one bool per file."""
-        found = sizes
+        """Return the totals of a table's files.
+
+        Args:
+            sizes: the sizes of all files.
+            chosen: the files to count: their positions, or one bool for each file of the table. None for all files.
+        """
+        counted = sizes
         if chosen is not None:
-            found = sizes.filter(chosen) if pa.types.is_boolean(chosen.type) else sizes.take(chosen)
-        return cls(len(found), pc.sum(found).as_py() or 0)
+            counted = sizes.filter(chosen) if pa.types.is_boolean(chosen.type) else sizes.take(chosen)
+        return cls(len(counted), pc.sum(counted).as_py() or 0)
 
 
 class FileOutcome(Enum):
-    """What a plan does with a file."""
+    """The part of a file in a plan."""
 
     PRUNED_BY_PARTITION = "pruned by partition"
     PRUNED_BY_STATISTICS = "pruned by statistics"
     DELETED_UNREAD = "deleted unread"
     READ = "read"
-    """The file is searched for rows and stays, possibly with a deletion vector."""
+    """The file is searched for matching rows. It stays, possibly with a new deletion vector."""
     MAY_BE_REWRITTEN = "may be rewritten"
-    """The file is searched for rows; if it has some, its other rows are copied."""
+    """The file is searched for matching rows. If it has some, its other rows are copied to a new file."""
 
 
 def files_by_outcome(files: pa.Table, *, in_partitions: pa.Array, to_read: pa.Array, unread: pa.Array, rewrites: bool) -> pa.Table:
@@ -65,8 +70,9 @@ def files_by_outcome(files: pa.Table, *, in_partitions: pa.Array, to_read: pa.Ar
     read = FileOutcome.MAY_BE_REWRITTEN if rewrites else FileOutcome.READ
     numbers = pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), files.num_rows)), 1)
     names = pa.repeat(FileOutcome.PRUNED_BY_PARTITION.value, files.num_rows)
-    chosen = ((in_partitions, FileOutcome.PRUNED_BY_STATISTICS), (to_read, read), (unread, FileOutcome.DELETED_UNREAD))
-    for positions, outcome in chosen:
+    # Each step narrows the one before, so that a later outcome replaces an earlier one.
+    steps = ((in_partitions, FileOutcome.PRUNED_BY_STATISTICS), (to_read, read), (unread, FileOutcome.DELETED_UNREAD))
+    for positions, outcome in steps:
         names = pc.if_else(pc.is_in(numbers, value_set=positions.cast(pa.int64())), outcome.value, names)
     return pa.table({"path": files["path"], "outcome": names, "size": files["size"]})
 
@@ -122,8 +128,8 @@ class RowChangePlan:
         ]
         where = "all rows" if self.condition is None else self.condition
         head = f"{self.operation} on {self.table} at version {self.version}, {self.way.value}: {where}"
-        cells = [(name, str(each.files), str(each.size_bytes)) for name, each in rows]
-        steps = "".join(f"\n  {each}" for each in self.steps)
+        cells = [(name, str(totals.files), str(totals.size_bytes)) for name, totals in rows]
+        steps = "".join(f"\n  {step}" for step in self.steps)
         return f"{head}\n{aligned_text([('', 'files', 'bytes'), *cells])}{steps}"
 
 
@@ -138,7 +144,7 @@ class RowChangeCounts:
         added_files: the files that were written.
         vectors_added: the deletion vectors that were written, including those that replace others.
         vectors_removed: the deletion vectors that the table no longer has.
-        vectors_updated: how many of the removed ones were replaced.
+        vectors_updated: the removed deletion vectors that were replaced by others.
         change_files: the change data files that were written.
     """
 
@@ -158,8 +164,9 @@ class RowChangeCounts:
 
         Args:
             rows_name: the metric of the changed rows: `numDeletedRows` or `numUpdatedRows`.
+            times: the durations by metric.
         """
-        found = {
+        metrics = {
             "numRemovedFiles": self.removed_files,
             "numRemovedBytes": self.removed_bytes,
             "numAddedFiles": self.added_files,
@@ -171,7 +178,7 @@ class RowChangeCounts:
             **times,
         }
         rows = {rows_name: self.changed_rows, "numCopiedRows": self.copied_rows}
-        return found | {name: value for name, value in rows.items() if value is not None}
+        return metrics | {name: value for name, value in rows.items() if value is not None}
 
 
 def aligned_text(rows: Sequence[Sequence[str]]) -> str:

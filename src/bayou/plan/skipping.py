@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Data skipping: which files may hold a row that satisfies a predicate."""
+"""Data skipping: evaluate a predicate with partition values and statistics to find the files that may hold a matching row."""
 
 from __future__ import annotations
 
@@ -27,18 +27,21 @@ Partitions: TypeAlias = Mapping[tuple[str, ...], pa.Array]
 def may_match(predicate: Predicate, statistics: FileStatistics, partitions: Partitions) -> pa.BooleanArray:
     """Return one bool per file: false only if the predicate is true for no row of the file.
 
-    A column that is neither a partition column nor in the statistics, and a constant of another type than its column, skip nothing.
+    A comparison prunes no file if its column is neither a partition column nor in the statistics, or if its constant has another
+    type than the column.
     """
     files = _Files(statistics, partitions)
     try:
         return files.may_be(predicate, truth=True)
     except RecursionError:
-        # A predicate nested thousands deep: skipping is optional.
+        # The predicate is nested thousands of levels deep. Data skipping is optional, so read all files.
         return constant_mask(files.size, truth=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
+    """Evaluates predicates for some files."""
+
     statistics: FileStatistics
     partitions: Partitions
 
@@ -47,10 +50,10 @@ class _Files:
         return len(self.statistics.num_records)
 
     def may_be(self, predicate: Predicate, *, truth: bool) -> pa.Array:
-        """Return whether the predicate may have that truth value for a row of each file; NULL is neither true nor false.
+        """Return for each file whether the predicate may have a truth value for one of its rows; NULL is neither true nor false.
 
-        Inverting a mask would be wrong: if a predicate may be true for a file, it may also be false. So NOT asks its child for the
-        opposite.
+        NOT must not invert the mask of its child: a file may hold rows for which the child is true, and rows for which it is
+        false. Instead NOT evaluates its child for the opposite truth value.
         """
         match predicate:
             case Unknown():
@@ -83,6 +86,7 @@ class _Files:
 
 
 def _possibly(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, bounds: ColumnBounds, *, truth: bool) -> pa.Array:
+    """Evaluate a leaf with statistics: return for each file whether it may have the truth value for a row."""
     match leaf:
         case IsNull():
             return bounds.has_null() if truth else bounds.has_value()
@@ -107,6 +111,7 @@ def _possibly_same(bounds: ColumnBounds, leaf: Comparison, *, truth: bool) -> pa
 
 
 def _exactly(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array, *, truth: bool) -> pa.Array:
+    """Evaluate a leaf with partition values, exactly, because all rows of a file have the same value."""
     held = exact.truth(leaf, values)
     if held is None:
         return constant_mask(len(values), truth=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of a log store: what the log engine needs from the location of a table."""
+"""The contract of a log store: the operations on files that reading and committing a Delta log require."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """What a listing reports about one file.
+    """One file of a listing.
 
     Attributes:
         path: relative to the store's root, with forward slashes, not percent-encoded.
         size: in bytes.
         modification_time: in ms since the epoch.
-        etag: changes whenever the file is replaced; None if the store does not know.
+        etag: a string that changes whenever the file is replaced; None if the store has no such string.
     """
 
     path: str
@@ -26,13 +26,13 @@ class FileStatus:
 
     @property
     def name(self) -> str:
-        """Return the last part of the path."""
+        """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]
 
 
 @runtime_checkable
 class LogStore(Protocol):
-    """A table's folder, seen as named byte strings. Paths are relative to the table's root.
+    """Reads and creates files in a table's folder. Paths are relative to the table's root.
 
     Every store guarantees:
 
@@ -44,10 +44,10 @@ class LogStore(Protocol):
 
     A store that cannot keep one of these raises StorageError instead of weakening it. A call that fails raises StorageError,
     or FileNotFoundError if the file does not exist. A put that raises may or may not have written; the caller finds out by
-    reading. If a store knows that a put wrote nothing, its error has the fact `is_refused`. Stores are thread-safe.
+    reading. If the put certainly wrote nothing, the error has the fact `is_refused`. Stores are thread-safe.
 
-    The store keeps the log. Others write data files and deletion vectors, and `sync` makes those durable. VACUUM needs two
-    more operations, which are optional: see `bayou.storage.TreeStore`.
+    The log is read and written only through the store. Other programs, such as Spark, may write data files and deletion vectors;
+    `sync` makes these durable. VACUUM needs two more operations, which are optional: see `bayou.storage.TreeStore`.
 
     Implement this protocol to bring your own store (do not subclass), and run
     `bayou.testing.log_store_conformance.LogStoreConformance` on it.
@@ -117,11 +117,11 @@ class LogStore(Protocol):
             paths: relative to the table's root, with forward slashes, not percent-encoded.
 
         Raises:
-            FileNotFoundError: a file does not exist, on stores that have something to do.
+            FileNotFoundError: a file does not exist. Stores with nothing to do do not check it.
             StorageError: a file could not be made durable.
         """
         ...
 
     def local_path(self, path: str) -> str | None:
-        """Return the file's path on the local disk, so that it can be mapped into memory; None for other stores."""
+        """Return the file's path on the local disk, so that it can be mapped into memory; None if the store is remote."""
         ...

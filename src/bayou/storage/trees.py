@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List whole folders of a table recursively, and delete many files in one call.
+"""List a table's folder with all subfolders, and delete many files in one call, for VACUUM and CONVERT.
 
-A store may implement both itself (see `TreeStore`). Otherwise files are deleted one at a time, and only a folder on the local
-disk can be listed.
+A store may implement both (see `TreeStore`). Otherwise files are deleted one at a time, and only a folder on the local disk can be
+listed.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ def tree_schema() -> pa.Schema:
     the number of its entries, hidden ones included. The modification time is in ms since the epoch. A link to a file has the
     file's size and the later modification time of the two.
     """
-    import pyarrow as pa  # noqa: PLC0415  (a program that brings a store, or listens to events, needs no Arrow)
+    import pyarrow as pa  # noqa: PLC0415  (a program that implements a store, or listens to events, needs no Arrow)
 
     return pa.schema([("path", pa.string()), ("size", pa.int64()), ("modification_time", pa.int64()), ("is_folder", pa.bool_())])
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The content of one folder, without that of its subfolders.
+    """The entries of one folder; those of its subfolders are not included.
 
     Attributes:
-        files: its files that are shown, in batches of `tree_schema`.
-        folders: its folders that are shown: path and modification time.
-        num_entries: how many files and folders it holds, hidden ones included.
+        files: the files that are not hidden, in batches of `tree_schema`.
+        folders: the path and modification time of each subfolder that is not hidden.
+        num_entries: the number of all files and folders, hidden ones included: only a folder without any entry can be deleted.
     """
 
     files: Sequence[pa.RecordBatch]
@@ -66,9 +66,9 @@ class Deletions:
     """The result of deleting files.
 
     Attributes:
-        deleted: how many files existed and are deleted. An object store does not report which existed: it counts all that are
-            gone now.
-        failed: the files that could not be deleted, each with its error, by path.
+        deleted: the number of deleted files. An object store does not report whether a file existed, so that it includes missing
+            files there.
+        failed: the errors of files that could not be deleted, by path.
     """
 
     deleted: int
@@ -76,7 +76,7 @@ class Deletions:
 
 
 class FolderBuilder:
-    """Builds a `Folder` from one entry at a time.
+    """Collects the entries of one folder into a `Folder`, whatever lists them.
 
     Args:
         path: the folder's path, relative to the table's root.
@@ -125,7 +125,7 @@ class FolderBuilder:
 
 
 def is_shown(name: str, shown: tuple[str, ...]) -> bool:
-    """Whether a listing shows a file or folder. Names that begin with `_` or `.` are hidden, with everything below them.
+    """Return whether a listing shows a file or folder. Names that begin with `_` or `.` are hidden, with everything below them.
 
     Args:
         name: the last part of its path.
@@ -180,6 +180,7 @@ def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> 
         now, waiting = waiting[-_FOLDERS_AT_ONCE:], waiting[:-_FOLDERS_AT_ONCE]
         rows = []
         for (path, modified), folder in zip(now, list_folders([path for path, _ in now], shown), strict=True):
+            # A listing of the parent has no entry count for the folder, so the folder's own row follows its listing.
             if path != below:
                 rows.append((path, folder.num_entries, modified, True))
             waiting += folder.folders
@@ -189,17 +190,17 @@ def list_tree(store: LogStore, shown: tuple[str, ...] = (), below: str = "") -> 
 
 
 def linked_folders(store: LogStore, folders: Iterable[str]) -> Iterator[str]:
-    """Yield the links to folders that some folders contain, which no listing shows. Yield nothing for a remote store.
+    """Yield the links to folders inside some folders, which listings leave out. Yield nothing for a remote store.
 
     Args:
         store: the table's store.
         folders: relative to the table's root, which is the empty string.
     """
     for folder in folders:
-        place = store.local_path(folder)
-        if place is None:
+        local_path = store.local_path(folder)
+        if local_path is None:
             return
-        with contextlib.suppress(OSError), os.scandir(place) as entries:
+        with contextlib.suppress(OSError), os.scandir(local_path) as entries:
             names = sorted(entry.name for entry in entries if entry.is_symlink() and entry.is_dir())
             yield from (f"{folder}/{name}" if folder else name for name in names)
 
@@ -226,9 +227,9 @@ def list_each(folders: Sequence[str], list_one: Callable[[str], Folder], *, thre
 
 
 class LocalTree:
-    """A folder on the local disk, listed and emptied by several threads.
+    """Lists and deletes files in a folder on the local disk, with several threads.
 
-    `delete_many` also deletes the checksum file `.name.crc` that Hadoop writes for a file.
+    `delete_many` also deletes the checksum file `.name.crc` that Hadoop's local file system writes for a file.
     """
 
     def __init__(self, root: str) -> None:
@@ -248,13 +249,13 @@ class LocalTree:
         parts = [paths[start : start + size] for start in range(0, len(paths), size)]
         deleted, failures = 0, dict[str, DeltaError]()
         with ThreadPoolExecutor(len(parts), thread_name_prefix="bayou-delete") as pool:
-            for found in pool.map(lambda part: self._deleted(part, checksums), parts):
-                deleted += found.deleted
-                failures |= found.failed
+            for result in pool.map(lambda part: self._deleted(part, checksums), parts):
+                deleted += result.deleted
+                failures |= result.failed
         return Deletions(deleted, failures)
 
     def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
-        found = FolderBuilder(path, shown)
+        builder = FolderBuilder(path, shown)
         try:
             with os.scandir(self._at(path)) as entries:
                 for entry in entries:
@@ -264,18 +265,18 @@ class LocalTree:
                         continue
                     is_folder = stat.S_ISDIR(status.st_mode)
                     if stat.S_ISLNK(status.st_mode) and os.path.isdir(entry.path):  # noqa: PTH112  (a string is enough)
-                        found.pass_over()
+                        builder.pass_over()
                         continue
                     size, modified = status.st_size, status.st_mtime_ns
                     if stat.S_ISLNK(status.st_mode):
                         with contextlib.suppress(OSError):  # a dangling link
                             size, modified = entry.stat().st_size, max(modified, entry.stat().st_mtime_ns)
-                    found.add(entry.name, size, modified // 1_000_000, is_folder=is_folder)
+                    builder.add(entry.name, size, modified // 1_000_000, is_folder=is_folder)
         except (FileNotFoundError, NotADirectoryError):
             return FolderBuilder(path, shown).build()
         except OSError as error:
             raise self._failed(path, error) from error
-        return found.build()
+        return builder.build()
 
     def _checksums(self, folder: str) -> frozenset[str]:
         """Return the names of the checksum files in a folder: one listing instead of one system call for each file."""
@@ -293,7 +294,7 @@ class LocalTree:
             try:
                 self._delete(path)
                 if f".{name}.crc" in checksums[folder]:
-                    with contextlib.suppress(OSError):  # it is meaningless once its file is gone
+                    with contextlib.suppress(OSError):  # a leftover checksum file is harmless
                         os.unlink(self._at(f"{folder}/.{name}.crc" if folder else f".{name}.crc"))  # noqa: PTH108  (as below)
             except (FileNotFoundError, NotADirectoryError):
                 continue
@@ -314,7 +315,7 @@ class LocalTree:
             os.rmdir(target)  # noqa: PTH106
 
     def _is_inside(self, folder: str) -> bool:
-        """Whether a folder lies below the root, and no link leads to it: its files would have two paths."""
+        """Return whether a folder is below the root and its path contains no link: files behind a link would have two paths."""
         root = os.path.realpath(self._root)
         if folder.startswith("/") or ".." in folder.split("/"):
             return False

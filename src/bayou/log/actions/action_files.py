@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of actions in JSON, such as commits: read once, split by kind, with file actions parsed on demand.
+"""Parse the JSON files of the log: commits, log compaction files and V2 checkpoints. File actions are parsed only on demand.
 
-`DerivedFileError` is raised for a damaged file that a reader can do without, because it repeats other files.
+Compaction files and checkpoints are derived: they only repeat commits. If one is damaged, a reader can fall back to others;
+`DerivedFileError` allows it to.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     from bayou.storage.store import LogStore
 
-# Lines that begin like this are parsed only when the file list is read.
+# Lines with these beginnings are most of a log, and are parsed only when the file list is read. A line in another format is parsed
+# more often than necessary, but never skipped.
 _BULKY: Final = (b'{"add":{', b'{"remove":{', b'{"cdc":{', b'{"commitInfo":{')
 
 _ADD: Final = _BULKY[0]
@@ -75,7 +77,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class FileActions:
-    """The file actions of some commits as columns.
+    """The file actions of some commits as Arrow columns, one row each.
 
     Attributes:
         add_order: each add's position among all file actions of the log; later is higher.
@@ -108,7 +110,7 @@ class ActionFile:
 
     @classmethod
     def of_commit(cls, store: LogStore, version: int, table: str) -> Self:
-        """Read the commit of a version, which raises FileNotFoundError if it is gone."""
+        """Read the commit of a version, or raise FileNotFoundError."""
         path = commit_path(version)
         return cls(store.read(path), table=table, path=path, version=version)
 
@@ -151,14 +153,14 @@ class ActionFile:
 
     def changes(self) -> list[Mapping[str, Any]]:
         """Return the values of the `cdc` actions. Only lines that may hold one are parsed."""
-        found = (self._parse(line, number).get("cdc") for number, line in enumerate(self._lines, 1) if b'"cdc"' in line)
-        return [value for value in found if value is not None]
+        values = (self._parse(line, number).get("cdc") for number, line in enumerate(self._lines, 1) if b'"cdc"' in line)
+        return [value for value in values if value is not None]
 
     def without_adds(self) -> Self:
         """Return the file without the lines of `add` actions, which take most of the time to parse."""
-        found = copy(self)
-        found._lines = [b"" if line.startswith(_ADD) else line for line in self._lines]  # noqa: SLF001  (of the same class)
-        return found
+        reduced = copy(self)
+        reduced._lines = [b"" if line.startswith(_ADD) else line for line in self._lines]  # noqa: SLF001  (of the same class)
+        return reduced
 
     def actions(self) -> list[dict[str, Any]]:
         """Parse all actions, in the order of the file, or raise CorruptLogError if a line is not a JSON object."""
@@ -192,11 +194,11 @@ class ActionFile:
 
     @property
     def is_derived(self) -> bool:
-        """Whether the file repeats commits."""
+        """Whether the file only repeats commits, so that a reader can do without it."""
         return self._derived
 
     def check_action(self, value: Mapping[str, Any], kind: str, place: int, schema: pa.Schema) -> None:
-        """Raise CorruptLogError or DeletionVectorError if a file action, the `place`-th of its kind, cannot become a row."""
+        """Raise CorruptLogError or DeletionVectorError if the `place`-th file action of its kind cannot become a row."""
         try:
             actions_table([value], schema)
         except BROKEN_ACTION as error:
@@ -204,7 +206,7 @@ class ActionFile:
             raise self._error(f"the {kind} action number {place} is broken: {reason(error)}", raised) from error
 
     def check_reconciled(self, adds: pa.Table, removes: pa.Table) -> None:
-        """Raise DerivedFileError unless a compacted file holds each logical file once, so that the order does not matter."""
+        """Raise DerivedFileError if a compacted file holds a logical file twice: its actions have no order that could decide."""
         keys = [
             key for table in (adds, removes) for key in action_keys(table["path"], table["deletion_vector"], self._table).chunks
         ]
@@ -224,7 +226,7 @@ class ActionFile:
 
 
 def file_actions(files: Sequence[ActionFile]) -> FileActions:
-    """Parse the file actions of commits in the order of their versions, or raise CorruptLogError if one is malformed."""
+    """Parse the file actions of commits in the order of their versions, or raise CorruptLogError if an action is malformed."""
     adds = _Actions("add", ADD_SCHEMA)
     removes = _Actions("remove", REMOVE_SCHEMA)
     place = 0
@@ -238,15 +240,15 @@ def file_actions(files: Sequence[ActionFile]) -> FileActions:
                 if value is not None:
                     kind.values.append(value)
                     kind.order.append(place)
-    found = FileActions(adds.table(), removes.table(), pa.array(adds.order, pa.int64()), pa.array(removes.order, pa.int64()))
+    columns = FileActions(adds.table(), removes.table(), pa.array(adds.order, pa.int64()), pa.array(removes.order, pa.int64()))
     for number, file in enumerate(files):
         if file.is_derived:
-            file.check_reconciled(adds.part(found.adds, number), removes.part(found.removes, number))
-    return found
+            file.check_reconciled(adds.part(columns.adds, number), removes.part(columns.removes, number))
+    return columns
 
 
 class _Actions:
-    """The actions of one kind from several files, so that their columns are built once."""
+    """Collects the actions of one kind from several files, so that their columns are built once."""
 
     def __init__(self, name: str, schema: pa.Schema) -> None:
         self.name = name
@@ -262,6 +264,7 @@ class _Actions:
         try:
             return actions_table(self.values, self._schema)
         except BROKEN_ACTION:
+            # Find the broken action one by one, for an error with its file and number.
             for number, (file, _) in enumerate(self._files):
                 for place, value in enumerate(self.values[slice(*self._span(number))], 1):
                     file.check_action(value, self.name, place, self._schema)
@@ -277,4 +280,4 @@ class _Actions:
 
 
 class DerivedFileError(CorruptLogError):
-    """A checkpoint or a compacted file cannot be used; `file` names it as in the listing."""
+    """A checkpoint or log compaction file cannot be used; `file` is its path in the listing."""

@@ -57,8 +57,8 @@ class _State(enum.Enum):
 class Transaction:
     """A transaction on top of a snapshot, which makes one commit.
 
-    Read what the commit depends on through the transaction: only winning commits that affect these reads conflict. A transaction
-    commits once. As a context manager it ends with its block.
+    Read everything that the commit depends on through the transaction: a winning commit only conflicts if it affects these reads,
+    or contradicts the staged actions. A transaction commits once. As a context manager it ends with its block.
 
     Example:
         with log.transaction("DELETE") as transaction:
@@ -92,12 +92,12 @@ class Transaction:
 
         Args:
             snapshot: the snapshot that the commit is based on; None if it creates the table.
-            parameters: its parameters. Strings, numbers and booleans are stored unchanged, other values as JSON strings.
-            txn: an application id and a version, for which the commit is made once.
-            max_attempts: the most versions to try.
-            clock: the time in seconds since the epoch.
+            parameters: the operation's parameters. Values other than strings, numbers and booleans are stored as JSON strings.
+            txn: an application id and the version of its batch. A batch that the log already has is not committed again.
+            clock: returns the time in seconds since the epoch.
             dropped_features: the features that the commit may remove from the protocol.
-            before_commit: called before the first attempt. If it raises, nothing of the commit is in the log.
+            replaces_table: whether the commit may change the table's id, because it replaces the table with another one.
+            before_commit: called before the first attempt. If it raises, nothing is committed.
             on_commit: called with the new version after the commit. It must not raise.
 
         Raises:
@@ -134,14 +134,14 @@ class Transaction:
 
     @property
     def may_be_in_log(self) -> bool:
-        """Whether the commit landed or may have landed, so that the files that were written for it must stay.
+        """Whether the commit is or may be in the log, so that the files that were written for it must stay.
 
         False before the first attempt, and after a failure that certainly left no commit in the log.
         """
         return self._may_be_in_log
 
     def __enter__(self) -> Self:
-        """Return the transaction. Within the block, Spark reads the table through it, too."""
+        """Return the transaction. Within the block, reads of the table by Spark in this thread go through it, too."""
         self._check_open()
         self._inside.enter_context(inside(self))
         return self
@@ -191,8 +191,8 @@ class Transaction:
         self.reads.app_ids.add(arguments.text(app_id, "app_id", table=self.log.table_uri))
         if self.snapshot is None:
             return None
-        found = self.snapshot.transactions.get(app_id)
-        return None if found is None else found.version
+        transaction = self.snapshot.transactions.get(app_id)
+        return None if transaction is None else transaction.version
 
     def describe(self, parameters: Mapping[str, Any]) -> None:
         """Replace the operation's parameters, if they were not known when the transaction started."""
@@ -205,17 +205,17 @@ class Transaction:
         self._staged.extend([check_action(each, self.log.table_uri) for each in actions])
 
     def remove_files(self, files: pa.Table, *, data_change: bool = True) -> RemovedFiles:
-        """Remove files of the snapshot, without a Python object per file.
+        """Remove files of the snapshot. They stay Arrow columns, so that a commit can remove millions.
 
         Args:
             files: rows of `Transaction.files()`, with all columns, or at least those of `removed_files.COLUMNS`.
-            data_change: whether their rows leave the table.
+            data_change: whether the rows of the files leave the table; False if they only move to other files.
 
         Returns:
             The removed files.
 
         Raises:
-            InvalidCommitError: files were removed this way before.
+            InvalidCommitError: the method was called before.
         """
         self._check_open()
         if self._removed is not None:
@@ -224,13 +224,15 @@ class Transaction:
         return self._removed
 
     def add_again(self, files: AddedFiles) -> None:
-        """Add files of a log, without a Python object per file.
+        """Add files that a log already describes, for RESTORE and CLONE.
+
+        They stay Arrow columns, so that a commit can add millions.
 
         Args:
             files: the files. They must have rows, and no deletion vectors.
 
         Raises:
-            InvalidCommitError: files were added this way before.
+            InvalidCommitError: the method was called before.
         """
         self._check_open()
         if self._added is not None:
@@ -241,15 +243,15 @@ class Transaction:
         """Delete rows by deletion vectors (see `bayou.log.rows.deleted_rows.delete_rows`).
 
         A winning commit that deletes other rows of the same files does not conflict: the commit is rebased with merged deletion
-        vectors, and the metrics given to `commit` are corrected (see `bayou.log.conflict.row_rebase`). The reads that found the
-        rows are in `rows.reads`. In `Transaction.reads` they would make the commit depend on every file that was searched. The
-        files of deletion vectors are deleted if the commit certainly did not land.
+        vectors, and the metrics that `commit` gets are corrected (see `bayou.log.conflict.row_rebase`). The scans that found the
+        rows are in `rows.reads`. In `Transaction.reads` they would make the commit depend on every file that was scanned. If the
+        commit is certainly not in the log, the new deletion vectors are deleted.
 
         Args:
             rows: the rows, of the snapshot that the transaction reads.
 
         Raises:
-            InvalidCommitError: rows were deleted this way before, or these belong to another version.
+            InvalidCommitError: the method was called before, or the rows belong to another version.
         """
         self._check_open()
         arguments.instance(rows, DeletedRows, "rows", "a DeletedRows", table=self.log.table_uri)
@@ -297,10 +299,11 @@ class Transaction:
         """Commit the staged actions, and `actions`, as one version.
 
         Args:
+            metrics: the operation's metrics, for the history.
             new_files: whether every added file was written for this commit, with a name (or deletion vector) that no earlier
-                commit can have. The version's checksum is then computed from the last one. A wrong True gives wrong checksums;
-                a wrong False leaves large tables without checksums until the next checkpoint.
-            may_be_empty: whether to commit a version without actions, too.
+                commit can have. The version's checksum is then computed from the previous checksum. A wrong True gives wrong
+                checksums; a wrong False leaves large tables without checksums until the next checkpoint.
+            may_be_empty: whether to commit a version even if it has no actions.
             keeps_row_ids: whether new files of rows that only move (`dataChange` = false) store the ids of these rows in the
                 table's row id columns. Otherwise the commit records that the rows have new ids.
 
@@ -364,7 +367,7 @@ class Transaction:
         return outcome
 
     def _follow_up(self, version: int, commit: PreparedCommit) -> None:
-        """Run the hooks after a commit. An error in them does not change the commit."""
+        """Run the hooks after a commit: checkpoint, checksum, cleanup, manifests. The commit is final even if one fails."""
         before = commit.base.metadata
         try:
             run_hooks(CommittedVersion(self.log, version, commit.staged, commit.commit_info, commit.configuration, before))
@@ -377,8 +380,8 @@ class Transaction:
     ) -> PreparedCommit | None:
         """Return the prepared commit; None if there is nothing to commit."""
         rows = self._rows
-        given = [*self._own_transaction(), *self._staged, *actions]
-        staged = StagedActions.of(given, self.log.table_uri, self._removed, self._added)
+        all_actions = [*self._own_transaction(), *self._staged, *actions]
+        staged = StagedActions.of(all_actions, self.log.table_uri, self._removed, self._added)
         if staged.is_empty and (rows is None or rows.is_empty) and not may_be_empty:
             return None
         commit = PreparedCommit(
@@ -399,7 +402,7 @@ class Transaction:
         return commit
 
     def _clean_up(self) -> None:
-        """Delete the deletion vectors that were written, because the commit certainly did not land."""
+        """Delete the deletion vectors that were written, because the commit is certainly not in the log."""
         self._may_be_in_log = False
         if self._rows is not None:
             self._rows.discard()
@@ -425,10 +428,7 @@ _LIMIT: Final = 1 << 63
 
 
 def checked_txn(txn: tuple[str, int] | None, table: str) -> tuple[str, int] | None:
-    """Check an application id and version. Source: PROTOCOL.md, "Transaction Identifiers".
-
-    Args:
-        txn: both, or None.
+    """Return the application id and version of a `txn` argument. Source: PROTOCOL.md, "Transaction Identifiers".
 
     Raises:
         InvalidOptionError: they are not a string and an integer.

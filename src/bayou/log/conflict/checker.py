@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a commit may be rebased on commits that it did not see: the ordered rules, checked in one pass, and the error.
+"""Conflict detection: check the rules by which winning commits exclude a commit, and return the state to rebase it on.
 
-Source: delta-spark, `ConflictChecker.scala`, which only checks the partition part of a read's filter. Here the statistics of added
-files count too: a file that cannot hold a row of the filter does not conflict. Rows that are deleted by deletion vectors have their
-own rules (`bayou.log.conflict.row_rebase`).
+Source: delta-spark, `ConflictChecker.scala`, which only checks the partition filters of a read. bayou also uses the statistics of
+added files: a file that cannot hold a row that the read matches does not conflict. Rows that are deleted by deletion vectors have
+their own rules (`bayou.log.conflict.row_rebase`).
+
+Terms: a blind append may be ordered after our commit ("may wait"), even if our commit would have read it. Our commit then has
+"overlooked" it, and another rule ensures that no commit in between has read it.
 """
 
 from __future__ import annotations
@@ -51,20 +54,21 @@ _MAY_BE_TURNED_ON: Final[Mapping[str, str]] = {
     properties.CHECKPOINT_POLICY.key.lower(): "v2",
     **{keys.enabled.key.lower(): "true" for keys in (ICT_KEYS, ICT_PREVIEW_KEYS)},
 }
-"""Properties that another commit may enable while a commit runs, which then applies them, and the value that enables them.
+"""Properties that a winning commit may enable without a conflict, by lower-case name, and the value that enables them.
 
-Disabling them conflicts: a running commit may have relied on them, for example by writing a deletion vector.
+The rebased commit applies them. Disabling them conflicts: our commit may have relied on them, for example by writing a deletion
+vector.
 """
 
 _SAY_SINCE_WHEN: Final = frozenset(key.lower() for keys in (ICT_KEYS, ICT_PREVIEW_KEYS) for key in keys.since)
-"""Properties that are set together with one that is enabled."""
+"""Properties that state since which version in-commit timestamps are enabled, and are set together with them."""
 
 
 def resolve(intent: CommitIntent, base: TableState, winning_commits: Sequence[WinningCommit]) -> TableState:
-    """Return the state that the commit is rebased on next.
+    """Check the winning commits for conflicts, and return the table state after them, for the next attempt.
 
-    If winning commits changed files in which the commit deletes rows by deletion vectors, new deletion vectors are written, and
-    unused ones deleted.
+    If winning commits changed files in which the commit deletes rows by deletion vectors, this writes merged deletion vectors, and
+    deletes the unused ones.
 
     Args:
         winning_commits: the commits after `base`, in order.
@@ -97,6 +101,7 @@ def resolve(intent: CommitIntent, base: TableState, winning_commits: Sequence[Wi
 
 
 def _check_header(intent: CommitIntent, state: TableState, winning: WinningCommit) -> TableState:
+    """Check the rules about actions that are not about files, and return the table state after the winning commit."""
     after = _checked_protocol(intent, state, winning)
     after = _checked_metadata(intent, after, winning)
     if (winning.header.protocol or winning.header.metadata) and after.protocol and after.metadata:
@@ -127,7 +132,7 @@ def _timestamp_after(intent: CommitIntent, state: TableState, winning: WinningCo
         return own if state.timestamp is None else max(own, state.timestamp)
     if state.metadata is not None and InCommitTimestamps.of(state.metadata.configuration).covers(winning.version):
         raise failed("DELTA_MISSING_COMMIT_TIMESTAMP", table=intent.table, version=winning.version, file=winning.file.path)
-    # Readers compute the same time for a commit whose file is not newer than the one before.
+    # If the file of a commit is not newer than its predecessor's, readers compute the same time: 1 ms after the predecessor.
     return None if state.timestamp is None else max(winning.file_time, state.timestamp + 1)
 
 
@@ -156,11 +161,11 @@ def _checked_metadata(intent: CommitIntent, state: TableState, winning: WinningC
 
 
 def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after: Metadata) -> str:
-    """Return why a commit conflicts with new metadata; empty if it does not.
+    """Return why a commit conflicts with the metadata of a winning commit; empty if it does not.
 
-    A commit without own metadata does not conflict if only features that it applies were enabled, or high water marks of identity
-    columns moved. A commit with metadata always conflicts, even if its own only moves marks: its numbers may be in the table
-    already.
+    A commit without metadata does not conflict if the winning commit only enabled properties of `_MAY_BE_TURNED_ON`, or only moved
+    high water marks of identity columns for which this commit generated no numbers. A commit with metadata always conflicts, even
+    if its own metadata only moves marks: another commit may have generated the same numbers.
     """
     if before is None:
         return "set the table's metadata"
@@ -176,7 +181,7 @@ def _why_metadata_conflict(intent: CommitIntent, before: Metadata | None, after:
 
 
 def _harmful_properties(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
-    """Return the properties that differ, except those that may be enabled. Source: delta-spark, ConflictChecker."""
+    """Return the changed properties, except those that a winning commit may enable. Source: delta-spark, ConflictChecker."""
     old = {key.lower(): value for key, value in before.items()}
     new = {key.lower(): value for key, value in after.items()}
     names = {key.lower(): key for key in (*before, *after)}
@@ -192,28 +197,28 @@ def _may_change(key: str, old: Mapping[str, str], new: Mapping[str, str]) -> boo
 
 
 def _check_files(intent: CommitIntent, base: TableState, winning_commits: Sequence[WinningCommit]) -> tuple[int | None, Rebased]:
-    """Check the rules about files and rows; the first commit that breaks one is named, by the first rule that it breaks.
+    """Check the rules about files and rows. The error names the first winning commit that breaks one, and its first broken rule.
 
     The rules about rows may read files, so they are only checked if all others hold.
 
     Returns:
-        The first version with an overlooked append, and the changes to the files whose rows are deleted.
+        The first version with an overlooked append or None, and the rebased files in which the commit deletes rows.
     """
     rows = base.rows
     if not winning_commits or not (intent.reads.has_read_files or len(intent.removed) or len(intent.added) or rows is not None):
         return base.overlooked, Rebased()
     files = winning_files(winning_commits)
-    # Whether the commit would have read each added file if it had begun later.
+    # The masks have one value for each added file. These state whether the commit would have read the file if it had begun later.
     matching = _read_by(intent.reads, intent, base, files)
     of_rows = matching if rows is None else _read_by(rows.reads, intent, base, files)
     may_wait = _may_wait(intent, winning_commits, files)
     overlooked = _first_overlooked(base, winning_commits, files, pc.and_(pc.or_(matching, of_rows), may_wait))
     missed = pc.and_(matching, pc.invert(may_wait))
     conflicts = chain(_file_conflicts(intent, files, missed), _readers_of(overlooked, winning_commits, files))
-    found = min(conflicts, key=lambda each: (each.position, each.rule), default=None)
+    first = min(conflicts, key=lambda conflict: (conflict.position, conflict.rule), default=None)
     partitioned = bool(base.metadata and base.metadata.partition_columns)
-    if found is not None:
-        raise found.error(intent, winning_commits[found.position], files, partitioned=partitioned)
+    if first is not None:
+        raise first.error(intent, winning_commits[first.position], files, partitioned=partitioned)
     rebased = Rebased() if rows is None else rebase(rows, files, pc.and_(of_rows, pc.invert(may_wait)))
     if isinstance(rebased, RowConflict):
         paths = pa.chunked_array([rebased.paths], pa.string())
@@ -224,6 +229,8 @@ def _check_files(intent: CommitIntent, base: TableState, winning_commits: Sequen
 
 @dataclass(frozen=True, slots=True)
 class _FileConflict:
+    """A conflict with one winning commit over files; the attributes are those of `RowConflict`."""
+
     rule: int
     position: int
     kind: type[ConcurrentModificationError]
@@ -234,7 +241,7 @@ class _FileConflict:
     def error(
         self, intent: CommitIntent, winning: WinningCommit, files: WinningFiles, *, partitioned: bool
     ) -> ConcurrentModificationError:
-        # The files that the operation read are gone, but their rows exist: a rerun would select the same rows.
+        # If the commit only moved rows, the operation may be planned again on the new files: it would select the same rows.
         only_moved = self.position in files.moved_only().to_pylist() and not (winning.header.metadata or winning.header.protocol)
         named = (self.kind.error_class or "").partition(".")[0]
         hint = "WITH_PARTITION_HINT" if partitioned else "WITHOUT_HINT"
@@ -251,19 +258,25 @@ class _FileConflict:
 
 
 def _file_conflicts(intent: CommitIntent, files: WinningFiles, missed: pa.Array) -> Iterator[_FileConflict]:
+    """Yield for each broken rule the conflict with the first winning commit that breaks it.
+
+    Args:
+        missed: for each added file, whether the commit should have read it.
+    """
     yield from _first(1, ConcurrentAppendException, "added files that this operation should have read", missed, files.adds, files)
     removed = canonical_paths(files.removes["path"], intent.table)
     if intent.reads.whole_table:
         was_read = pa.chunked_array([pa.repeat(pa.scalar(value=True), files.removes.num_rows)])
     else:
         was_read = intent.reads.has_read(removed)
-    # Rows that were read and only moved to another file are still the rows that were read.
+    # A commit that only moved rows to other files does not change the result of a read.
     was_read = pc.and_(was_read, pc.invert(pc.is_in(files.remove_commit, value_set=files.moved_only())))
     why = "removed files that this operation has read"
     yield from _first(2, ConcurrentDeleteReadException, why, was_read, files.removes, files)
     why = "removed files that this operation removes too"
     yield from _first(3, ConcurrentDeleteDeleteException, why, _among(removed, intent.removed), files.removes, files)
-    # _readers_of checks rule 4. A commit that adds a path has checked whether it is live, and with which deletion vector.
+    # _readers_of checks rule 4. Rules 5 and 6: our commit has checked against its snapshot whether each path that it adds is live,
+    # and with which deletion vector; a winning commit on the same path makes that check obsolete.
     why = "added files that this operation adds too"
     added = canonical_paths(files.adds["path"], intent.table)
     yield from _first(5, ConcurrentAppendException, why, _among(added, intent.added), files.adds, files)
@@ -283,7 +296,12 @@ def _first(
     table: pa.Table,
     files: WinningFiles,
 ) -> Iterator[_FileConflict]:
-    """Yield the conflict with the first winning commit that has a marked file action, if there is one."""
+    """Yield the conflict with the first winning commit that has a file action in the mask, if there is one.
+
+    Args:
+        mask: for each action of `table`, whether it breaks the rule.
+        table: `files.adds` or `files.removes`.
+    """
     owners = files.add_commit if table is files.adds else files.remove_commit
     mask = pa.concat_arrays(mask.chunks) if isinstance(mask, pa.ChunkedArray) and mask.num_chunks else mask
     if not len(mask) or not pc.any(mask).as_py():
@@ -294,7 +312,7 @@ def _first(
 
 
 def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: WinningFiles) -> pa.Array:
-    """Return for each added file whether some reads would have matched it."""
+    """Return for each added file whether it may hold a row that some reads match, and changed data."""
     if intent.isolation is IsolationLevel.SNAPSHOT or not reads.has_read_files:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     counted = data_changes(files.adds["data_change"])
@@ -308,7 +326,7 @@ def _read_by(reads: ReadSet, intent: CommitIntent, base: TableState, files: Winn
 
 
 def _may_wait(intent: CommitIntent, winning_commits: Sequence[WinningCommit], files: WinningFiles) -> pa.Array:
-    """Return for each added file whether it may count as added after the commit."""
+    """Return for each added file whether it may be ordered after our commit, as a blind append under WriteSerializable may."""
     if intent.isolation is not IsolationLevel.WRITE_SERIALIZABLE or intent.changes_metadata:
         return pa.repeat(pa.scalar(value=False), files.adds.num_rows)
     blind = pa.array([position for position, winning in enumerate(winning_commits) if winning.is_blind_append], pa.int32())
@@ -318,6 +336,7 @@ def _may_wait(intent: CommitIntent, winning_commits: Sequence[WinningCommit], fi
 def _first_overlooked(
     base: TableState, winning_commits: Sequence[WinningCommit], files: WinningFiles, mask: pa.Array
 ) -> int | None:
+    """Return the first version with an overlooked append (`mask`), possibly of an earlier attempt; None without any."""
     if base.overlooked is not None or not pc.any(mask).as_py():
         return base.overlooked
     first: int = pc.min(files.add_commit.filter(mask)).as_py()
@@ -327,8 +346,9 @@ def _first_overlooked(
 def _readers_of(overlooked: int | None, winning_commits: Sequence[WinningCommit], files: WinningFiles) -> Iterator[_FileConflict]:
     """Yield the conflict with the first winning commit that changed rows and may have read an overlooked append.
 
-    An append may only count as added after the commit if no earlier commit read it. The log does not state what a winning commit
-    read, only at which version. delta-spark does not check this.
+    Only an append that no winning commit has read may be ordered after our commit: the winning commit is ordered before ours, and
+    the append before the winning commit. The log states the version that a winning commit read, but not its files. delta-spark does
+    not check this.
     """
     if overlooked is None:
         return

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Row-level concurrency: rebasing deleted rows on commits that deleted other rows of the same files.
+"""Row-level concurrency: rebase a commit that deletes rows on winning commits that deleted other rows of the same files.
 
-delta-spark compares paths, so one of two such commits fails. Here the second one is rebased on the first if a serial order, with
-the winning commits first, gives the same table:
+delta-spark compares the paths of files, so that one of two such commits fails. bayou rebases the second commit ("ours") if it would
+have made the same changes after the winning commits:
 
 1. Each file in which it deletes rows is still the same file: winning commits only replaced its deletion vector.
-2. No winning commit deleted a row that it deletes or relies on. A MERGE that only inserts finds the rows that it relies on when a
-   winning commit has changed their file (`RowConflictOracle.needed_rows`).
-3. No row that winning commits added or restored is one that it would have deleted or relied on. Statistics decide this for most
-   files. The operation reads these rows in the other files (`RowConflictOracle.matches_added_rows`), and a failure there counts as
-   a match. A MERGE joins them with its source: two MERGEs that insert the same key share no row or file.
-4. If a winning commit only moved the rows of a file and states where they are, they are followed (`bayou.log.rows.moved_rows`).
+2. No winning commit deleted a row that it deletes or relies on. A MERGE that only inserts does not store the rows that it relies
+   on; it searches them again in the files that winning commits changed (`RowConflictOracle.needed_rows`).
+3. It would not have deleted or relied on any row that winning commits added or restored. Statistics decide this for most files. The
+   operation reads the rows of the other files (`RowConflictOracle.matches_added_rows`), and a failure there counts as a match. A
+   MERGE joins these rows with its source, because two MERGEs that insert the same key share no row or file.
+4. If a winning commit only moved the rows of a file and states their new positions, as OPTIMIZE by bayou does, our deleted rows are
+   translated to these positions (`bayou.log.rows.moved_rows`).
 
-Rows that were scanned and neither deleted nor relied on do not matter: other commits may delete or move them.
+Rows that our commit scanned and neither deletes nor relies on do not matter: winning commits may delete or move them.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ Vector: TypeAlias = DeletionVectorDescriptor | None
 
 @dataclass(frozen=True, slots=True)
 class RowConflict:
-    """Why rows cannot be deleted after a winning commit.
+    """A conflict with a winning commit over rows.
 
     Attributes:
-        rule: the number of the rule, in one order with the rules for files; the first one that a commit breaks is reported.
-        position: the winning commit's position.
-        why: what the winning commit did.
+        rule: the number of the broken rule. It continues the numbers of the rules for files in `checker`: of several rules that a
+            winning commit breaks, the error reports the one with the lowest number.
+        position: the position of the winning commit, from 0 on.
+        why: what the winning commit did, for the error.
+        paths: the files with these rows.
+        facts: further attributes of the error.
     """
 
     rule: int
@@ -67,7 +71,7 @@ class RowConflict:
 
 @dataclass(slots=True)
 class _Step:
-    """The actions of one winning commit on one file."""
+    """The actions of one winning commit on one file: the deletion vectors of its removes, and its adds."""
 
     removed: list[Vector] = field(default_factory=list)
     added: list[AddFile] = field(default_factory=list)
@@ -75,11 +79,11 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class Rebased:
-    """The changes of winning commits to the files whose rows are to be deleted.
+    """Our files as winning commits left them. Their new deletion vectors are not written yet.
 
     Attributes:
-        files: the files that they changed or moved rows into, which still need new deletion vectors.
-        left: the canonical paths of files whose rows they moved elsewhere.
+        files: the files that winning commits changed or moved our rows into.
+        left: the canonical paths of files whose rows winning commits moved to other files.
     """
 
     files: Sequence[MarkedFile] = ()
@@ -87,11 +91,14 @@ class Rebased:
 
 
 def rebase(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> Rebased | RowConflict:
-    """Return the files whose deleted rows change because of some winning commits, or the conflict.
+    """Rebase deleted rows on winning commits, or return the first conflict.
+
+    The winning commits are processed in runs that end before each commit that moved rows, because our rows are in other files after
+    such a commit.
 
     Args:
-        ours: the rows, as they were to be deleted before.
-        missed: for each file that they added, whether its statistics allow a row to delete.
+        ours: the rows that our commit deletes, before the rebase.
+        missed: for each file that the winning commits added, whether its statistics allow a row that our reads match.
 
     Raises:
         DeletionVectorError: a winning commit's deletion vector cannot be read.
@@ -103,11 +110,11 @@ def rebase(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> 
         part = winning_files.between(start, mover)
         in_part = pc.greater_equal(winning_files.add_commit, start)
         in_part = in_part if mover is None else pc.and_(in_part, pc.less(winning_files.add_commit, mover))
-        found = _rebased(now, part, missed.filter(in_part))
-        if isinstance(found, RowConflict):
-            return found
-        changed |= {each.path for each in found}
-        now = replace(now, files={**now.files, **{each.path: each for each in found}})
+        rebased = _rebased(now, part, missed.filter(in_part))
+        if isinstance(rebased, RowConflict):
+            return rebased
+        changed |= {file.path for file in rebased}
+        now = replace(now, files={**now.files, **{file.path: file for file in rebased}})
         if mover is None:
             break
         now, gone, new = _followed(now, winning_files.between(mover, mover + 1))
@@ -118,23 +125,27 @@ def rebase(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> 
 
 
 def _movers(winning_files: WinningFiles) -> list[int]:
-    """Return the winning commits that state the new places of rows that they moved."""
+    """Return the positions of the winning commits that moved rows and state their new positions."""
     return sorted(winning_files.remove_commit.filter(have_places(winning_files.removes["tags"])).unique().to_pylist())
 
 
 def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[str], set[str]]:
-    """Return the rows at the places where a commit moved them, the files that they were in, and those that they are in."""
+    """Translate our rows to the files into which a winning commit moved them.
+
+    Returns:
+        Our rows, the paths of the files that they left, and the paths of the files that they are in now.
+    """
     ours = ours.relying(_touched(ours, mover))
     removes, paths, _ = _of_files(mover.removes, mover.remove_commit, pa.array(list(ours.files), pa.string()), ours)
     moves = [MovedRows.of(None if each is None else dict(each)) for each in removes["tags"].to_pylist()]
     new = {canonical(each.path, ours.snapshot.table_uri): each for each in live_files(mover.adds)}
-    files, gone, found = dict(ours.files), set[str](), set[str]()
+    files, gone, entered = dict(ours.files), set[str](), set[str]()
     places: defaultdict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for path, move, vector in zip(paths, moves, _vectors(removes), strict=True):
         old = ours.files[path]
         at = None if move is None else canonical(move.path, ours.snapshot.table_uri)
         if move is None or at not in new or new[at].deletion_vector is not None or _id(vector) != _id(old.live.deletion_vector):
-            continue  # the rules about files treat it as removed
+            continue  # _rebased then reports the file as removed
         if num_records(new[at].stats) is None:
             continue
         deleted, needed = places[at]
@@ -145,27 +156,27 @@ def _followed(ours: DeletedRows, mover: WinningFiles) -> tuple[DeletedRows, set[
     for at, (deleted, needed) in places.items():
         count = num_records(new[at].stats) or 0
         files[at] = MarkedFile(at, new[at], count, Bitmap(), Bitmap.from_positions(deleted), Bitmap.from_positions(needed))
-        found.add(at)
+        entered.add(at)
     relied = ours.relied
     if gone and len(relied):
         relied = relied.filter(pc.invert(pc.is_in(relied, value_set=pa.array(sorted(gone), pa.string()))))
-    return replace(ours, files=files, relied=relied), gone, found
+    return replace(ours, files=files, relied=relied), gone, entered
 
 
 def _rebased(ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array) -> list[MarkedFile] | RowConflict:
-    """Return the files that winning commits changed, with their changes; or the first conflict."""
+    """Return our files that winning commits changed, with their latest state in the table; or the first conflict."""
     ours = ours.relying(_touched(ours, winning_files))
     steps = _steps(ours, winning_files)
-    found = _first(_other_files(ours, steps))
-    if found is not None:
-        return found
-    gone = _read(ours, [each.added[-1].deletion_vector for taken in steps.values() for each in taken.values()], {})
-    found = _first(_shared_rows(ours, steps, gone)) or _missed_rows(ours, winning_files, missed, gone)
-    return found or [_moved(ours.files[path], list(taken.values())[-1], gone) for path, taken in steps.items()]
+    conflict = _first(_other_files(ours, steps))
+    if conflict is not None:
+        return conflict
+    gone = _read(ours, [step.added[-1].deletion_vector for taken in steps.values() for step in taken.values()], {})
+    conflict = _first(_shared_rows(ours, steps, gone)) or _missed_rows(ours, winning_files, missed, gone)
+    return conflict or [_moved(ours.files[path], list(taken.values())[-1], gone) for path, taken in steps.items()]
 
 
 def overlap(file: MarkedFile, deleted: Bitmap) -> tuple[Bitmap, Bitmap]:
-    """Return the rows of a file that a commit deletes, and those that it relies on, among rows that another commit deleted."""
+    """Return the rows that a commit deletes in a file, and the rows that it relies on, of those that another commit deleted."""
     return file.rows.intersection(deleted), file.needed.intersection(deleted)
 
 
@@ -174,7 +185,7 @@ def _first(conflicts: Iterator[RowConflict]) -> RowConflict | None:
 
 
 def _touched(ours: DeletedRows, winning_files: WinningFiles) -> list[str]:
-    """Return the changed files in which the commit relies on rows that are not known yet."""
+    """Return the changed files of `relied`: our commit relies on rows in them that the oracle has not returned yet."""
     if not len(ours.relied):
         return []
     both = (canonical_paths(actions["path"], ours.snapshot.table_uri) for actions in (winning_files.removes, winning_files.adds))
@@ -183,21 +194,22 @@ def _touched(ours: DeletedRows, winning_files: WinningFiles) -> list[str]:
 
 
 def _steps(ours: DeletedRows, winning_files: WinningFiles) -> dict[str, dict[int, _Step]]:
-    """Return the actions of the winning commits, in order, on each file whose rows are deleted."""
-    wanted = pa.array(list(ours.files), pa.string())
-    found: dict[str, dict[int, _Step]] = {}
-    removes, paths, owners = _of_files(winning_files.removes, winning_files.remove_commit, wanted, ours)
+    """Return the actions of winning commits on our files: by path, and then by the position of the commit, in order."""
+    our_paths = pa.array(list(ours.files), pa.string())
+    steps: dict[str, dict[int, _Step]] = {}
+    removes, paths, owners = _of_files(winning_files.removes, winning_files.remove_commit, our_paths, ours)
     for path, owner, vector in zip(paths, owners, _vectors(removes), strict=True):
-        found.setdefault(path, {}).setdefault(owner, _Step()).removed.append(vector)
-    adds, paths, owners = _of_files(winning_files.adds, winning_files.add_commit, wanted, ours)
+        steps.setdefault(path, {}).setdefault(owner, _Step()).removed.append(vector)
+    adds, paths, owners = _of_files(winning_files.adds, winning_files.add_commit, our_paths, ours)
     for path, owner, add in zip(paths, owners, live_files(adds), strict=True):
-        found.setdefault(path, {}).setdefault(owner, _Step()).added.append(add)
-    return {path: dict(sorted(taken.items())) for path, taken in found.items()}
+        steps.setdefault(path, {}).setdefault(owner, _Step()).added.append(add)
+    return {path: dict(sorted(taken.items())) for path, taken in steps.items()}
 
 
-def _of_files(actions: pa.Table, owners: pa.Array, wanted: pa.Array, ours: DeletedRows) -> tuple[pa.Table, list[str], list[int]]:
+def _of_files(actions: pa.Table, owners: pa.Array, selected: pa.Array, ours: DeletedRows) -> tuple[pa.Table, list[str], list[int]]:
+    """Return the actions on some files, with the canonical path and the position of the commit of each."""
     paths = canonical_paths(actions["path"], ours.snapshot.table_uri)
-    mask = pc.is_in(paths, value_set=wanted)
+    mask = pc.is_in(paths, value_set=selected)
     return actions.filter(mask), paths.filter(mask).to_pylist(), pa.chunked_array([owners]).filter(mask).to_pylist()
 
 
@@ -206,7 +218,7 @@ def _vectors(actions: pa.Table) -> list[Vector]:
 
 
 def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) -> Iterator[RowConflict]:
-    """Yield conflicts for files that are no longer the same, by the first winning commit that changed them."""
+    """Yield the conflicts for our files that winning commits removed or replaced; the first commit that did so counts."""
     others: defaultdict[int, list[str]] = defaultdict(list)
     for path, taken in steps.items():
         live = ours.files[path].live
@@ -222,7 +234,7 @@ def _other_files(ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]]) ->
 
 
 def _is_same(live: AddFile, step: _Step) -> bool:
-    """Return whether a winning commit left the file in the table, with another deletion vector or other facts."""
+    """Return whether a winning commit kept the file in the table, and at most changed its deletion vector, statistics or tags."""
     if len(step.added) != 1 or len(step.removed) > 1:
         return False
     add = step.added[0]
@@ -236,7 +248,10 @@ def _is_same(live: AddFile, step: _Step) -> bool:
 def _shared_rows(
     ours: DeletedRows, steps: Mapping[str, Mapping[int, _Step]], gone: Mapping[str | None, Bitmap]
 ) -> Iterator[RowConflict]:
-    """Yield conflicts over rows that a winning commit deleted too, one per commit and kind, with the rows of the first file."""
+    """Yield the conflicts over rows that a winning commit deleted and that our commit deletes or relies on.
+
+    There is one conflict for each winning commit and each of the two kinds. It has the rows of the first file only.
+    """
     first: dict[tuple[int, bool], Bitmap] = {}
     paths: defaultdict[tuple[int, bool], list[str]] = defaultdict(list)
     for path, taken in steps.items():
@@ -265,16 +280,20 @@ def _conflict_of_rows(winning: int, shared: Bitmap, paths: Sequence[str], *, is_
 def _missed_rows(
     ours: DeletedRows, winning_files: WinningFiles, missed: pa.Array, known: Mapping[str | None, Bitmap]
 ) -> RowConflict | None:
-    """Return the conflict with added rows that would have been deleted if the commit had seen them."""
+    """Return the conflict with added or restored rows that our commit would have deleted or relied on, if there is one.
+
+    Args:
+        known: the rows that some deletion vectors delete, by unique id, which need not be read again.
+    """
     places = pc.indices_nonzero(missed).to_pylist()
     if not places:
         return None
-    asked = _new_rows(ours, winning_files, places, known)
-    if not asked:
+    new_rows = _new_rows(ours, winning_files, places, known)
+    if not new_rows:
         return None
-    positions = pa.array(list(asked), pa.int64())
+    positions = pa.array(list(new_rows), pa.int64())
     files = winning_files.adds.take(positions)
-    matches = ours.oracle is None or ours.oracle.matches_added_rows(files, list(asked.values()))
+    matches = ours.oracle is None or ours.oracle.matches_added_rows(files, list(new_rows.values()))
     if not matches:
         return None
     owners = winning_files.add_commit.take(positions)
@@ -289,14 +308,19 @@ def _missed_rows(
 def _new_rows(
     ours: DeletedRows, winning_files: WinningFiles, places: Sequence[int], known: Mapping[str | None, Bitmap]
 ) -> dict[int, Bitmap | None]:
-    """Return those of some added files, by position, that have new rows, and the new rows; None for all rows.
+    """Return the new rows in added files, by the file's position in `winning_files.adds`; None if all rows are new.
 
-    A file that only got a deletion vector, or a larger one, has no new rows. A file with a smaller one has the restored rows.
+    A file whose deletion vector grew has no new rows, and is left out. If the vector shrank, the restored rows are new.
+
+    Args:
+        places: the positions of the files to examine.
+        known: see `_missed_rows`.
     """
     adds = winning_files.adds.select(["path", "size", "deletion_vector"]).take(pa.array(places, pa.int64()))
     paths = canonical_paths(adds["path"], ours.snapshot.table_uri)
-    wanted = pa.concat_arrays([pa.array([], pa.string()), *paths.chunks])
-    removes, removed, owners = _of_files(winning_files.removes, winning_files.remove_commit, wanted, ours)
+    added_paths = pa.concat_arrays([pa.array([], pa.string()), *paths.chunks])
+    removes, removed, owners = _of_files(winning_files.removes, winning_files.remove_commit, added_paths, ours)
+    # By path and commit: a commit that replaces a deletion vector removes and adds the same path.
     before = dict(zip(zip(removed, owners, strict=True), _sized(removes), strict=True))
     of_places = winning_files.add_commit.take(pa.array(places, pa.int64())).to_pylist()
     after = dict(zip(places, zip(zip(paths.to_pylist(), of_places, strict=True), _sized(adds), strict=True), strict=True))
@@ -315,10 +339,10 @@ def _sized(actions: pa.Table) -> list[tuple[int | None, Vector]]:
 
 
 def _read(ours: DeletedRows, vectors: Sequence[Vector], known: Mapping[str | None, Bitmap]) -> dict[str | None, Bitmap]:
-    """Return the rows that deletion vectors delete, by unique id; the known ones are not read again."""
-    wanted = {key: each for each in vectors if (key := _id(each)) is not None and key not in known}
-    found = read_deleted(ours.snapshot, ours.store, list(wanted.values()), ours.storage_options)
-    return {None: Bitmap(), **known, **dict(zip(wanted, found, strict=True))}
+    """Return the rows that deletion vectors delete, by unique id; vectors in `known` are not read again."""
+    unread = {key: vector for vector in vectors if (key := _id(vector)) is not None and key not in known}
+    bitmaps = read_deleted(ours.snapshot, ours.store, list(unread.values()), ours.storage_options)
+    return {None: Bitmap(), **known, **dict(zip(unread, bitmaps, strict=True))}
 
 
 def _id(vector: Vector) -> str | None:
@@ -326,5 +350,6 @@ def _id(vector: Vector) -> str | None:
 
 
 def _moved(file: MarkedFile, last: _Step, gone: Mapping[str | None, Bitmap]) -> MarkedFile:
+    """Return one of our files as the last winning commit left it."""
     live = last.added[0]
     return replace(file, live=live, gone=gone[_id(live.deletion_vector)], vector=None)

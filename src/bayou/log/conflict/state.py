@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The input of the conflict rules: the table's state, what the commit has read and changes, and its isolation level."""
+"""The input of the conflict rules: the table's state, the reads and changes of the commit, and its isolation level."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class TableState:
         metadata: the table's metadata; None before the first version.
         timestamp: a time in ms that the next commit's own timestamp must exceed: the version's in-commit timestamp, otherwise its
             file's time. None while the table does not use it.
-        overlooked: the first version with an append that the commit should have read and did not, or None.
+        overlooked: the first version with a blind append that the commit did not read, and that is ordered after it; or None.
         row_id_mark: the highest row id that was assigned.
-        rows: the rows that the commit deletes by deletion vectors, adapted to that version; None if it deletes none.
+        rows: the rows that the commit deletes by deletion vectors, rebased on that version; None if it deletes none.
     """
 
     version: int
@@ -48,12 +48,16 @@ class CommitIntent:
     """The reads and changes of a commit that the conflict rules check.
 
     Attributes:
+        reads: the files that it read.
         isolation: the isolation level to check.
-        app_ids: the applications whose transactions it read or sets.
+        changes_protocol: whether it sets the protocol.
+        changes_metadata: whether it sets the metadata.
+        app_ids: the applications whose `txn` it read or sets.
         domains: the domains whose metadata it sets.
-        removed: the canonical paths of the files that it removes, except those in which it deletes rows (`TableState.rows`).
+        removed: the canonical paths of the files that it removes, except files in which it deletes rows (`TableState.rows`).
         generated: the identity columns for which it generated numbers.
-        added: the canonical paths of the files that it adds, except these and files with new names, which no other commit knows.
+        added: the canonical paths of the files that it adds. Files in which it deletes rows are left out, and so are files with new
+            unique names, which no other commit can have.
     """
 
     table: str
@@ -82,11 +86,11 @@ class IsolationLevel(enum.Enum):
     """As if all commits had run one after the other, in some order: blind appends may come earlier or later."""
 
     SNAPSHOT = "SnapshotIsolation"
-    """For commits that change no data: only removed files conflict, added ones do not."""
+    """For commits that change no rows, such as OPTIMIZE: files that winning commits add do not conflict, removed files do."""
 
     @classmethod
     def of(cls, configuration: Mapping[str, str]) -> IsolationLevel:
-        """Return the level that `delta.isolationLevel` names; Serializable if it is unknown."""
-        wanted = properties.ISOLATION_LEVEL.read(configuration).lower()
+        """Return the level of the property `delta.isolationLevel`; Serializable if the value is unknown."""
+        value = properties.ISOLATION_LEVEL.read(configuration).lower()
         settable = (cls.SERIALIZABLE, cls.WRITE_SERIALIZABLE)
-        return next((level for level in settable if level.value.lower() == wanted), cls.SERIALIZABLE)
+        return next((level for level in settable if level.value.lower() == value), cls.SERIALIZABLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The winning commits, each read once, with their file actions as columns that state the commit of each."""
+"""Read the winning commits after a snapshot, each once, and return their file actions as Arrow columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FEW: Final = 8
 
 
 class CommitsGoneError(Exception):
-    """The commits that a writer has to check were cleaned up; `latest` is the table's latest version."""
+    """Log cleanup deleted winning commits that a writer must check; `latest` is the table's latest version."""
 
     def __init__(self, latest: int) -> None:
         self.latest = latest
@@ -34,7 +34,13 @@ class CommitsGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WinningCommit:
-    """One winning commit: its header, its `commitInfo` (empty if left out), and its file's modification time in ms."""
+    """One winning commit.
+
+    Attributes:
+        header: its actions that are not about files.
+        info: its `commitInfo`; empty if its writer left it out.
+        file_time: the modification time of its file, in ms since the epoch.
+    """
 
     file: ActionFile
     header: Header
@@ -53,18 +59,23 @@ class WinningCommit:
 
     @property
     def is_blind_append(self) -> bool:
-        """Whether its writer states that it only added files and read none."""
+        """Whether its writer states that it is a blind append."""
         return self.info.is_blind_append is True
 
     def may_have_read(self, version: int) -> bool:
-        """Return whether its writer had seen a version of the table, or does not state what it had seen."""
-        seen = self.info.read_version
-        return self.version > version and (seen is None or seen >= version)
+        """Return whether its snapshot may have included a version; true for a later commit that does not state its snapshot."""
+        read_version = self.info.read_version
+        return self.version > version and (read_version is None or read_version >= version)
 
 
 @dataclass(frozen=True, slots=True)
 class WinningFiles:
-    """The file actions of some winning commits, and for each the position of its commit."""
+    """The file actions of some winning commits.
+
+    Attributes:
+        add_commit: for each row of `adds`, the position of its commit among the winning commits, from 0 on.
+        remove_commit: the same for `removes`.
+    """
 
     adds: pa.Table
     removes: pa.Table
@@ -72,7 +83,7 @@ class WinningFiles:
     remove_commit: pa.Array
 
     def between(self, first: int, end: int | None) -> WinningFiles:
-        """Return the file actions of the commits from one position up to, but without, another one (None: all the rest)."""
+        """Return the file actions of the commits from position `first` on, up to but not including `end` (None: all of them)."""
         masks = []
         for owners in (self.add_commit, self.remove_commit):
             mask = pc.greater_equal(owners, first)
@@ -83,7 +94,7 @@ class WinningFiles:
         )
 
     def moved_only(self) -> pa.Array:
-        """Return the positions of the commits that removed files and changed no row."""
+        """Return the positions of the commits that removed files and changed no row, such as an OPTIMIZE."""
         changes = [
             owners.filter(data_changes(actions["data_change"]))
             for actions, owners in ((self.adds, self.add_commit), (self.removes, self.remove_commit))
@@ -94,15 +105,15 @@ class WinningFiles:
 
 
 def data_changes(column: pa.ChunkedArray) -> pa.Array:
-    """Return for each action whether it may have changed rows; true if its writer left the field out."""
+    """Return for each action whether it may have changed rows; true if its writer left out `dataChange`."""
     return pc.fill_null(pa.concat_arrays([pa.array([], pa.bool_()), *column.chunks]), True)
 
 
 def read_winning_commits(log: LogReader, first: int) -> list[WinningCommit]:
-    """Read every commit from a version on, in order; one listing, and one read each.
+    """Read every commit from a version on, in order. Cost: one listing, and one read for each commit.
 
     Raises:
-        CommitsGoneError: the commit of that version is gone, but its checkpoint or later files exist.
+        CommitsGoneError: the commit of that version does not exist, but its checkpoint or later files do.
     """
     listing = list_versions(log.store, first)
     if listing.latest is not None and listing.latest >= first and first not in listing.commits:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows that a commit deletes by deletion vectors: the actions for them, and their metrics in the history.
 
-A file that keeps rows is removed with its old deletion vector and added with a new one; a file that keeps none is removed. There is
-one object for each file whose rows change. Sources: PROTOCOL.md, "Deletion Vectors" and "Add File and Remove File"; delta-spark's
-`DMLWithDeletionVectorsHelper` for the metrics.
+If rows of a file remain, the commit removes the file with its old deletion vector and adds it with a new one. Otherwise it only
+removes the file. Each file whose rows change is a Python object; there are far fewer of them than live files.
+
+Sources: PROTOCOL.md, "Deletion Vectors" and "Add File and Remove File"; for the metrics delta-spark's
+`DMLWithDeletionVectorsHelper`.
 """
 
 from __future__ import annotations
@@ -32,13 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NotEvaluated:
-    """The condition could not be evaluated for a row, for the given reason."""
+    """The answer of an oracle that could not evaluate the condition for some row."""
 
     reason: str
 
 
 class RowConflictOracle(Protocol):
-    """What conflict resolution asks the engine about rows if neither statistics nor deletion vectors decide it."""
+    """The engine's part of conflict resolution: it reads rows if neither statistics nor deletion vectors decide a conflict.
+
+    `spark/` implements it, because this folder cannot run Spark.
+    """
 
     def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
         """Return whether files that a winning commit added hold a live row that the operation would have changed or joined.
@@ -50,11 +55,11 @@ class RowConflictOracle(Protocol):
         ...
 
     def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:
-        """Return the rows that the operation relies on, in those of its scanned files with the given canonical paths."""
+        """Return the rows that the operation relies on in some of the files that it scanned, by their canonical paths."""
         ...
 
 
-# The history's names of MERGE's metrics.
+# MERGE has its own names for these metrics in the history.
 _OTHER_NAMES: Final[Mapping[str, str]] = {
     "numRemovedFiles": "numTargetFilesRemoved",
     "numRemovedBytes": "numTargetBytesRemoved",
@@ -68,17 +73,18 @@ _OF_WRITE: Final = "numFiles"
 
 @dataclass(frozen=True, slots=True)
 class MarkedFile:
-    """A live file in which a commit deletes rows, or relies on some.
+    """A live file with the rows that a commit deletes or relies on.
 
-    Guarantees: no row of `rows` is in `gone`, and none is beyond the file's end.
+    Guarantees: every row of `rows` is within the file, and is not in `gone`.
 
     Attributes:
-        live: the file as the table has it.
-        num_records: how many rows it has, deleted ones included.
-        gone: the rows that its deletion vector already deletes.
+        path: the canonical path of the file.
+        live: the file's `add` action in the snapshot.
+        num_records: how many rows it has, deleted rows included.
+        gone: the rows that the deletion vector in the snapshot already deletes.
         rows: the rows that the commit deletes.
         needed: rows that the commit relies on and does not delete, such as rows that a MERGE matched and left unchanged.
-        vector: its new deletion vector; None if no row is left, or none is deleted.
+        vector: its new deletion vector; None if all rows are deleted, or the commit deletes none.
     """
 
     path: str
@@ -91,17 +97,17 @@ class MarkedFile:
 
     @property
     def is_changed(self) -> bool:
-        """Whether any row is deleted."""
+        """Whether the commit deletes a row of the file."""
         return bool(self.rows.containers)
 
     @property
     def num_left(self) -> int:
-        """The number of rows that the commit leaves. A deletion vector may name rows beyond the file's end, which do not count."""
+        """The number of rows that remain. Rows that a deletion vector marks beyond the end of the file do not count."""
         return self.num_records - self.gone.below(self.num_records).cardinality - self.rows.cardinality
 
     @property
     def leaves(self) -> bool:
-        """Whether the commit deletes the file's last rows."""
+        """Whether the commit removes the file, because it deletes all remaining rows."""
         return self.is_changed and self.num_left == 0
 
 
@@ -110,13 +116,14 @@ class DeletedRows:
     """Rows of live files that a commit deletes.
 
     Attributes:
+        files: the files, by canonical path.
         vectors: the files that hold the new deletion vectors.
-        deletion_timestamp: when they were deleted, in ms since the epoch.
-        reads: how the rows were searched. Other commits may change a scanned file that keeps all its rows, but not add files that
-            these reads match.
-        oracle: checks such added files if their statistics do not decide; if None, they count as holding such a row.
-        relied: the canonical paths of further files with rows that the commit relies on. The oracle finds these rows, for the
-            files that others change meanwhile.
+        deletion_timestamp: when the rows were deleted, in ms since the epoch.
+        reads: the scans that found the rows. A winning commit conflicts if it adds a file that they match. It does not conflict if
+            it changes a file that they match and in which this commit deletes no row.
+        oracle: checks such added files if their statistics do not decide; if None, each of them conflicts.
+        relied: the canonical paths of further files with rows that the commit relies on. The oracle reads these rows only for
+            files that a winning commit changed.
         storage_options: settings for the file systems of deletion vectors outside the table.
     """
 
@@ -132,19 +139,19 @@ class DeletedRows:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row is deleted."""
-        return not any(each.is_changed for each in self.files.values())
+        """Whether the commit deletes no row."""
+        return not any(file.is_changed for file in self.files.values())
 
     def removes(self) -> list[RemoveFile]:
         """Return the actions that remove the files in their former state."""
-        return [_removed(each.live, self.deletion_timestamp) for each in self.files.values() if each.is_changed]
+        return [_removed(file.live, self.deletion_timestamp) for file in self.files.values() if file.is_changed]
 
     def adds(self) -> list[AddFile]:
         """Return the actions that add the files with remaining rows again."""
-        return [_marked(each) for each in self.files.values() if each.is_changed and not each.leaves]
+        return [_marked(file) for file in self.files.values() if file.is_changed and not file.leaves]
 
     def applied(self, staged: StagedActions) -> StagedActions:
-        """Return the actions of a commit together with these."""
+        """Return the actions of a commit, with the removes and adds for these rows."""
         return replace(staged, removes=[*staged.removes, *self.removes()], adds=[*staged.adds, *self.adds()])
 
     def metrics(self) -> dict[str, int]:
@@ -153,16 +160,16 @@ class DeletedRows:
         A replaced deletion vector counts as added, removed and updated. `numRemovedFiles` and `numRemovedBytes` count files without
         remaining rows; `numDeletedRows` counts the rows that were live.
         """
-        changed = [each for each in self.files.values() if each.is_changed]
-        gone = [each for each in changed if each.leaves]
-        had = [each for each in changed if each.live.deletion_vector is not None]
+        changed = [file for file in self.files.values() if file.is_changed]
+        gone = [file for file in changed if file.leaves]
+        had = [file for file in changed if file.live.deletion_vector is not None]
         return {
-            "numDeletedRows": sum(each.rows.cardinality for each in changed),
+            "numDeletedRows": sum(file.rows.cardinality for file in changed),
             "numRemovedFiles": len(gone),
-            "numRemovedBytes": sum(each.live.size for each in gone),
+            "numRemovedBytes": sum(file.live.size for file in gone),
             "numDeletionVectorsAdded": len(changed) - len(gone),
             "numDeletionVectorsRemoved": len(had),
-            "numDeletionVectorsUpdated": sum(1 for each in had if not each.leaves),
+            "numDeletionVectorsUpdated": sum(1 for file in had if not file.leaves),
         }
 
     def metrics_of_write(self) -> dict[str, int]:
@@ -170,47 +177,54 @@ class DeletedRows:
 
         Source: delta-spark's `WriteIntoDelta.registerReplaceWhereMetrics`.
         """
-        marked = [each for each in self.files.values() if each.is_changed and not each.leaves]
-        left = sum(each.num_left for each in marked)
-        size = sum(each.live.size for each in marked)
+        marked = [file for file in self.files.values() if file.is_changed and not file.leaves]
+        left = sum(file.num_left for file in marked)
+        size = sum(file.live.size for file in marked)
         return {"numFiles": len(marked), "numOutputBytes": size, "numOutputRows": left, "numCopiedRows": left}
 
     def _all_metrics(self, metrics: Mapping[str, object]) -> dict[str, int]:
         return self.metrics() | (self.metrics_of_write() if _OF_WRITE in metrics else {})
 
     def corrected(self, metrics: Mapping[str, object], first: DeletedRows) -> dict[str, object]:
-        """Return an operation's metrics for the first actions, adjusted by what a rebase has changed, under either set of names."""
-        before, found = first._all_metrics(metrics), dict(metrics)
+        """Return the metrics of an operation, adjusted by the difference between these rows and the rows before a rebase.
+
+        Args:
+            metrics: the metrics that the operation counted, under the names of DELETE and UPDATE, or of MERGE.
+            first: the rows before the rebase.
+        """
+        before, corrected = first._all_metrics(metrics), dict(metrics)
         for name, now in self._all_metrics(metrics).items():
-            for known in (name, _OTHER_NAMES.get(name, name)):
-                counted = metrics.get(known)
+            for key in (name, _OTHER_NAMES.get(name, name)):
+                counted = metrics.get(key)
                 if isinstance(counted, int):
-                    found[known] = counted + now - before[name]
-        return found
+                    corrected[key] = counted + now - before[name]
+        return corrected
 
     def discard(self) -> None:
-        """Delete the deletion vectors: the commit is certainly not in the log."""
+        """Delete the new deletion vectors. Call this only if the commit is certainly not in the log."""
         self.vectors.discard()
 
     def relying(self, paths: Sequence[str]) -> DeletedRows:
-        """Return these rows with the needed rows of some files of `relied`."""
+        """Return these rows, together with the rows that the commit relies on in some files of `relied`."""
         needed = self.oracle.needed_rows(paths) if self.oracle is not None and paths else ()
-        return replace(self, files={**self.files, **{each.path: each for each in needed}}) if needed else self
+        return replace(self, files={**self.files, **{file.path: file for file in needed}}) if needed else self
 
     def with_vectors(self, files: Iterable[MarkedFile], left: Collection[str] = ()) -> DeletedRows:
-        """Return these rows with some files added or replaced. Write deletion vectors for them, and delete those no longer used.
+        """Return these rows with some files added or replaced.
+
+        This writes the deletion vectors of these files, and deletes vectors that no file uses any more.
 
         Args:
-            files: the files, by their paths. A file that keeps no rows needs no deletion vector.
-            left: the canonical paths of files to leave out, because their rows were moved to other files.
+            files: the files. A file without remaining rows needs no deletion vector.
+            left: the canonical paths of files to leave out, because a winning commit moved their rows to other files.
         """
-        changed = {each.path: each for each in files}
-        with_vector = [each for each in changed.values() if each.is_changed and not each.leaves]
-        written = self.vectors.write([each.gone.union(each.rows) for each in with_vector])
-        changed |= {each.path: replace(each, vector=vector) for each, vector in zip(with_vector, written, strict=True)}
-        unchanged = {path: each for path, each in self.files.items() if path not in left}
+        changed = {file.path: file for file in files}
+        with_vector = [file for file in changed.values() if file.is_changed and not file.leaves]
+        written = self.vectors.write([file.gone.union(file.rows) for file in with_vector])
+        changed |= {file.path: replace(file, vector=vector) for file, vector in zip(with_vector, written, strict=True)}
+        unchanged = {path: file for path, file in self.files.items() if path not in left}
         result = replace(self, files={**unchanged, **changed})
-        self.vectors.discard_unused(each.vector for each in result.files.values() if each.vector is not None)
+        self.vectors.discard_unused(file.vector for file in result.files.values() if file.vector is not None)
         return result
 
 
@@ -228,9 +242,9 @@ def delete_rows(
     oracle: RowConflictOracle | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> DeletedRows:
-    """Delete rows of live files; their new deletion vectors are in the table's folder when this returns.
+    """Return the deletion of rows of live files, and write their new deletion vectors to the table's folder.
 
-    Rows that are already deleted are left out, and so are files without other rows to delete.
+    Rows that are already deleted are left out. So are files in which nothing else is to be deleted.
 
     Args:
         files: the files, once each, with all columns of `Snapshot.files()`.
@@ -239,7 +253,7 @@ def delete_rows(
         reads: how the rows were searched; None for the whole table.
         needed: further rows that the operation relies on, in the order of the files. May be empty.
         physical_rows: by path, as in the log, the row counts of files whose statistics lack it.
-        oracle: checks whether files that others add meanwhile hold rows to delete.
+        oracle: checks whether files that winning commits add hold rows to delete.
         storage_options: settings for the file systems of deletion vectors outside the table.
 
     Raises:
@@ -269,7 +283,7 @@ def marked_files(
     physical_rows: Mapping[str, int] | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[MarkedFile]:
-    """Return live files with the live rows that a commit deletes or relies on, without files that have none.
+    """Return the live rows that a commit deletes or relies on, by file; a file without such rows is left out.
 
     Arguments and errors are those of `delete_rows`.
     """
@@ -279,15 +293,15 @@ def marked_files(
     marked = []
     for live, old, new, others in zip(lives, gone, rows, relied, strict=True):
         count = _counted(live, snapshot, physical_rows or {})
-        found = MarkedFile(canonical(live.path, snapshot.table_uri), live, count, old, new.difference(old), others.difference(old))
-        _check_rows(found, snapshot)
-        if found.is_changed or found.needed.containers:
-            marked.append(found)
+        file = MarkedFile(canonical(live.path, snapshot.table_uri), live, count, old, new.difference(old), others.difference(old))
+        _check_rows(file, snapshot)
+        if file.is_changed or file.needed.containers:
+            marked.append(file)
     return marked
 
 
 def live_files(files: pa.Table) -> list[AddFile]:
-    """Return files of a snapshot, which are columns, as actions. Null values become the defaults of required fields."""
+    """Return rows of `Snapshot.files()` as actions. Null values become the defaults of required fields."""
     columns = {name: to_objects(files[name]) for name in ADD_SCHEMA.names}
     columns["deletion_vector"] = [None if each is None else DeletionVectorDescriptor(**each) for each in columns["deletion_vector"]]
     columns["partition_values"] = [each or {} for each in columns["partition_values"]]
@@ -301,7 +315,7 @@ def live_files(files: pa.Table) -> list[AddFile]:
 def added_again(add: AddFile) -> AddFile:
     """Return a live file in a form that a commit may add again.
 
-    Another engine may have made the bounds of a file with a deletion vector tight, and no commit may add such a file.
+    No commit may add a file that has both a deletion vector and tight bounds, but other engines write such files.
     """
     if add.deletion_vector is None:
         return add
@@ -315,20 +329,20 @@ def read_deleted(
     descriptors: Sequence[DeletionVectorDescriptor | None],
     storage_options: Mapping[str, str] | None,
 ) -> list[Bitmap]:
-    """Return the rows that deletion vectors delete, each of their files read once; no rows if no file has a deletion vector."""
-    names = [each.name for each in DELETION_VECTOR]
-    values = [None if each is None else {name: getattr(each, name) for name in names} for each in descriptors]
-    found = read_vectors(snapshot, pa.array(values, DELETION_VECTOR), storage_options, store=store)
-    return [Bitmap() if each is None else each for each in found]
+    """Return the rows that deletion vectors delete: an empty bitmap for None. Each file of vectors is read once."""
+    names = [field.name for field in DELETION_VECTOR]
+    values = [None if descriptor is None else {name: getattr(descriptor, name) for name in names} for descriptor in descriptors]
+    bitmaps = read_vectors(snapshot, pa.array(values, DELETION_VECTOR), storage_options, store=store)
+    return [Bitmap() if bitmap is None else bitmap for bitmap in bitmaps]
 
 
 def _counted(live: AddFile, snapshot: Snapshot, physical_rows: Mapping[str, int]) -> int:
     """Return the number of rows in a file, deleted ones included. Raise InvalidCommitError if it is unknown."""
-    known = num_records(live.stats)
-    known = physical_rows.get(live.path) if known is None else known
-    if known is None:
+    count = num_records(live.stats)
+    count = physical_rows.get(live.path) if count is None else count
+    if count is None:
         raise failed("DELTA_DELETION_VECTOR_MISSING_NUM_RECORDS/delete", at=snapshot, file=live.path)
-    return known
+    return count
 
 
 def _check_rows(file: MarkedFile, snapshot: Snapshot) -> None:

@@ -115,8 +115,8 @@ class CommitTimes:
     def between(self, versions: list[int], since: int | None, until: int | None) -> list[int]:
         """Return the versions that were committed in a range of times, both ends included. None means no bound.
 
-        Versions with in-commit timestamps are searched by bisection, which reads few commits. If one of the read commits has no
-        timestamp or no longer exists, all of these versions are returned, also those outside the range.
+        Versions with in-commit timestamps are searched by bisection, which reads few commits. A commit that has no timestamp or no
+        longer exists counts with the time of its file, as in the history.
 
         Args:
             versions: the versions to search, the latest first.
@@ -125,15 +125,22 @@ class CommitTimes:
             return versions
         with_ict = [version for version in versions if self._ict.covers(version)]
         without_ict = [version for version in versions if not self._ict.covers(version)]
-        try:
-            # Bisection needs ascending keys, and the versions descend: search by the negative time.
-            start = 0 if until is None else bisect_left(with_ict, -until, key=lambda version: -self.of(version))
-            end = len(with_ict) if since is None else bisect_right(with_ict, -since, key=lambda version: -self.of(version))
-        except (CorruptLogError, FileNotFoundError):  # a commit lacks its timestamp, or was cleaned up
-            start, end = 0, len(with_ict)
+        # Bisection needs ascending keys, and the versions descend: search by the negative time.
+        start = 0 if until is None else bisect_left(with_ict, -until, key=lambda version: -self._of_commit_or_file(version))
+        end = (
+            len(with_ict)
+            if since is None
+            else bisect_right(with_ict, -since, key=lambda version: -self._of_commit_or_file(version))
+        )
         lowest = min(self._adjusted.values(), default=0) if since is None else since
         highest = max(self._adjusted.values(), default=0) if until is None else until
         return with_ict[start:end] + [version for version in without_ict if lowest <= self._adjusted[version] <= highest]
+
+    def _of_commit_or_file(self, version: int) -> int:
+        try:
+            return self.of(version)
+        except (CorruptLogError, FileNotFoundError):  # the commit lacks its timestamp, or was cleaned up
+            return self._adjusted[version]
 
     def version_at(self, timestamp: int) -> int:
         """Return the latest version that was committed at or before a time.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reading side of a table's log: its versions and their snapshots. All other readers of a log build on it."""
+"""`LogReader`: read the versions of a table as snapshots. `DeltaLog` extends it with operations and commits."""
 
 from __future__ import annotations
 
@@ -47,46 +47,47 @@ class LogReader:
 
     @property
     def known_version(self) -> int:
-        """The latest version that was read, without looking for a later one; -1 if none was."""
+        """The version of `known`; -1 if no snapshot was read."""
         latest = self._latest
         return -1 if latest is None else latest.version
 
     @property
     def end_of_checksums(self) -> int:
-        """The last version of which a commit of this log found that its checksum does not follow from an earlier one."""
+        """The last version whose checksum could not be computed from an earlier checksum, as far as commits of this log noticed."""
         return self._end_of_checksums
 
     def note_end_of_checksums(self, version: int) -> None:
-        """Remember that a version has no checksum, so that later commits do not look for one of it, or of those before."""
+        """Cache that a version has no checksum, so that later commits do not search one for it or for earlier versions."""
         self._end_of_checksums = max(version, self._end_of_checksums)
 
     def last_checksum(self, version: int) -> Mapping[str, Any] | None:
-        """The checksum that this process wrote of a version, unless another table has taken the place of that one since."""
-        found, latest = self._last_checksum, self._latest
-        if found is None or latest is None or found[:2] != (version, latest.metadata.id):
+        """Return the checksum of a version if `note_checksum` cached it; None if not, or if the table was replaced since."""
+        cached, latest = self._last_checksum, self._latest
+        if cached is None or latest is None or cached[:2] != (version, latest.metadata.id):
             return None
-        return found[2]
+        return cached[2]
 
     def note_checksum(self, version: int, document: Mapping[str, Any]) -> None:
-        """Remember the checksum that was written of a version, so that the next commit need not read it."""
+        """Cache the checksum that was written for a version, so that the next commit need not read it."""
         if self._latest is not None:
             self._last_checksum = version, self._latest.metadata.id, document
 
     @property
     def known(self) -> Snapshot | None:
-        """The snapshot that was read last, which may be outdated; None if none was read."""
+        """The cached snapshot, which may be outdated; None if no snapshot was read."""
         return self._latest
 
     def snapshot(self, version: int | None = None, timestamp: Timestamp | None = None, *, time_zone: str = "UTC") -> Snapshot:
         """Return the table at its latest version, at a version, or at a time.
 
         Args:
+            version: the version; None for the latest.
             timestamp: selects the latest version committed at or before it.
-            time_zone: the zone of a timestamp that names none.
+            time_zone: the zone of a timestamp without one.
 
         Raises:
             TableNotFoundError: the table does not exist.
-            VersionNotFoundError: the version does not exist, or its log is gone.
+            VersionNotFoundError: the version does not exist, or log cleanup deleted the files that it needs.
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
             InvalidTimestampError: the string is not a timestamp.
             UnsupportedFeatureError: bayou cannot read the table.
@@ -101,7 +102,8 @@ class LogReader:
         version = arguments.integer(version, "version", table=self._table_uri)
         latest = self._latest
         if latest is not None and latest.version == version:
-            # The table may have been replaced. An unreadable later version does not matter here.
+            # Another table may have replaced this one: the cached version is only valid if it is still the latest of the log. An
+            # unreadable later version does not matter here.
             with contextlib.suppress(CorruptLogError, StorageError):
                 latest = self.update()
                 if latest.version == version:
@@ -111,21 +113,21 @@ class LogReader:
     def update(self, written: Mapping[str, bytes] | None = None) -> Snapshot:
         """Return the latest snapshot.
 
-        Costs one listing; only commits since the last call are read and replayed.
+        Cost: one listing; only commits since the last call are read and replayed.
 
         Args:
-            written: files that the caller has just written to the log, by path; they are not read again.
+            written: the content of files that the caller has just written to the log, by path; they are not read again.
 
         Raises:
-            TableNotFoundError: the table does not exist; cached state of a former one is dropped.
+            TableNotFoundError: the table does not exist. The cached state of a former table is dropped.
         """
         with self._lock:
             try:
-                known = self._latest
-                if known is None:
+                cached = self._latest
+                if cached is None:
                     self._latest = load(self._store, self._table_uri, written=written)
                 else:
-                    self._latest = advance(known, written)
+                    self._latest = advance(cached, written)
             except TableNotFoundError:
                 self._latest = self._last_checksum = None
                 self._end_of_checksums = -1
@@ -133,7 +135,7 @@ class LogReader:
             return self._latest
 
     def forget(self) -> None:
-        """Drop the latest snapshot and free its memory; the next one begins at the newest checkpoint."""
+        """Drop the cached snapshot to free its memory; the next one is loaded from the newest checkpoint."""
         with self._lock:
             self._latest = None
 
@@ -151,20 +153,21 @@ class LogReader:
             TimestampOutOfRangeError: the timestamp is before the first or after the last readable commit.
             InvalidTimestampError: the string is not a timestamp.
         """
-        wanted = to_milliseconds(timestamp, time_zone)
+        time_ms = to_milliseconds(timestamp, time_zone)
         latest, failure = self.latest_readable()
         listing = self._listing()
         if failure is None:
-            return self._commit_times(listing, latest).version_at(wanted)
+            return self._commit_times(listing, latest).version_at(time_ms)
         try:
-            return self._commit_times(listing.up_to(latest.version), latest).version_at(wanted)
+            return self._commit_times(listing.up_to(latest.version), latest).version_at(time_ms)
         except TimestampOutOfRangeError as error:
+            # After the latest readable version, the unreadable version may be the right one, so its error is the reason.
             if error.error_class == TimestampOutOfRangeError.error_class:
                 raise failure from error
             raise
 
     def latest_readable(self) -> tuple[Snapshot, DeltaError | None]:
-        """Return the latest readable version, and the error of a later one that cannot be read, or None.
+        """Return the latest readable version, and the error of a later unreadable version, or None.
 
         Raises:
             TableNotFoundError: the table does not exist.
@@ -173,17 +176,17 @@ class LogReader:
         try:
             return self.update(), None
         except (CorruptLogError, StorageError) as error:
-            found = newest_before(error, self._store, self._table_uri, self._listing())
-            if found is None:
+            readable = newest_before(error, self._store, self._table_uri, self._listing())
+            if readable is None:
                 raise
-            return found, error
+            return readable, error
 
     def _commit_times(self, listing: LogListing, latest: Snapshot) -> CommitTimes:
         ict = InCommitTimestamps.of(latest.metadata.configuration)
         return CommitTimes(self._store, listing, ict, self._table_uri)
 
     def commit_times(self, snapshot: Snapshot) -> tuple[LogListing, CommitTimes]:
-        """Return the files of the log and the commit times of its versions; `snapshot` is the latest one."""
+        """Return the files of the log and the commit times of its versions; `snapshot` must be the latest one."""
         listing = self._listing()
         return listing, self._commit_times(listing, snapshot)
 

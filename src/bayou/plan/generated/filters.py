@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters on generated partition columns out of filters on the columns that they are generated from.
+"""Derive filters on generated partition columns from filters on the columns that they are generated from.
 
-`ts >= '2024-05-01'` over a table partitioned by `CAST(ts AS DATE)` skips the partitions before that day. The derived predicate
-holds for the partition of every row for which the given one is true; it may hold for more.
+In a table partitioned by `CAST(ts AS DATE)`, the filter `ts >= '2024-05-01'` prunes the partitions before that day. The derived
+predicate is true for the partition of every row for which the original predicate is true; it may be true for other partitions.
 
-Sources: delta-spark's `GeneratedColumn.generatePartitionFilters`. Beyond it: clocks that are set back, zones that are not known,
-IN, OR, prefixes, and years after 9999 in formatted dates.
+Source: delta-spark's `GeneratedColumn.generatePartitionFilters`. bayou also handles clocks that are set back, unknown time zones,
+    IN,
+OR, prefixes, and years after 9999 in formatted dates.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["PartitionRule", "derived_filter", "partition_rules"]
 
 _MOST_VALUES: Final = 100
-"""An IN of more values derives nothing: every value would be a filter of its own."""
+"""For an IN with more values no filter is derived, because each value would become a filter."""
 
 _STAMPS: Final = ("timestamp", "timestamp_ntz")
 _DATED: Final = (*_STAMPS, "date")
@@ -46,7 +47,7 @@ _HOUR_PART: Final = 3
 
 
 def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -> tuple[PartitionRule, ...]:
-    """Return the rules of a table's generated partition columns; an expression that is not understood has none.
+    """Return the rules of a table's generated partition columns; a column with an unsupported expression has no rule.
 
     Args:
         schema: the table's schema.
@@ -58,9 +59,9 @@ def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -
         field = schema.field(name)
         if field is None or is_collated(field):
             continue
-        found = _part(expression, field, schema)
-        if found is not None:
-            source, part = found
+        source_and_part = _part(expression, field, schema)
+        if source_and_part is not None:
+            source, part = source_and_part
             parts.setdefault((source.path, source.type), {}).setdefault(part, Column((field.physical_name,)))
         else:
             rule = _rule(expression, field, schema)
@@ -70,20 +71,20 @@ def partition_rules(schema: StructType, expressions: Mapping[str, Expression]) -
 
 
 def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule]) -> Predicate | None:
-    """Return a predicate over partition columns that holds wherever the given one is true; None if nothing is known.
+    """Return the predicate over partition columns that another predicate implies; None if it implies nothing.
 
     Args:
-        predicate: over physical paths; the parts of an AND count one by one.
+        predicate: a predicate over physical paths. An AND implies the filters of each of its parts, an OR only if all have one.
     """
     match predicate:
         case And(children):
-            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
-            return _all(found)
+            derived = [part for part in (derived_filter(child, rules) for child in children) if part is not None]
+            return _all(derived)
         case Or(children) if children:
-            found = [each for each in (derived_filter(child, rules) for child in children) if each is not None]
-            return Or(tuple(found)) if len(found) == len(children) else None
+            derived = [part for part in (derived_filter(child, rules) for child in children) if part is not None]
+            return Or(tuple(derived)) if len(derived) == len(children) else None
         case In(column, values) if 0 < len(values) <= _MOST_VALUES:
-            equal = Or(tuple(Comparison("=", column, each) for each in values if each.value is not None))
+            equal = Or(tuple(Comparison("=", column, value) for value in values if value.value is not None))
             return derived_filter(equal, rules)
         case Comparison() | IsNull() | StartsWith():
             return _all(list(_from_leaf(predicate, rules)))
@@ -94,9 +95,9 @@ def derived_filter(predicate: Predicate, rules: Sequence[PartitionRule]) -> Pred
 def _from_leaf(leaf: Comparison | IsNull | StartsWith, rules: Sequence[PartitionRule]) -> Iterator[Predicate]:
     for rule in rules:
         if rule.base == leaf.column.path:
-            found = _applied(rule, leaf)
-            if found is not None:
-                yield found
+            derived = _applied(rule, leaf)
+            if derived is not None:
+                yield derived
 
 
 def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith) -> Predicate | None:
@@ -115,14 +116,14 @@ def _applied(rule: PartitionRule, leaf: Comparison | IsNull | StartsWith) -> Pre
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The column that an expression is over."""
+    """The base column of a generation expression: its physical path and its type."""
 
     path: Path
     type: str
 
 
 def _rule(expression: Expression, field: StructField, schema: StructType) -> PartitionRule | None:
-    """The rule of one partition column, if there is one for the expression and the column has the type of its values."""
+    """Return the rule of one partition column; None if its expression or its type is not supported."""
     partition = Column((field.physical_name,))
     if isinstance(expression, Reference):
         source = _source(expression, schema)
@@ -152,7 +153,7 @@ def _formatted_date(arguments: _Arguments, partition: Column, schema: StructType
     match arguments:
         case (argument, Constant(str(pattern))) if pattern in DATE_FORMATS:
             source = _stamped(argument, schema)
-            # The hour of a date is not midnight where the clock is set forward then.
+            # A date becomes midnight of that day, but some zones set the clock forward at midnight, so that the hour is 01.
             if source is None or (source.type == "date" and pattern.endswith("HH")):
                 return None
             return FormattedRule(source.path, source.type, partition, _texts(partition, pattern))
@@ -187,11 +188,11 @@ _FUNCTIONS: Final[dict[str, tuple[str, Callable[[_Arguments, Column, StructType]
     "TruncTimestamp": ("timestamp", _truncated_timestamp),
     "Substring": ("string", _substring),
 }
-"""What makes the rule of a function, and the type that the partition column must have."""
+"""For each function in a generation expression: the type that the partition column must have, and the constructor of the rule."""
 
 
 def _part(expression: Expression, field: StructField, schema: StructType) -> tuple[_Source, int] | None:
-    """The column and which part of its clock an expression such as YEAR(ts) is."""
+    """Return the base column and the number of the clock part for an expression such as YEAR(ts); None for other expressions."""
     match expression:
         case Call("Hour", (argument,)) if field.type == "integer":
             source = _source(argument, schema, _STAMPS)
@@ -204,7 +205,10 @@ def _part(expression: Expression, field: StructField, schema: StructType) -> tup
 
 
 def _clock_parts_rule(base: Path, base_type: str, columns: dict[int, Column]) -> PartitionRule:
-    """Year, year and month, and so on; what comes after a part that is missing is in no order."""
+    """Return the rule of columns for the year, month, day and hour of one base column.
+
+    Columns after a missing part are ignored: in a table with year and day, the days of different months are not in order.
+    """
     together = [columns[part] for part in range(len(columns)) if set(range(part + 1)) <= columns.keys()]
 
     def values(wall: int) -> Tests:
@@ -226,7 +230,7 @@ def _texts(column: Column, pattern: str) -> Callable[[int], Tests | None]:
 
 
 def _dated(expression: Expression, schema: StructType) -> _Source | None:
-    """Return the column that an expression is the date of."""
+    """Return the base column of an expression that is a date, or a cast to a date."""
     match expression:
         case Call("Cast to date", (argument,)):
             return _source(argument, schema, _DATED)
@@ -235,7 +239,7 @@ def _dated(expression: Expression, schema: StructType) -> _Source | None:
 
 
 def _stamped(expression: Expression, schema: StructType) -> _Source | None:
-    """Return the timestamp that an expression is, or the date of which it is the start."""
+    """Return the base column of an expression that is a timestamp, or a date cast to a timestamp."""
     match expression:
         case Call("Cast to timestamp", (argument,)):
             return _source(argument, schema, ("date",))
@@ -259,7 +263,7 @@ def _source(expression: Expression, schema: StructType, types: Sequence[str] = (
     return _Source(tuple(path), kind)
 
 
-def _all(found: list[Predicate]) -> Predicate | None:
-    if len(found) > 1:
-        return And(tuple(found))
-    return found[0] if found else None
+def _all(predicates: list[Predicate]) -> Predicate | None:
+    if len(predicates) > 1:
+        return And(tuple(predicates))
+    return predicates[0] if predicates else None

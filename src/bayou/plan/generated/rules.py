@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a comparison of a column becomes one of the partition column that is generated from it: one class for each way to generate.
+"""Derive from a filter on a column a filter on a partition column that is generated from it, in order to prune partitions.
 
-What a rule gives holds for the partition of every row for which the comparison is true. A partition column has less in it than its
-base, so that < becomes <= on the way. The log does not say in which zone the writer computed the partition values of timestamps: a
-rule allows for every zone, and keeps a partition or two more. Source: delta-spark's `OptimizablePartitionExpression`.
+There is one rule class for each form of generation expression. The derived filter is true for the partition of every row for which
+the filter on the base column is true. A partition value is coarser than the base value, so that < becomes <=. The log does not
+state in which time zone a writer computed the partition values of timestamps: a rule allows for every zone, and prunes a partition
+or two less. Source: delta-spark's `OptimizablePartitionExpression`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 _WIDER: Final[dict[Operator, Operator]] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "=": "=", "<=>": "="}
 
 _ANY_ZONE: Final = 18 * 3_600_000_000
-"""How far a zone can be from UTC, in microseconds."""
+"""The maximum offset of a time zone from UTC, in microseconds."""
 
 _MARGIN: Final = 400 * MICROS_PER_DAY
-"""The start of a unit may be no instant where one is nearer to the first or the last instant."""
+"""Values nearer to the first or last instant get no filter: the start of their unit may be outside the range of instants."""
 
 Tests: TypeAlias = "Sequence[tuple[Column, Literal]]"
-"""Partition columns with the values that they have for one wall clock, the most significant first."""
+"""Partition columns with their values for one wall clock time, the most significant column first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class PartitionRule:
     Attributes:
         base: the physical path of the column that it is generated from.
         base_type: the type of that column.
-        partition: the partition column; where the base is NULL it is too.
+        partition: the partition column. It is NULL if the base is NULL.
     """
 
     base: Path
@@ -47,28 +48,28 @@ class PartitionRule:
     partition: Column
 
     def compared(self, op: Operator, value: Any) -> Predicate | None:  # noqa: ARG002  (for others)
-        """What `base op value` says about the partition; None if it says nothing. The operator is never <=>."""
+        """Return the partition filter that `base op value` implies; None if it implies nothing. The operator is never <=>."""
         return None
 
     def prefixed(self, prefix: str) -> Predicate | None:  # noqa: ARG002  (for others)
-        """What it says about the partition that the base starts with a string; None if nothing."""
+        """Return the partition filter that `startswith(base, prefix)` implies; None if it implies nothing."""
         return None
 
     def null(self) -> Predicate:
-        """What it says about the partition that the base is NULL."""
+        """Return the partition filter that `base IS NULL` implies."""
         return IsNull(self.partition)
 
     def _or_null(self, *tests: Predicate) -> Predicate:
-        """Kept where the partition value is NULL: an empty string, or a string that its type cannot hold."""
+        """Return a filter that also keeps partitions with NULL: the log stores an empty string, or an unparsable one, as NULL."""
         return Or((*tests, IsNull(self.partition)))
 
 
 @dataclass(frozen=True, slots=True)
 class ClockRule(PartitionRule):
-    """Partition columns that, taken together, are in the order of the wall clock that the base shows.
+    """Partition columns that, compared in sequence, sort like the wall clock time of the base: year, month and day, for example.
 
     Attributes:
-        values: gives the columns their values for a wall clock; None if they have no values in that order.
+        values: returns the columns with their values for a wall clock time; None if the values do not sort like the time.
     """
 
     values: Callable[[int], Tests | None]
@@ -90,15 +91,15 @@ class ClockRule(PartitionRule):
 
 @dataclass(frozen=True, slots=True)
 class FormattedRule(ClockRule):
-    """A partition column of formatted dates: years after 9999 start with a sign, which is before every digit."""
+    """A partition column of formatted dates. Years after 9999 begin with a plus sign, which sorts before every digit."""
 
     def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
-        # `super()` finds no class in a method of a slotted dataclass: that is another class than the one defined here.
-        found = ClockRule.compared(self, op, value)
-        if found is None or op in {"=", "<", "<="}:
-            return found
-        return Or((found, Comparison("<", self.partition, Literal("0", "string"))))
+        # `super()` without arguments fails here: a slotted dataclass is a new class, not the one in which the method was defined.
+        predicate = ClockRule.compared(self, op, value)
+        if predicate is None or op in {"=", "<", "<="}:
+            return predicate
+        return Or((predicate, Comparison("<", self.partition, Literal("0", "string"))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class TruncatedTimestampRule(PartitionRule):
         clocks = _clocks(value, self.base_type)
         if clocks is None:
             return None
-        # The zone in which the partition's string is read may be another one still.
+        # A reader may parse the partition's string in yet another zone.
         earliest, latest = (truncated(clock, self.unit) for clock in clocks)
         least, greatest = Literal(earliest - _ANY_ZONE, "timestamp"), Literal(latest + _ANY_ZONE, "timestamp")
         tests: list[Predicate] = [Comparison(">=", self.partition, least)] if op in {"=", ">", ">="} else []
@@ -126,11 +127,11 @@ class TruncatedTimestampRule(PartitionRule):
 
 @dataclass(frozen=True, slots=True)
 class SubstringRule(PartitionRule):
-    """`substring(base, position, length)`; an empty one is NULL as a partition value.
+    """`substring(base, position, length)`; an empty string is NULL as a partition value.
 
     Attributes:
-        position: of the first character, as in SQL.
-        length: in characters.
+        position: the position of the first character, as in SQL.
+        length: the number of characters.
     """
 
     position: int
@@ -152,7 +153,7 @@ class SubstringRule(PartitionRule):
 
 @dataclass(frozen=True, slots=True)
 class IdentityRule(PartitionRule):
-    """The base itself, which is how a nested field partitions a table; an empty string is NULL as a partition value."""
+    """A copy of the base, by which a nested field can partition a table. An empty string is NULL as a partition value."""
 
     def compared(self, op: Operator, value: Any) -> Predicate | None:
         """See `PartitionRule`."""
@@ -166,10 +167,11 @@ class IdentityRule(PartitionRule):
 
 
 def _clocks(value: int, base_type: str) -> tuple[int, int] | None:
-    """Return the earliest wall clock that any zone shows for a value, and the latest; None at the end of time.
+    """Return the earliest and the latest wall clock time of a value in any time zone; None near the first and last instants.
 
-    Clocks that are set back make a later instant show an earlier time, even an earlier date. No instant up to the value shows more
-    than the latest, none from it on less than the earliest. A wall clock is microseconds since 1970-01-01T00:00:00.
+    If clocks are set back, a later instant has an earlier time, even an earlier date. The bounds allow for that: instants up to the
+    value have no time after the latest, and instants from the value on have no time before the earliest. A wall clock time is in
+    microseconds since 1970-01-01T00:00:00.
     """
     if base_type != "timestamp":
         wall = value * MICROS_PER_DAY if base_type == "date" else value
@@ -179,17 +181,17 @@ def _clocks(value: int, base_type: str) -> tuple[int, int] | None:
 
 
 def _lexicographic(op: Operator, bounds: Tests) -> Predicate:
-    """`columns op bounds` or equal, in the order of the first column, then the second, and so on."""
-    ways: list[Predicate] = []
+    """Return the filter that the columns, compared in sequence, are `op` the bounds, or equal to them."""
+    alternatives: list[Predicate] = []
     equal: list[Predicate] = []
     for position, (column, literal) in enumerate(bounds):
         is_last = position == len(bounds) - 1
-        ways.append(And((*equal, Comparison(_WIDER[op] if is_last else op, column, literal))))
+        alternatives.append(And((*equal, Comparison(_WIDER[op] if is_last else op, column, literal))))
         equal.append(Comparison("=", column, literal))
-    return Or(tuple(ways))
+    return Or(tuple(alternatives))
 
 
 def _substring(text: str, position: int, length: int) -> str:
-    """As Spark cuts (`UTF8String.substringSQL`): 0 and 1 are the first character, negative ones count from the end."""
+    """Return the substring as Spark's `UTF8String.substringSQL`: 0 and 1 are the first character, negatives count from the end."""
     start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
     return text[max(start, 0) : max(start + length, 0)] if length > 0 else ""

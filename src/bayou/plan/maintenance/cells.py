@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cells of a grid over the clustering columns, and the new file for each cell's rows.
+"""Assign rows to files for clustering: divide the clustering columns into a grid of cells, ordered along a Hilbert curve.
 
-A column's values have ranks, and a cell has a rank in each column. One number identifies a cell: the number of its cube, then its
-ranks. Cells are assigned to files along a curve, so that all files of a cube get equally many rows.
+The values of each clustering column are divided into ranges; a rank is the number of a range. A cell is a combination of one rank
+per column. The key of a cell is an integer: the number of its cube in the highest bits, then its ranks. Each file gets consecutive
+cells of the curve, such that all files of a cube have about the same number of rows.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_BITS: Final = 18
-"""The maximum number of bits of all ranks of a cell; less for a single column."""
+"""The maximum number of bits of all ranks of a cell together."""
 _MOST_BITS_OF_ONE: Final = 14
+"""The maximum number of bits of one rank."""
 _LEAST_BITS: Final = 2
 _MOST_COLUMNS: Final = _MOST_BITS // _LEAST_BITS
-"""More columns would leave no ranks for any of them, so the others do not count."""
+"""Further clustering columns are ignored, because each column needs at least `_LEAST_BITS` bits."""
 _CELLS_OF_A_FILE: Final = 6
 """A file consists of 2**6 cells if the rows are spread evenly."""
 _RANKS_OF_A_FILE: Final = 3
@@ -33,24 +35,34 @@ _MOST_CELLS: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """How values become cells: the number of columns that count, the first ones, and the number of bits of a rank."""
+    """The resolution of the cells.
+
+    Attributes:
+        columns: the number of clustering columns that are used, from the first on.
+        bits: the number of bits of a rank.
+    """
 
     columns: int
     bits: int
 
     @classmethod
     def of(cls, columns: int, files: Sequence[int]) -> Grid:
-        """Return the grid for some columns and the number of files of each cube."""
+        """Return the grid for a number of clustering columns.
+
+        Args:
+            columns: the number of clustering columns.
+            files: the number of new files of each cube.
+        """
         used = min(columns, _MOST_COLUMNS)
         of_files = math.ceil(math.log2(max(files)))
-        wanted = max(math.ceil((of_files + _CELLS_OF_A_FILE) / used), of_files + _RANKS_OF_A_FILE)
+        desired = max(math.ceil((of_files + _CELLS_OF_A_FILE) / used), of_files + _RANKS_OF_A_FILE)
         together = min(_MOST_BITS, (_MOST_CELLS // max(1, len(files))).bit_length() - 1)
         most = min(together // used, _MOST_BITS_OF_ONE)
-        return cls(used, max(min(wanted, most), _LEAST_BITS))
+        return cls(used, max(min(desired, most), _LEAST_BITS))
 
     @property
     def most_bounds(self) -> int:
-        """The maximum number of bounds between the ranks of a column: rank 0 is NULL, rank 1 is below all bounds."""
+        """The maximum number of bounds that separate the ranks of a column. Rank 0 is NULL, rank 1 is below all bounds."""
         return (1 << self.bits) - 2
 
     @property
@@ -61,12 +73,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class CellFiles:
-    """The file of each cell. Row r of a cell's rows, as a share from 0 to 1, goes to file `floor(first + r * width)`.
+    """The files of each cell's rows. A row goes to file `floor(first + r * width)`, with r from 0 to 1 by the row's hash.
 
     Attributes:
-        keys: the cells, ascending, int64.
-        first: where the cell's rows begin, in files.
-        width: how many files they take; 0 for a cell that is in one file.
+        keys: the keys of the cells, ascending, int64.
+        first: the file number at which the cell's rows begin, with a fraction.
+        width: the number of files that the cell's rows fill, with a fraction; 0 for a cell that is in one file.
     """
 
     keys: pa.Array
@@ -80,10 +92,13 @@ class CellFiles:
 
 
 def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[int], first: Sequence[int]) -> CellFiles:
-    """Assign cells to files such that the files of a cube get equally many rows. A cell larger than a file is split.
+    """Assign cells to files such that the files of a cube get the same number of rows. A cell larger than a file is split.
 
     Args:
-        first: for each cube the number of its first file.
+        keys: the keys of the cells that have rows.
+        counts: the number of rows of each cell.
+        files: the number of files of each cube.
+        first: the number of the first file of each cube.
     """
     cubes = pc.shift_right(keys, grid.bits_of_cell)
     mask = (1 << grid.bits) - 1
@@ -100,6 +115,7 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
     width = pc.multiply(counts.cast(pa.float64()), share)
     begin = pc.multiply(before.cast(pa.float64()), share)
     is_small = pc.less_equal(width, 1.0)
+    # A cell smaller than a file is not split. Its middle decides the file.
     begin = pc.if_else(is_small, pc.add(begin, pc.multiply(width, 0.5)), begin)
     width = pc.if_else(is_small, 0.0, width)
     begin, width = _within(begin, width, pa.array(files, pa.float64()).take(cubes))
@@ -109,20 +125,20 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
 
 
 def _within(begin: pa.Array, width: pa.Array, files: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Limit both to the cube's last file, which rounding may exceed."""
+    """Limit the beginnings and widths to the cube's last file, which rounding errors may exceed."""
     last = pc.subtract(files, 1e-6)
     begin = pc.min_element_wise(begin, last)
     return begin, pc.min_element_wise(width, pc.subtract(last, begin))
 
 
 def keys_of_tasks(count: int) -> list[int]:
-    """Return for each task an int that Spark's shuffle sends to it: the int's hash is the task's number."""
-    found: dict[int, int] = {}
+    """Return for each task an int that Spark's hash partitioning sends to it: its hash modulo `count` is the task's number."""
+    key_of_task: dict[int, int] = {}
     number = 0
-    while len(found) < count:
-        found.setdefault(_hash(number) % count, number)
+    while len(key_of_task) < count:
+        key_of_task.setdefault(_hash(number) % count, number)
         number += 1
-    return [found[task] for task in range(count)]
+    return [key_of_task[task] for task in range(count)]
 
 
 def _hash(value: int) -> int:
@@ -144,11 +160,11 @@ def _hash(value: int) -> int:
 
 
 def hilbert_places(ranks: Sequence[pa.Array], bits: int) -> pa.Array:
-    """Return the place of each cell along a Hilbert curve, from 0 on, int64: neighbours on it are neighbours in each column.
+    """Return the position of each cell on a Hilbert curve, from 0 on, int64. Neighbours on the curve are neighbours in each column.
 
     Args:
         ranks: for each column the rank of each cell, from 0 to 2**bits - 1; int64, without NULL.
-        bits: how many bits a rank has; those of all columns together are at most 62.
+        bits: the number of bits of a rank. All columns together may have at most 62 bits.
 
     Source: John Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
     """

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that OPTIMIZE clusters together: new files, and cubes of a size class. A cube is the result of one clustering.
+"""Plan which files OPTIMIZE clusters together in a table with clustering columns: new files, and cubes of a similar size.
 
-Each size class holds cubes eight times as large as those of the class below. When a class has eight cubes, new files included, they
-become one cube of the next class. A row is therefore written about once per class, and there are at most seven cubes of a class.
+A cube (delta-spark's word for Z-cube) is the set of files that one clustering wrote; a tag of each file names its cube. Cubes have
+size classes; the cubes of a class are eight times as large as those of the class below. When a class has eight cubes, new files
+included, they become one cube of the next class. A row is therefore written about once per class, and a class has at most seven
+cubes.
 
 Source: delta-spark's `ClusteringStrategy`, which merges all cubes below one size at each run.
 """
@@ -29,13 +31,13 @@ if TYPE_CHECKING:
 
 _CLASS_BITS: Final = 3
 _OF_A_CLASS: Final = 1 << _CLASS_BITS
-"""How many cubes of a class become one of the next."""
+"""The number of cubes of a class that are merged into one cube of the next class."""
 _LARGEST: Final = 512 << 30
-"""The size in bytes from which a cube stays."""
+"""The size in bytes from which a cube is not merged any more."""
 _MOST_BYTES: Final = 768 << 30
 """The maximum size of a new cube in bytes."""
 _DELTA_SPARKS_TARGET: Final = 150 << 30
-"""The same if a session sets a threshold, which is delta-spark's default."""
+"""The maximum size of a new cube in bytes if a session sets a threshold; delta-spark's default."""
 
 NEW: Final = "not clustered yet"
 MERGED: Final = "its cube is merged with others of its size"
@@ -45,13 +47,12 @@ BY_OTHERS: Final = "clustered by other columns, or by another program"
 
 @dataclass(frozen=True, slots=True)
 class CubeFacts:
-    """The cubes of files, one value per file.
+    """The cubes of the table's files, one value per file.
 
     Attributes:
-        ids: the id of the cube, if it is clustered by the columns in question; otherwise null.
-        are_others: whether the file is clustered by other columns, or by another program. It stays unless all files are clustered
-            again.
-        known: the id of the cube, whatever it is clustered by; null for a file without a cube.
+        ids: the id of the cube if it is clustered by the table's clustering columns; otherwise null.
+        are_others: whether the file is clustered by other columns, or by another program. Only a full clustering rewrites it.
+        known: the id of the cube, whatever columns it is clustered by; null for a file without a cube.
     """
 
     ids: pa.Array
@@ -61,12 +62,12 @@ class CubeFacts:
 
 @dataclass(frozen=True, slots=True)
 class CubeRules:
-    """How cubes are merged.
+    """The rules for merging cubes.
 
     Attributes:
-        threshold: all cubes smaller than so many bytes are merged with new files at each run; None for size classes.
-        target: the maximum size of a new cube in bytes, if there is a threshold; None for delta-spark's 150 GiB.
-        is_full: whether all files are clustered again, including those that are clustered by other columns.
+        threshold: each run merges all cubes smaller than this number of bytes with the new files; None to merge by size classes.
+        target: the maximum size of a new cube in bytes if there is a threshold; None for delta-spark's 150 GiB.
+        is_full: whether to cluster all files again, including files that are clustered by other columns (OPTIMIZE FULL).
     """
 
     threshold: int | None = None
@@ -75,7 +76,7 @@ class CubeRules:
 
     @property
     def largest(self) -> int:
-        """The size from which a cube stays, unless all are clustered again."""
+        """The size in bytes from which a cube is not merged any more, except by a full clustering."""
         return _LARGEST if self.threshold is None else self.threshold
 
     @property
@@ -88,11 +89,12 @@ class CubeRules:
 
 @dataclass(frozen=True, slots=True)
 class CubeCounts:
-    """The numbers of files in cubes and of others, counted as delta-spark counts them.
+    """The numbers of files in cubes and of other files, counted as delta-spark counts them.
 
     Attributes:
-        cube_files: the files in cubes that are clustered by the columns in question; if all are clustered again, by any columns.
-        merged_cubes: how many of them are rewritten.
+        cube_files: the files in cubes that are clustered by the table's clustering columns; for a full clustering, by any columns.
+        cubes: the number of these cubes.
+        merged_cubes: the number of these cubes that are rewritten.
     """
 
     cube_files: int = 0
@@ -105,7 +107,12 @@ class CubeCounts:
 
 @dataclass(frozen=True, slots=True)
 class ClusteringPlan(CompactionPlan):
-    """The files that are clustered together. A bin is a new cube of `outputs` files. `counts` describe the table before."""
+    """The files that are clustered together. Each bin becomes a new cube.
+
+    Attributes:
+        outputs: the number of new files of each bin.
+        counts: describe the table before the clustering.
+    """
 
     outputs: tuple[int, ...] = ()
     counts: CubeCounts = CubeCounts()
@@ -127,38 +134,43 @@ class _Group(NamedTuple):
 def plan_clustering(
     facts: FileFacts, cubes: CubeFacts, sizes: SizeRules, rules: CubeRules, chosen: pa.Array | None = None
 ) -> ClusteringPlan:
-    """Plan which files OPTIMIZE clusters together; files of different partitions never are."""
+    """Plan which files OPTIMIZE clusters together; files of different partitions are never clustered together.
+
+    Args:
+        chosen: for each file whether it is in the partitions that the user selected; None for all files.
+    """
     count = len(facts.paths)
     every = pa.array([True] * count, pa.bool_())
-    may_be, stays = every if chosen is None else chosen, pc.and_(cubes.are_others, not rules.is_full)
-    taken = pc.and_(may_be, pc.invert(stays))
+    selected, stays = every if chosen is None else chosen, pc.and_(cubes.are_others, not rules.is_full)
+    is_candidate = pc.and_(selected, pc.invert(stays))
     numbers = cubes.ids.dictionary_encode().indices.cast(pa.int64())
-    loose = pc.if_else(has_many_deleted(facts, sizes.max_deleted), pa.scalar(None, pa.int64()), numbers)
+    # A file with many deleted rows counts as new, so that it is rewritten.
+    cube_numbers = pc.if_else(has_many_deleted(facts, sizes.max_deleted), pa.scalar(None, pa.int64()), numbers)
     live = _live_bytes(facts)
-    files = pa.table({"at": pa.array(range(count), pa.int64()), "partition": facts.partitions, "cube": loose, "live": live})
-    files = files.filter(taken)
+    files = pa.table({"at": pa.array(range(count), pa.int64()), "partition": facts.partitions, "cube": cube_numbers, "live": live})
+    files = files.filter(is_candidate)
     files = files.append_column("group", _group_numbers(files["partition"].combine_chunks(), files["cube"].combine_chunks()))
-    found = files.group_by("group").aggregate([("partition", "min"), ("cube", "min"), ("live", "sum")]).sort_by("group")
-    facts_of_groups = (found[name].to_pylist() for name in ("partition_min", "cube_min", "live_sum"))
-    groups = [_Group(*each) for each in zip(*facts_of_groups, strict=True)]
+    totals = files.group_by("group").aggregate([("partition", "min"), ("cube", "min"), ("live", "sum")]).sort_by("group")
+    facts_of_groups = (totals[name].to_pylist() for name in ("partition_min", "cube_min", "live_sum"))
+    groups = [_Group(*values) for values in zip(*facts_of_groups, strict=True)]
     merges = list(_merges(groups, rules))
     bins, outputs = _bins(files, merges, sizes.target, rules.capacity)
     bins = bins.take(pc.index_in(pa.array(range(count), pa.int64()), value_set=files["at"].combine_chunks()))
     is_rewritten = pc.is_valid(bins)
-    reasons = pc.if_else(pc.is_null(loose), NEW, pc.if_else(is_rewritten, MERGED, CLUSTERED))
-    reasons = pc.if_else(may_be, pc.if_else(stays, BY_OTHERS, reasons), NOT_CHOSEN)
+    reasons = pc.if_else(pc.is_null(cube_numbers), NEW, pc.if_else(is_rewritten, MERGED, CLUSTERED))
+    reasons = pc.if_else(selected, pc.if_else(stays, BY_OTHERS, reasons), NOT_CHOSEN)
     table = pa.table({"path": facts.paths, "size": facts.sizes, "bin": bins, "reason": reasons})
     counted = cubes.known if rules.is_full else cubes.ids  # as delta-spark counts
-    in_cubes = pc.and_(pc.is_valid(counted), may_be)
+    in_cubes = pc.and_(pc.is_valid(counted), selected)
     return ClusteringPlan(
         table,
         sizes,
-        pc.sum(may_be).as_py() or 0,
+        pc.sum(selected).as_py() or 0,
         len({groups[merge[0]].partition for merge in merges}),
         outputs,
         CubeCounts(
             *_counted(facts.sizes, in_cubes),
-            *_counted(facts.sizes, pc.and_(may_be, pc.invert(in_cubes))),
+            *_counted(facts.sizes, pc.and_(selected, pc.invert(in_cubes))),
             pc.count_distinct(counted.filter(in_cubes)).as_py(),
             pc.count_distinct(counted.filter(pc.and_(in_cubes, is_rewritten))).as_py(),
         ),
@@ -166,13 +178,13 @@ def plan_clustering(
 
 
 def _group_numbers(partitions: pa.Array, cubes: pa.Array) -> pa.Array:
-    """Return a number for each file's partition and cube, from 0 on; the new files of a partition share one, too."""
+    """Return the group number of each file, from 0 on: one for each partition and cube, and one for a partition's new files."""
     cubes = pc.fill_null(cubes, -1)
     return pc.add(pc.multiply(partitions, (pc.max(cubes).as_py() or 0) + 2), cubes).dictionary_encode().indices.cast(pa.int64())
 
 
 def _live_bytes(facts: FileFacts) -> pa.Array:
-    """Return the bytes of each file's live rows, as far as the log states them."""
+    """Return the estimated bytes of each file's live rows: its size if the log does not state its row count."""
     rows = facts.rows.cast(pa.float64())
     deleted = pc.fill_null(facts.deleted, 0).cast(pa.float64())
     share = pc.fill_null(pc.divide(rows, pc.max_element_wise(pc.add(rows, deleted), 1.0)), 1.0)
@@ -180,12 +192,12 @@ def _live_bytes(facts: FileFacts) -> pa.Array:
 
 
 def _counted(sizes: pa.Array, which: pa.Array) -> tuple[int, int]:
-    found = sizes.filter(which)
-    return len(found), pc.sum(found).as_py() or 0
+    counted = sizes.filter(which)
+    return len(counted), pc.sum(counted).as_py() or 0
 
 
 def _merges(groups: Sequence[_Group], rules: CubeRules) -> Iterator[list[int]]:
-    """Yield the groups that become a cube together, or several cubes if they are too large for one."""
+    """Yield the numbers of the groups that are clustered together, into one cube or, if that would be too large, several cubes."""
     by_partition: dict[int, list[int]] = defaultdict(list)
     for number, group in enumerate(groups):
         by_partition[group.partition].append(number)
@@ -211,7 +223,13 @@ def _cubes_for(size: int, capacity: int) -> int:
 
 
 def _by_size_class(new: list[int], size: int, cubes: Mapping[int, int]) -> Iterator[list[int]]:
-    """Yield the new files with the smaller cubes, and with those of their class if it is full; then the other full classes."""
+    """Yield the merges by size class: first the new files with all cubes that they absorb, then each other full class.
+
+    Args:
+        new: the group of new files; empty without new files.
+        size: the bytes of the new files.
+        cubes: the size of each cube that may be merged, by group number.
+    """
     waiting = dict(cubes)
     merge = [*new]
     while merge or (merge := _crowded(waiting)):
@@ -225,7 +243,7 @@ def _by_size_class(new: list[int], size: int, cubes: Mapping[int, int]) -> Itera
 
 
 def _crowded(cubes: Mapping[int, int]) -> list[int]:
-    """Return the cubes of the lowest class that is full (`_OF_A_CLASS`)."""
+    """Return the cubes of the lowest full class, which has `_OF_A_CLASS` cubes or more; empty if no class is full."""
     by_class: dict[int, list[int]] = defaultdict(list)
     for number, size in cubes.items():
         by_class[_class_of(size)].append(number)
@@ -233,10 +251,10 @@ def _crowded(cubes: Mapping[int, int]) -> list[int]:
 
 
 def _joining(size: int, cubes: Mapping[int, int]) -> list[int]:
-    """Return the cubes that a new cube absorbs: all smaller ones, and those of its class if they fill it."""
-    of = _class_of(size)
-    peers = [number for number, each in cubes.items() if _class_of(each) == of]
-    smaller = [number for number, each in cubes.items() if _class_of(each) < of]
+    """Return the cubes that a new cube absorbs: those of lower classes, and those of its own class if the new cube fills it."""
+    own_class = _class_of(size)
+    peers = [number for number, cube_size in cubes.items() if _class_of(cube_size) == own_class]
+    smaller = [number for number, cube_size in cubes.items() if _class_of(cube_size) < own_class]
     return [*smaller, *(peers if len(peers) + 1 >= _OF_A_CLASS else [])]
 
 
@@ -245,7 +263,10 @@ def _class_of(size: int) -> int:
 
 
 def _bins(files: pa.Table, merges: Sequence[Sequence[int]], target: int, capacity: int) -> tuple[pa.Array, tuple[int, ...]]:
-    """Return the bin number of each file, null for one that stays, and the number of new files of each bin."""
+    """Return the bin number of each file, null for a file that stays, and the number of new files of each bin.
+
+    A merge that exceeds the capacity becomes several bins of about equal size. Files of one cube stay next to each other.
+    """
     of_group = {group: number for number, merge in enumerate(merges) for group in merge}
     merged = pa.array([of_group.get(group) for group in range(files.num_rows)], pa.int64()).take(files["group"].combine_chunks())
     every = pa.array(range(files.num_rows), pa.int64())
@@ -269,6 +290,6 @@ def _bins(files: pa.Table, merges: Sequence[Sequence[int]], target: int, capacit
         done += live
     kept = sorted(set(numbers))  # a bin may get no file: a file is never divided
     new_number = {number: place for place, number in enumerate(kept)}
-    found = pa.array([new_number[number] for number in numbers], pa.int64())
+    bin_numbers = pa.array([new_number[number] for number in numbers], pa.int64())
     at = pc.index_in(every, value_set=pa.array(rows, pa.int64()))
-    return found.take(at), tuple(max(1, (outputs[number] + target // 2) // target) for number in kept)
+    return bin_numbers.take(at), tuple(max(1, (outputs[number] + target // 2) // target) for number in kept)

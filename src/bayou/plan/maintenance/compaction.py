@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that OPTIMIZE rewrites together: small files and files with many deleted rows, in bins of one new file each.
+"""Plan which files OPTIMIZE rewrites together: small files and files with many deleted rows.
 
-Source: delta-spark's `OptimizeTableCommand`. Bins are filled best-fit; delta-spark fills them one after the other.
+The files are put into bins, and each bin becomes one new file.
+
+Source: delta-spark's `OptimizeTableCommand`. bayou fills bins best-fit; delta-spark fills them one after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 SMALLEST_TARGET: Final = 256 << 20
-"""The size of new files in bytes, in tables up to `_SMALL_TABLE` bytes."""
+"""The size of new files in bytes in a table of at most `_SMALL_TABLE` bytes."""
 _LARGEST_TARGET: Final = 1 << 30
 _SMALL_TABLE: Final = 5 << 39  # 2.5 TiB
 _LARGE_TABLE: Final = 10 << 40  # 10 TiB
@@ -25,7 +27,7 @@ _FULL_SHARE: Final = 0.75
 TARGET_TAG: Final = "OPTIMIZE_TARGET_SIZE"
 """The tag of a file that OPTIMIZE filled: the target size in bytes. The name is delta-spark's."""
 COMPACTED_TAG: Final = "BAYOU_COMPACTED"
-"""The tag of every file that OPTIMIZE wrote, so that later runs do not rewrite it for each small file that is added."""
+"""The tag of every file that OPTIMIZE wrote, so that later runs do not rewrite a large file for each small file that is added."""
 
 SMALL: Final = "small"
 DELETED_ROWS: Final = "deleted rows"
@@ -43,7 +45,7 @@ class SizeRules:
 
     Attributes:
         target: the size of a new file, and the capacity of a bin.
-        small: a smaller file is rewritten.
+        small: the size below which a file is rewritten.
         max_deleted: the share of deleted rows above which a file is rewritten, whatever its size.
     """
 
@@ -53,18 +55,18 @@ class SizeRules:
 
     @property
     def full(self) -> int:
-        """The size from which a file is large enough to stay."""
+        """The size from which OPTIMIZE does not rewrite a file by default."""
         return int(self.target * _FULL_SHARE)
 
     @classmethod
     def of(cls, table_bytes: int, *, target: int | None = None, small: int | None = None, max_deleted: float = 0.05) -> SizeRules:
-        """Return the sizes for a table, unless the session or the table sets them."""
+        """Return the rules for a table of some size; the session or the table may set each of them."""
         rules = cls(target_size(table_bytes) if target is None else target, 0, max_deleted)
         return replace(rules, small=rules.full if small is None else small)
 
 
 def target_size(table_bytes: int) -> int:
-    """Return the size of new files for a table's size, in bytes: 256 MiB up to 2.5 TiB, 1 GiB from 10 TiB, linear between."""
+    """Return the size of new files in bytes: 256 MiB in tables up to 2.5 TiB, 1 GiB in tables from 10 TiB on, linear in between."""
     share = min(1.0, max(0.0, (table_bytes - _SMALL_TABLE) / (_LARGE_TABLE - _SMALL_TABLE)))
     return SMALLEST_TARGET + int(share * (_LARGEST_TARGET - SMALLEST_TARGET))
 
@@ -106,20 +108,29 @@ class CompactionPlan:
     @property
     def untouched(self) -> Mapping[str, int]:
         """The number of files that stay, by reason."""
-        left = self.files["reason"].filter(pc.is_null(self.files["bin"])).value_counts()
-        return {each["values"].as_py(): each["counts"].as_py() for each in left}
+        reasons = self.files["reason"].filter(pc.is_null(self.files["bin"])).value_counts()
+        return {reason["values"].as_py(): reason["counts"].as_py() for reason in reasons}
 
     def positions(self, first: int = 0, last: int | None = None) -> tuple[pa.Array, pa.Array]:
-        """Return the positions of the files of some bins in the table's files, ordered by bin, and the bin number of each."""
+        """Return the files of some bins as positions in the table's files, ordered by bin, and their bin numbers.
+
+        Args:
+            first: the first bin. The returned bin numbers count from it.
+            last: the end of the range of bins, excluded; None for all further bins.
+        """
         bins, end = self.files["bin"].combine_chunks(), self.num_bins if last is None else last
-        chosen = pc.indices_nonzero(pc.and_(pc.greater_equal(bins, first), pc.less(bins, end))).cast(pa.int64())
-        chosen = chosen.take(
-            pc.sort_indices(pa.table({"bin": bins.take(chosen), "at": chosen}), [("bin", "ascending"), ("at", "ascending")])
+        positions = pc.indices_nonzero(pc.and_(pc.greater_equal(bins, first), pc.less(bins, end))).cast(pa.int64())
+        positions = positions.take(
+            pc.sort_indices(pa.table({"bin": bins.take(positions), "at": positions}), [("bin", "ascending"), ("at", "ascending")])
         )
-        return chosen, pc.subtract(bins.take(chosen), first).cast(pa.int32())
+        return positions, pc.subtract(bins.take(positions), first).cast(pa.int32())
 
     def batches(self, most_bytes: int | None) -> Iterator[tuple[int, int]]:
-        """Yield ranges of bins of at most so many bytes (None: any), with at least one bin each; the end is excluded."""
+        """Yield ranges of bins, for one commit each; the end is excluded.
+
+        Args:
+            most_bytes: the maximum size of a range. A larger bin has a range of its own. None for one range of all bins.
+        """
         count, first, total = self.num_bins, 0, 0
         if most_bytes is None:
             yield from [(0, count)] if count else []
@@ -136,10 +147,11 @@ class CompactionPlan:
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """The facts about the table's files that compaction needs, one value per file.
+    """The columns of the table's files that the plan depends on, one value per file.
 
     Attributes:
-        paths: as in the log.
+        paths: the path as in the log.
+        sizes: the size in bytes.
         partitions: the number of the file's partition.
         rows: the number of live rows; null if unknown.
         deleted: the number of rows that the deletion vector deletes; null without a deletion vector.
@@ -161,30 +173,31 @@ def plan_compaction(
 ) -> CompactionPlan:
     """Plan which files OPTIMIZE rewrites together.
 
-    A bin is made if it leaves fewer files, or if many rows of its only file are deleted. A file that OPTIMIZE wrote before joins a
-    bin only if it is at most half of it, so that a file is rewritten once each time its data doubles.
+    A bin has several files, so that the table gets fewer, or one file with many deleted rows. A file that OPTIMIZE wrote before
+    joins a bin only if it is at most half of the bin. Such a file is therefore rewritten only when its data doubles.
 
     Args:
-        purged: for each file whether it is rewritten, whatever its size, as for REORG; None if the sizes decide, as for OPTIMIZE.
+        chosen: for each file whether it is in the partitions that the user selected; None for all files.
+        purged: for each file whether REORG rewrites it, whatever its size; None for OPTIMIZE, which decides by size.
     """
-    wanted, alone, reasons = _by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
+    candidates, alone, reasons = _by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
     if chosen is not None:
-        wanted, reasons = pc.and_(wanted, chosen), pc.if_else(chosen, reasons, NOT_CHOSEN)
-    places, bins, partitions = _bins(facts, sizes, alone, pc.indices_nonzero(wanted).cast(pa.int64()))
-    at = pc.index_in(pa.array(range(len(wanted)), pa.int64()), value_set=places)
-    found = bins.take(at)
-    reasons = pc.if_else(pc.and_(wanted, pc.is_null(found)), ALONE, reasons)
-    files = {"path": facts.paths, "size": facts.sizes, "bin": found, "reason": reasons}
-    return CompactionPlan(pa.table(files), sizes, pc.sum(wanted).as_py() or 0, partitions)
+        candidates, reasons = pc.and_(candidates, chosen), pc.if_else(chosen, reasons, NOT_CHOSEN)
+    places, bins, partitions = _bins(facts, sizes, alone, pc.indices_nonzero(candidates).cast(pa.int64()))
+    at = pc.index_in(pa.array(range(len(candidates)), pa.int64()), value_set=places)
+    bin_of_file = bins.take(at)
+    reasons = pc.if_else(pc.and_(candidates, pc.is_null(bin_of_file)), ALONE, reasons)
+    files = {"path": facts.paths, "size": facts.sizes, "bin": bin_of_file, "reason": reasons}
+    return CompactionPlan(pa.table(files), sizes, pc.sum(candidates).as_py() or 0, partitions)
 
 
 def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return for each file whether it is rewritten, whether it is rewritten even alone, and the reason."""
+    """Return for each file whether it is a candidate, whether it is rewritten even as the only file of a bin, and the reason."""
     with_deleted = has_many_deleted(facts, sizes.max_deleted)
     done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))
-    wanted = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
-    others = pc.if_else(wanted, SMALL, pc.if_else(done, OPTIMIZED, LARGE))
-    return wanted, with_deleted, pc.if_else(with_deleted, DELETED_ROWS, others)
+    candidates = pc.and_(pc.or_(pc.less(facts.sizes, sizes.small), with_deleted), pc.invert(done))
+    others = pc.if_else(candidates, SMALL, pc.if_else(done, OPTIMIZED, LARGE))
+    return candidates, with_deleted, pc.if_else(with_deleted, DELETED_ROWS, others)
 
 
 def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Array) -> tuple[pa.Array, pa.Array, int]:
@@ -196,12 +209,12 @@ def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Ar
     places: list[int] = []
     numbers: list[int] = []
     number = partitions = 0
-    for _, group in groupby(files, key=lambda each: each.partition):
+    for _, group in groupby(files, key=lambda file: file.partition):
         first = number
         for filled in _best_fit(group, sizes.target):
             kept = _without_compacted(filled)
-            if len(kept) > 1 or any(each.goes_alone for each in kept):
-                places += [each.at for each in kept]
+            if len(kept) > 1 or any(file.goes_alone for file in kept):
+                places += [file.at for file in kept]
                 numbers += [number] * len(kept)
                 number += 1
         partitions += number > first
@@ -209,7 +222,7 @@ def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Ar
 
 
 class _Candidate(NamedTuple):
-    """A file that may be rewritten, and whether it is rewritten even alone."""
+    """A file that may be rewritten: its position, partition number, size in bytes, and the rules that apply to it."""
 
     at: int
     partition: int
@@ -219,42 +232,42 @@ class _Candidate(NamedTuple):
 
 
 def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
-    """Return for each file whether its share of deleted rows exceeds a limit, or is unknown."""
+    """Return for each file with a deletion vector whether its share of deleted rows exceeds a limit, or is unknown."""
     deleted = facts.deleted.cast(pa.float64())
     share = pc.divide(deleted, pc.add(deleted, facts.rows.cast(pa.float64())))
     return pc.and_(pc.is_valid(deleted), pc.fill_null(pc.greater(share, most), True))
 
 
 def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidate]]:
-    """Fill bins of so many bytes, each file into the fullest bin that has room for it."""
+    """Fill bins: put each file into the fullest bin that has room for it, or into a new bin. The capacity is in bytes."""
     room: list[tuple[int, int]] = []  # the free bytes of each open bin, and its number
     bins: list[list[_Candidate]] = []
-    for each in files:
-        place = bisect_left(room, (each.size, -1))
+    for file in files:
+        place = bisect_left(room, (file.size, -1))
         if place < len(room):
             left, number = room.pop(place)
         else:
             left, number = capacity, len(bins)
             bins.append([])
-        bins[number].append(each)
-        if left > each.size:
-            insort(room, (left - each.size, number))
+        bins[number].append(file)
+        if left > file.size:
+            insort(room, (left - file.size, number))
     return bins
 
 
 def _without_compacted(filled: list[_Candidate]) -> list[_Candidate]:
-    """Return a bin without files of earlier OPTIMIZE runs that are more than half of it and need no rewrite."""
-    total, kept = sum(each.size for each in filled), []
-    for each in filled:  # largest first: a file that is not too large for the rest is not too large for the bin
-        if each.is_compacted and not each.goes_alone and 2 * each.size > total:
-            total -= each.size
+    """Return a bin without files of earlier OPTIMIZE runs that are more than half of it and have few deleted rows."""
+    total, kept = sum(file.size for file in filled), []
+    for file in filled:  # largest first, because a removed file makes the bin smaller, and the share of the other files larger
+        if file.is_compacted and not file.goes_alone and 2 * file.size > total:
+            total -= file.size
         else:
-            kept.append(each)
+            kept.append(file)
     return kept
 
 
 def partition_numbers(columns: Sequence[pa.Array], count: int) -> pa.Array:
-    """Return a number for each file's partition, from its typed values."""
+    """Return the number of each file's partition, from the typed partition values: equal values have one number."""
     numbers = pa.array([0] * count, pa.int64())
     for column in columns:
         values = pc.add(column, 0.0) if pa.types.is_floating(column.type) else column  # 0.0 and -0.0 are the same value

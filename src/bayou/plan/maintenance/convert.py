@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CONVERT's decisions: which files of a folder to convert, their partition values, and their merged schema.
+"""Plan a CONVERT TO DELTA: which Parquet files of a folder to convert, their partition values, and their merged schema.
 
 Sources: Spark's `PartitioningUtils` and `FileStreamSinkLog`, and delta-spark's `ConvertUtils`.
 """
@@ -33,13 +33,14 @@ _LONGEST_SCHEMA: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class FolderRules:
-    """The requirements for the folder names of a table.
+    """The partition columns that the folder names (`day=2024-01-01`) must have, and the rules to parse their values.
 
     Attributes:
         fields: the partition columns, in the order of the folders; char and varchar are strings.
         is_declared: whether the user or a catalog declared the partition columns, or the absence of any.
         time_zone: the zone of timestamp strings without one.
-        takes_any_text: whether a string that does not fit its column's type reads as NULL instead of raising an error.
+        takes_any_text: whether to store a string that is not a value of its column's type, which readers then read as NULL. If
+            not, it raises an error.
     """
 
     table: str
@@ -49,7 +50,7 @@ class FolderRules:
     takes_any_text: bool = False
 
     def values(self, file: str) -> dict[str, str | None]:
-        """Return the partition values in a file's path, as the log holds them.
+        """Return the partition values in a file's path, serialised as in the log.
 
         Args:
             file: the path, relative to the table, not percent-encoded.
@@ -57,31 +58,31 @@ class FolderRules:
         Raises:
             InvalidSchemaError: the folders do not match the partition columns, or a string is not a value of its column.
         """
-        found = partition_texts(file.rpartition("/")[0])
-        if len(found) != len(self.fields):
+        folders = partition_texts(file.rpartition("/")[0])
+        if len(folders) != len(self.fields):
             raise failed(
                 "DELTA_UNEXPECTED_NUM_PARTITION_COLUMNS_FROM_FILE_NAME",
                 table=self.table,
                 file=file,
-                found=[name for name, _ in found],
-                columns=[each.name for each in self.fields],
-                example=", ".join(f"{_in_sql(name)} string" for name, _ in found),
+                found=[name for name, _ in folders],
+                columns=[field.name for field in self.fields],
+                example=", ".join(f"{_in_sql(name)} string" for name, _ in folders),
             )
-        for wanted, (name, _) in zip(self.fields, found, strict=True):
-            if wanted.name.lower() != name.lower():
+        for column, (name, _) in zip(self.fields, folders, strict=True):
+            if column.name.lower() != name.lower():
                 raise failed(
-                    "DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME", table=self.table, file=file, column=wanted.name, name=name
+                    "DELTA_UNEXPECTED_PARTITION_COLUMN_FROM_FILE_NAME", table=self.table, file=file, column=column.name, name=name
                 )
-        return {wanted.name: self._value(wanted, text, file) for wanted, (_, text) in zip(self.fields, found, strict=True)}
+        return {column.name: self._value(column, text, file) for column, (_, text) in zip(self.fields, folders, strict=True)}
 
     def typed(self, texts: Mapping[str, str | None], file: str) -> dict[str, str | None]:
-        """Return a catalog's partition values of a file, as the log holds them, or raise InvalidSchemaError if one is invalid."""
-        known = {name.lower(): text for name, text in texts.items()}
-        given = ((wanted, known.get(wanted.name.lower())) for wanted in self.fields)
-        return {wanted.name: self._value(wanted, None if text in {"", NULL_FOLDER} else text, file) for wanted, text in given}
+        """Return a catalog's partition values of a file, serialised as in the log. Raise InvalidSchemaError if one is invalid."""
+        by_name = {name.lower(): text for name, text in texts.items()}
+        values = ((column, by_name.get(column.name.lower())) for column in self.fields)
+        return {column.name: self._value(column, None if text in {"", NULL_FOLDER} else text, file) for column, text in values}
 
-    def _value(self, wanted: StructField, text: str | None, file: str) -> str | None:
-        kind = wanted.type if isinstance(wanted.type, str) else type_text(wanted.type)
+    def _value(self, column: StructField, text: str | None, file: str) -> str | None:
+        kind = column.type if isinstance(column.type, str) else type_text(column.type)
         if text is None or (text and is_string_type(kind)):
             return text
         value = parse(text, kind, time_zone=self.time_zone)
@@ -89,29 +90,30 @@ class FolderRules:
             if self.takes_any_text and text:
                 return text
             raise failed(
-                "DELTA_FAILED_CAST_PARTITION_VALUE", table=self.table, file=file, column=wanted.name, type=kind, value=text
+                "DELTA_FAILED_CAST_PARTITION_VALUE", table=self.table, file=file, column=column.name, type=kind, value=text
             )
-        # Another reader may have another zone.
+        # Store a timestamp with its zone, because a reader may have another default zone.
         return serialise(value, kind) if kind == "timestamp" else text
 
 
 def partition_texts(folder: str) -> list[tuple[str, str | None]]:
     """Return the partition columns in a folder's path, not percent-encoded, with their values as strings; None for NULL.
 
-    Folders without `=` below the last column are ignored; a folder without `=` above it ends the search.
+    The path is parsed from its end. Folders without `=` below the innermost partition folder are ignored. The first folder without
+    `=` above it ends the search.
     """
-    found: list[tuple[str, str | None]] = []
+    pairs: list[tuple[str, str | None]] = []
     for part in reversed(folder.split("/")):
         name, equals, text = part.partition("=")
         if equals:
-            found.append((_unescaped(name), None if text == NULL_FOLDER else _unescaped(text)))
-        elif found:
+            pairs.append((_unescaped(name), None if text == NULL_FOLDER else _unescaped(text)))
+        elif pairs:
             break
-    return found[::-1]
+    return pairs[::-1]
 
 
 def is_hidden_folder(folder: str) -> bool:
-    """Return whether a folder, or one above it, is hidden: its name begins with `_` or `.`, and it is not a partition's."""
+    """Return whether a folder or a parent of it is hidden: its name begins with `_` or `.` and is not a partition (`_a=1`)."""
     return any(part.startswith(("_", ".")) and "=" not in part for part in folder.split("/"))
 
 
@@ -121,7 +123,7 @@ def is_hidden_file(name: str) -> bool:
 
 
 def sink_log_files(names: Iterable[str]) -> list[str]:
-    """Return the files that together make up a sink's log, in reading order."""
+    """Return the files to read in the log of a streaming file sink, in order: the last compaction and later batches."""
     batches = {name: number for name in names if (number := _batch_number(name)) is not None}
     compacted = max((number for name, number in batches.items() if name.endswith(_COMPACT)), default=-1)
     later = [name for name, number in batches.items() if number > compacted]
@@ -130,11 +132,15 @@ def sink_log_files(names: Iterable[str]) -> list[str]:
 
 
 def sink_files(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return the size and modification time in ms of the files in a sink's log, by their URIs as in the log.
+    """Return the size in bytes and the modification time in ms of the files in a sink's log, by URI.
 
-    Raises ValueError if a string is not a file of such a log.
+    Args:
+        texts: the content of the files of the log, in order.
+
+    Raises:
+        ValueError: a string is not the content of such a file.
     """
-    found: dict[str, tuple[int, int]] = {}
+    files: dict[str, tuple[int, int]] = {}
     for text in texts:
         version, _, lines = text.partition("\n")
         if version.strip() != "v1":
@@ -142,15 +148,15 @@ def sink_files(texts: Iterable[str]) -> dict[str, tuple[int, int]]:
         for line in filter(None, lines.splitlines()):
             entry = _entry(line)
             if entry.get("action", "add") == "delete":
-                found.pop(entry["path"], None)
+                files.pop(entry["path"], None)
             elif not entry.get("isDir", False):
-                found[entry["path"]] = (int(entry["size"]), int(entry["modificationTime"]))
-    return found
+                files[entry["path"]] = (int(entry["size"]), int(entry["modificationTime"]))
+    return files
 
 
 @dataclass(slots=True)
 class MergedSchema:
-    """The merged schema of the files that were examined so far."""
+    """The merged schema of the files that were added so far."""
 
     table: str
     schema: StructType = field(default_factory=StructType)
@@ -169,21 +175,21 @@ class MergedSchema:
             ) from error
 
     def with_partitions(self, fields: Sequence[StructField]) -> StructType:
-        """Return the table's schema: partition columns replace columns of their names in the files, or come last."""
-        by_name = {each.name.lower(): each for each in fields}
-        columns = [by_name.pop(each.name.lower(), each) for each in self.schema.fields]
+        """Return the table's schema: a partition column replaces a column of its name in the files, or is appended."""
+        by_name = {partition.name.lower(): partition for partition in fields}
+        columns = [by_name.pop(column.name.lower(), column) for column in self.schema.fields]
         return StructType((*columns, *by_name.values()))
 
 
-def _as_column(each: StructField) -> StructField:
-    """Return a file's column as the table gets it: nullable, and without what its metadata said to the file's writer."""
-    metadata = {key: each.metadata[key] for key in _KEPT_METADATA if key in each.metadata}
-    return replace(each, nullable=True, metadata=metadata)
+def _as_column(column: StructField) -> StructField:
+    """Return the table column for a file's column: nullable, and with only the metadata that is valid for any table."""
+    metadata = {key: column.metadata[key] for key in _KEPT_METADATA if key in column.metadata}
+    return replace(column, nullable=True, metadata=metadata)
 
 
 def _unescaped(text: str) -> str:
-    """Decode Spark's escapes of single characters."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    """Decode Spark's escapes (`%3A`), each of which is one character, not one byte."""
+    return _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
 
 
 def _in_sql(name: str) -> str:
@@ -191,7 +197,7 @@ def _in_sql(name: str) -> str:
 
 
 def _shown(schema: StructType) -> str:
-    lines = [f"{each.name}: {type_text(each.type)}" for each in schema.fields[:_LONGEST_SCHEMA]]
+    lines = [f"{column.name}: {type_text(column.type)}" for column in schema.fields[:_LONGEST_SCHEMA]]
     more = len(schema.fields) - len(lines)
     return "\n".join([*lines, f"and {more} more columns"] if more else lines)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicates over the columns of a table, as values that data skipping evaluates.
+"""Predicates over the columns of a table, as immutable trees that data skipping and conflict detection evaluate.
 
-A predicate has SQL's three truth values for a row: true, false, and NULL if a comparison meets NULL.
+For a row a predicate has one of SQL's three truth values: true, false, or NULL if it compares NULL.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Anything that bayou cannot evaluate: it may be true, false or NULL for any row, so it skips nothing.
+    """An expression that bayou cannot evaluate. It may be true, false or NULL for any row, so that it prunes no file.
 
-    This includes comparisons of collated strings, whose order is not that of the bytes.
+    Comparisons of collated strings are unknown, too: their order differs from the order of the bytes in statistics.
     """
 
 
@@ -136,7 +136,7 @@ _NULL_TESTS: dict[str, type[IsNull | IsNotNull]] = {"is null": IsNull, "is not n
 
 Predicate: TypeAlias = Comparison | In | IsNull | IsNotNull | StartsWith | And | Or | Not | Unknown | Boolean
 Filters: TypeAlias = "Sequence[tuple[str, str, Any]] | Sequence[Sequence[tuple[str, str, Any]]] | Predicate"
-"""How callers select rows: filters as in `from_dnf`, or a predicate."""
+"""A selection of rows by callers: filters as in `from_dnf`, or a predicate."""
 
 
 def columns(predicate: Predicate) -> set[Path]:
@@ -153,7 +153,7 @@ def columns(predicate: Predicate) -> set[Path]:
 
 
 def is_never_true(predicate: Predicate) -> bool:
-    """Return whether a predicate is true for no row, whatever the rows hold; False if that depends on a column."""
+    """Return whether the constants in a predicate make it false or NULL for every row; False if that depends on a column."""
     match predicate:
         case Boolean(value):
             return value is not True
@@ -166,12 +166,15 @@ def is_never_true(predicate: Predicate) -> bool:
 
 
 def only_about(predicate: Predicate, names: Collection[str]) -> Predicate:
-    """Return the part of a predicate about some top-level columns, by physical name. It is true whenever the predicate is."""
+    """Return the part of a predicate over some top-level columns, by physical name; other parts become Unknown.
+
+    The result may be true whenever the predicate is true.
+    """
     match predicate:
         case And(children):
-            return And(tuple(only_about(each, names) for each in children))
+            return And(tuple(only_about(child, names) for child in children))
         case Or(children):
-            return Or(tuple(only_about(each, names) for each in children))
+            return Or(tuple(only_about(child, names) for child in children))
         case _:
             return predicate if all(path[0] in names for path in columns(predicate)) else Unknown()
 
@@ -179,12 +182,12 @@ def only_about(predicate: Predicate, names: Collection[str]) -> Predicate:
 def from_dnf(filters: Sequence[Any], schema: StructType) -> Predicate:
     """Return the predicate of a list of filters.
 
-    A list of (column, operator, value) means all of them; a list of such lists means one of the lists. Operators: `==` (or `=`),
-    `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, `is null`, `is not null` (these two take no value). A column is a logical name, with
-    dots into structs. A `datetime` without a zone is UTC for a column of type timestamp.
+    All tuples (column, operator, value) of a list must hold. Of a list of such lists, one list must hold. Operators: `==` (or `=`),
+    `!=`, `<`, `<=`, `>`, `>=`, `in`, `not in`, and without a value `is null` and `is not null`. A column is a logical name, with
+    dots for fields of structs. A `datetime` without a zone is UTC for a column of type timestamp.
 
     Args:
-        filters: the filters; none keep everything.
+        filters: the filters; an empty list selects all rows.
         schema: the table's schema, which determines the columns and the types of the values.
 
     Raises:
@@ -225,8 +228,8 @@ def _test(operator: str, column: Column, value: Any, data_type: str, name: str) 
     if operator in {"in", "not in"}:
         if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
             raise _invalid(f"{operator!r} takes a list of values, not {shown_text(value)}")
-        found = In(column, tuple(literal(each, data_type, column=name) for each in value))
-        return found if operator == "in" else Not(found)
+        membership = In(column, tuple(literal(element, data_type, column=name) for element in value))
+        return membership if operator == "in" else Not(membership)
     if value is None:
         raise _invalid(f"Nothing is {operator} NULL; use 'is null' or 'is not null'")
     constant = literal(value, data_type, column=name)
@@ -236,11 +239,11 @@ def _test(operator: str, column: Column, value: Any, data_type: str, name: str) 
 
 
 def _resolve(name: str, schema: StructType) -> tuple[Path, StructField]:
-    """Resolve a column; a top-level column of exactly that name takes precedence over a path."""
+    """Return the physical path and the field of a column. A top-level column with dots in its name takes precedence over a path."""
     for parts in ((name,), *_paths(name)):
-        found = _walk(parts, schema)
-        if found is not None:
-            return found
+        resolved = _walk(parts, schema)
+        if resolved is not None:
+            return resolved
     raise _invalid(f"Column {name!r} does not exist; the columns are: {', '.join(schema.names) or 'none'}")
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file's statistics imply for one comparison: may a row of the file satisfy it?
+"""Evaluate one comparison with the statistics of files: may a row of the file satisfy it?
 
-Every function returns one bool per file, never null: false only if no row can. Bounds are interpreted with the known habits of
-writers: a float's maximum may leave out NaN, a timestamp's maximum is cut to milliseconds, a decimal may have been a double, a
-string may be truncated.
+Every function returns one bool per file, never null: false only if no row can satisfy the comparison. Writers round bounds in
+different ways, for which the functions allow: the maximum of floats may ignore NaN, the maximum of timestamps is truncated to
+milliseconds, a decimal may have been converted to a double, and a string may be truncated.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ColumnBounds:
 
     def has_null(self) -> pa.Array:
         """Return whether the column may be NULL in a row."""
-        # A wide count is reliable if it is zero. Otherwise it implies the same as a tight one.
+        # Wide bounds: only zero and "all rows" are reliable null counts (PROTOCOL.md), and only zero excludes a NULL.
         return self._everywhere() if self._null_count is None else _kept(pc.not_equal(self._null_count, 0))
 
     def has_value(self) -> pa.Array:
@@ -177,7 +177,7 @@ def _bound(op: str, bounds: pa.Array, against: Constant) -> pa.Array:
 
 
 def _known(limits: pa.Array) -> pa.Array:
-    """Return the bounds without NaN, whose meaning differs between writers."""
+    """Return the bounds with NaN replaced by null, because writers give NaN different meanings."""
     return pc.if_else(pc.is_nan(limits), None, limits) if pa.types.is_floating(limits.type) else limits
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics of many files as Arrow columns, aligned row by row with the files."""
+"""Statistics of many files as Arrow columns with one row per file, read from JSON strings or from a checkpoint's structs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ColumnStatistics:
 
     Attributes:
         min: a lower bound of the values that are not NULL; None if no file can have one.
-        max: an upper bound as in the log: cut to milliseconds for timestamps, and without NaN by some writers.
+        max: an upper bound as in the log: the maximum of timestamps is truncated to milliseconds, and some writers ignore NaN.
         null_count: the number of rows in which the leaf is NULL.
     """
 
@@ -54,9 +54,9 @@ class FileStatistics:
     double, decimal128(38, scale), date32, timestamp in microseconds (UTC, or without a zone), string.
 
     Attributes:
-        num_records: the rows of each file, deleted ones included; null if unknown.
-        tight_bounds: whether the bounds are reached and the null counts exact; true if the log does not say.
-        columns: by physical path.
+        num_records: the number of rows of each file, deleted rows included; null if unknown.
+        tight_bounds: whether live rows have the bounds as values and the null counts are exact; true if the log does not state it.
+        columns: the statistics of each column, by physical path.
     """
 
     num_records: pa.Array
@@ -91,7 +91,7 @@ def bounds_type(data_type: DataType) -> pa.DataType | None:
 
 
 def from_json(stats: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
-    """Return statistics of some leaf columns from the log's JSON; null, empty and invalid strings state nothing."""
+    """Return statistics of some leaf columns from the log's JSON. For null, empty and invalid strings they are unknown."""
     texts = stats if isinstance(stats, pa.ChunkedArray) else pa.chunked_array([stats])
     rows = read_rows(texts, _json_schema(fields))
     return _from_columns(lambda *path: _member(rows, path), len(texts), fields)
@@ -100,7 +100,7 @@ def from_json(stats: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]
 def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, DataType]) -> FileStatistics:
     """Return statistics from a checkpoint's `stats_parsed`; a column that it lacks is unknown.
 
-    Timestamps in nanoseconds are not used: such a column comes from INT96 and may have wrapped around.
+    Timestamps in nanoseconds are ignored: Arrow reads INT96 in this unit, in which distant timestamps overflow.
     """
     chunked = stats_parsed if isinstance(stats_parsed, pa.ChunkedArray) else pa.chunked_array([stats_parsed])
     table = pa.table({"stats": chunked})
@@ -108,7 +108,7 @@ def from_struct(stats_parsed: pa.ChunkedArray | pa.Array, fields: Mapping[Path, 
 
 
 def coalesce(first: FileStatistics, second: FileStatistics) -> FileStatistics:
-    """Return the first statistics of each file, completed by the second."""
+    """Return the first statistics, with unknown values replaced by those of the second."""
 
     def merged(left: pa.Array | None, right: pa.Array | None) -> pa.Array | None:
         return right if left is None else left if right is None else pc.coalesce(left, right)
@@ -138,11 +138,11 @@ def concat(parts: Sequence[FileStatistics]) -> FileStatistics:
 def _concat_column(parts: Sequence[FileStatistics], path: Path) -> ColumnStatistics:
     def joined(name: str) -> pa.Array | None:
         pieces = [getattr(part.columns.get(path), name, None) for part in parts]
-        known = next((piece for piece in pieces if piece is not None), None)
-        if known is None:
+        example = next((piece for piece in pieces if piece is not None), None)
+        if example is None:
             return None
         sizes = [len(part.num_records) for part in parts]
-        filled = (pa.nulls(size, known.type) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True))
+        filled = (pa.nulls(size, example.type) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True))
         return pa.concat_arrays(list(filled))
 
     return ColumnStatistics(joined("min"), joined("max"), joined("null_count"))
@@ -168,7 +168,7 @@ def _json_schema(fields: Mapping[Path, DataType]) -> pa.Schema:
 
 
 def _member(table: pa.Table, path: Path) -> pa.Array | None:
-    """Return a nested member as one array, null if its parents are; None if the member does not exist."""
+    """Return a nested member as one array, with null if a parent is null; None if the member does not exist."""
     if path[0] not in table.column_names:
         return None
     values: pa.Array = one_array(table[path[0]])
@@ -201,7 +201,7 @@ def _bound(values: pa.Array | None, target: pa.DataType, data_type: DataType, si
 
 
 def _as_written(bound: pa.Array, data_type: DataType) -> pa.Array:
-    """Round a float's bound to a float: its shortest digits denote another double than the float itself."""
+    """Round the bound of a FLOAT column to a float: the shortest digits of a float, read as a double, are another number."""
     return bound.cast(pa.float32(), safe=False).cast(pa.float64()) if data_type == "float" else bound
 
 
@@ -209,7 +209,8 @@ def _null_count(values: pa.Array | None, data_type: DataType, size: int) -> pa.A
     counts = _cast(values, pa.int64(), size)
     if isinstance(data_type, str):
         return counts
-    # Some writers take the counts of arrays and maps from footers, which count elements. Zero means the same in both cases.
+    # For arrays and maps, some writers copy the null counts of footers, which count elements instead of rows. Only zero is
+    # reliable.
     return pc.if_else(pc.equal(counts, 0), counts, None)
 
 

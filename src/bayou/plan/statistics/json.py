@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing the JSON statistics of many files with Arrow's JSON reader, one row per string.
+"""Parse the JSON statistics of many files with Arrow's JSON reader, one row per string.
 
-The reader is fast and strict: one string that it rejects would cost the statistics of every file. So a slice that fails is read
-again in small pieces, and a piece that fails string by string. A malformed string only affects its own file.
+Arrow's reader is fast and strict: it rejects all strings because of one. Therefore a slice that it rejects is read again in small
+pieces, and a piece that it rejects is parsed string by string in Python. A malformed string only affects its own file.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def read_rows(texts: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
     """Parse JSON objects to one row each; null, empty and invalid strings give a row of nulls.
 
     Args:
-        schema: the members to read: bool, int64, float64, decimal128 and string, and structs of them. Other members are ignored;
-            only a value that does not fit its type becomes null.
+        schema: the members to read: bool, int64, float64, decimal128 and string, and structs of them. Other members are ignored. If
+            a value does not fit its type, only this value becomes null.
     """
     tables = [_read(piece, schema) for piece in _slices(texts)]
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
 def exact_integers(values: pa.Array) -> pa.Array:
-    """Return integers stored as floats; null if a float is so large that it may be rounded. Other types stay unchanged."""
+    """Return floats that hold integers as doubles; null if one is so large that it may be rounded. Return other types unchanged."""
     limit = _EXACT_BELOW.get(values.type)
     if limit is None:
         return values
@@ -68,10 +68,10 @@ def _slices(texts: pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def _objects(texts: pa.Array) -> pa.Array:
-    """Return each string that may be one JSON object, and an empty object for every other one.
+    """Replace each string that cannot be a JSON object by an empty object, so that joined lines give one row per string.
 
-    With braces at both ends, no string can continue in the next one: after a brace this would need a comma, or a line break inside
-    a string, which is invalid. So if there are as many rows as strings, each string is one row.
+    A malformed string with braces at both ends cannot continue in the next line: after its last brace this would need a comma, or
+    a line break inside a quoted string, which is invalid JSON. So if there are as many rows as strings, each string is one row.
     """
     texts = pc.fill_null(texts, _EMPTY)
     if pc.all(_is_braced(texts)).as_py() is not False:
@@ -85,9 +85,10 @@ def _is_braced(texts: pa.Array) -> pa.Array:
 
 
 def _read(texts: pa.Array, schema: pa.Schema) -> pa.Table:
+    """Parse one slice, in smaller and smaller pieces while Arrow rejects it."""
     table = _read_bulk(texts, schema)
     if table is None:
-        # "NaN" is common in statistics. An unknown bound implies as much as NaN or infinity.
+        # "NaN" is common in statistics, and Arrow rejects it. An unknown bound prunes as much as NaN or infinity.
         table = _read_bulk(pc.replace_substring_regex(texts, _QUOTED_SPECIALS, ":null"), schema)
     if table is not None:
         return table
@@ -99,6 +100,7 @@ def _read(texts: pa.Array, schema: pa.Schema) -> pa.Table:
 
 
 def _read_bulk(texts: pa.Array, schema: pa.Schema) -> pa.Table | None:
+    """Parse strings by Arrow in one call; None if it rejects one, or finds another number of rows than strings."""
     try:
         lines = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), "\n")
         longest = pc.max(pc.binary_length(texts)).as_py() or 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics members with one value per column, as Arrow types, and the parsers of their strings.
+"""The members of statistics that have one value per column (`minValues`, `maxValues`, `nullCount`): Arrow types and parsers.
 
 Source: PROTOCOL.md, "Per-file Statistics".
 """
@@ -22,7 +22,7 @@ NULL_COUNT: Final = "nullCount"
 
 TEXT_PARSERS: Final[Mapping[pa.DataType, Callable[[str], int | None]]] = {
     pa.date32(): instants.parse_date,
-    # A bound without a zone could be in any zone, so it says nothing.
+    # A timestamp without a zone may be in any zone, so that it is not a bound.
     pa.timestamp("us", "UTC"): lambda text: instants.parse_timestamp(text, None),
     pa.timestamp("us"): instants.parse_timestamp_ntz,
 }
@@ -30,14 +30,19 @@ TEXT_PARSERS: Final[Mapping[pa.DataType, Callable[[str], int | None]]] = {
 
 
 def column_members(bounds: Mapping[Path, pa.DataType], counted: Iterable[Path]) -> list[tuple[str, pa.DataType]]:
-    """Return the members that hold bounds and null counts, if there is a column for them."""
+    """Return the names and struct types of the members for some columns; a member without columns is left out.
+
+    Args:
+        bounds: the type of the minimum and maximum of each column with bounds.
+        counted: the columns with null counts.
+    """
     counts = dict.fromkeys(counted, pa.int64())
     members = [(MIN_VALUES, bounds), (MAX_VALUES, bounds), (NULL_COUNT, counts)]
     return [(name, _struct(leaves)) for name, leaves in members if leaves]
 
 
 def parsed_texts(texts: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return the values of strings that have a parser; null for an invalid one."""
+    """Parse strings to a type of `TEXT_PARSERS`; an invalid string becomes null."""
     try:
         return texts.cast(target)
     except pa.ArrowInvalid:

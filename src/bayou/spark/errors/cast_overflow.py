@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rewrite Spark's cast-overflow error, which names an INSERT, for UPDATE and MERGE."""
+"""Replace Spark's error for a cast overflow, which always names an INSERT, by one that fits UPDATE and MERGE."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _OVERFLOW: Final = re.compile(
     r'\[CAST_OVERFLOW_IN_TABLE_INSERT\][^"]*"(?P<given>[^"]+)"[^"]*"(?P<wanted>[^"]+)"[^`]*(?P<column>`(?:[^`]|``)+`(\.`(?:[^`]|``)+`)*)'
 )
-"""Spark's message. It has had the types and the column in this order since 3.3."""
+"""Spark's message, with the source type, the target type and the column in this order since Spark 3.3."""
 
 
 @contextmanager

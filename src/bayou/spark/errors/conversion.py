@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make bayou's errors PySpark exceptions too, so that programs written for delta-spark catch them.
+"""Make each error of bayou an instance of a PySpark exception as well, so that programs written for delta-spark catch it.
 
-Each class of `bayou.errors` is paired with the PySpark exception that delta-spark raises in that case. An error that is raised
-inside a callback travels through the JVM as the Java class `bayou.DeltaError`. PySpark's conversion of Java exceptions is extended
-to turn it into the original Python exception again.
+For each pair of a class of `bayou.errors` and the PySpark exception that delta-spark raises in that case, this module creates a
+class that inherits from both.
+
+An error that Python raises while the JVM calls it travels through the JVM as the Java class `bayou.DeltaError`. `extend_conversion`
+patches PySpark's conversion of Java exceptions, so that the user gets the original Python error again.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _FAILED_READS = ("[FAILED_READ_FILE", "Encountered error while reading file")
-"""Parts of Spark's messages for a file that a task could not read."""
+"""Parts of Spark's messages about a file that a task could not read."""
 _SCAN = "FileScanRDD"
-"""Part of the stack trace of such an error on Spark 3.5, which has no message of its own; Parquet's message names the file."""
+"""Part of the stack trace of such an error on Spark 3.5, which adds no message. There the message of Parquet names the file."""
 _REASON = 300
 """The maximum number of characters of the reason in an error."""
 
@@ -61,7 +63,7 @@ _PAIRS: dict[tuple[type[errors.DeltaError], type[PySparkException], bool], type[
 
 
 class _AsPySpark:
-    """PySpark's accessors without a Java exception. The classes of `captured` call methods of theirs, which bayou's lack."""
+    """PySpark's accessors, for errors without a Java exception, whose methods the accessors of `captured` would call."""
 
     def __init__(self, *arguments: Any) -> None:
         Exception.__init__(self, *arguments)  # type: ignore[arg-type]
@@ -84,7 +86,7 @@ class _AsPySpark:
 
 
 class _Py4JError(Py4JJavaError):  # type: ignore[misc]
-    """The py4j exception that programs catch if PySpark has no exception for delta-spark's error."""
+    """The py4j exception that programs written for delta-spark catch, if PySpark does not convert delta-spark's Java exception."""
 
     errmsg = ""
 
@@ -101,19 +103,24 @@ class _Py4JError(Py4JJavaError):  # type: ignore[misc]
 
 
 def _is_unknown_to_pyspark(error: errors.DeltaError) -> bool:
-    """Whether delta-spark's error of this class reaches Python as a py4j exception."""
+    """Whether delta-spark's error with this error class reaches Python as a py4j exception, which PySpark does not convert."""
     error_class = error.error_class or ""
     converted = isinstance(error, errors.ConcurrentModificationError) or error_class in PYSPARK_EXCEPTIONS
     return error_class.startswith(("DELTA_", "FAILED_READ_FILE")) and not converted
 
 
 def _partner(cls: type[errors.DeltaError]) -> type[PySparkException]:
-    """Return the PySpark exception for an error type, for errors whose error class does not determine it."""
+    """Return the PySpark exception for an error type. It applies if the error class does not determine the exception."""
     return next(_PARTNERS[base] for base in cls.__mro__ if base in _PARTNERS)
 
 
 def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, unknown: bool = False) -> type[errors.DeltaError]:
-    # What the JVM raises is of the classes under `captured`: programs catch these, too.
+    """Return the class that inherits from an error type and a PySpark exception, created at its first use.
+
+    Args:
+        unknown: whether it also inherits from the py4j exception.
+    """
+    # PySpark converts Java exceptions to the subclasses in `captured`, and programs may catch these.
     raised = getattr(captured, partner.__name__, partner)
     key = (cls, raised, unknown)
     if key not in _PAIRS:
@@ -122,7 +129,7 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
 
         def init(self: errors.DeltaError, message: str | None = None, *_: Any, **facts: Any) -> None:
             """Accept the arguments with which programs construct PySpark's exceptions in tests."""
-            self.error_class = None  # nothing has happened that would be of the class
+            self.error_class = None  # a program constructed the error for a test, so no error class applies
             cls.__init__(self, message or "", **facts)
             self.__dict__.update(_of_pyspark(self))
 
@@ -136,7 +143,7 @@ def _paired(cls: type[errors.DeltaError], partner: type[PySparkException], *, un
 
 
 def _of_pyspark(error: errors.DeltaError) -> dict[str, Any]:
-    """Return the attributes of PySpark's exceptions, by name, with an error's values."""
+    """Return the private attributes that PySpark's exceptions read, with the values of an error."""
     text = str(error)
     of_java = {"_desc": text, "_stackTrace": "", "_cause": None, "_origin": None}
     return {
@@ -156,23 +163,23 @@ def pyspark_class(cls: type[errors.DeltaError]) -> type[errors.DeltaError]:
 def as_pyspark(error: errors.DeltaError) -> errors.DeltaError:
     """Return the error as an instance of the PySpark exception that delta-spark raises.
 
-    The error class determines the exception; otherwise the type of the error does. If PySpark has no exception for delta-spark's
-    error, programs written for delta-spark catch py4j's exception, and the result is an instance of that, too.
+    The error class determines the exception, or otherwise the type of the error. If PySpark has no exception for delta-spark's
+    error, programs written for delta-spark catch py4j's exception. The result is then an instance of that one as well.
     """
     if isinstance(error, PySparkException):
         return error
     partner = PYSPARK_EXCEPTIONS.get(error.error_class or "") or _partner(type(error))
     paired = _paired(type(error), partner, unknown=_is_unknown_to_pyspark(error))
-    made = _made(paired, error.args, {**error.__dict__, **_of_pyspark(error)})
-    made.__cause__ = error.__cause__
-    return made
+    converted = _made(paired, error.args, {**error.__dict__, **_of_pyspark(error)})
+    converted.__cause__ = error.__cause__
+    return converted
 
 
 def _made(paired: type[errors.DeltaError], arguments: tuple[Any, ...], fields: Mapping[str, Any]) -> errors.DeltaError:
-    made: errors.DeltaError = paired.__new__(paired)
-    Exception.__init__(made, *arguments)
-    made.__dict__.update(fields)
-    return made
+    error: errors.DeltaError = paired.__new__(paired)
+    Exception.__init__(error, *arguments)
+    error.__dict__.update(fields)
+    return error
 
 
 def _unpickled(
@@ -186,7 +193,7 @@ def _unpickled(
 
 
 def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public function of the Spark layer, so that its errors are PySpark exceptions too."""
+    """Decorate a public function of the Spark layer: convert its errors by `as_pyspark`, and explain calls that Spark lacks."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
@@ -227,8 +234,8 @@ def extend_conversion(
     @functools.wraps(original)
     def convert(java_exception: JavaObject) -> Any:
         messages: list[str] = []
-        ours = _carried(java_exception, data_file_missing, messages) or _unreadable(messages, data_file_unreadable)
-        return ours if ours is not None else original(declared(java_exception))
+        error = _carried(java_exception, data_file_missing, messages) or _unreadable(messages, data_file_unreadable)
+        return error if error is not None else original(declared(java_exception))
 
     convert.knows_bayou = True  # type: ignore[attr-defined]
     captured.convert_exception = convert  # type: ignore[assignment]
@@ -237,12 +244,12 @@ def extend_conversion(
 def _carried(
     java_exception: JavaObject, data_file_missing: Callable[[str], errors.DeltaError | None], messages: list[str]
 ) -> BaseException | None:
-    """Return the error that a Java exception or one of its causes stands for, or None.
+    """Return the Python error behind a Java exception, or None.
 
-    That is the Python exception of a callback, or the error for a data file that Spark did not find.
+    It is the Python exception that a callback raised, or the error for a data file that Spark did not find.
 
     Args:
-        messages: receives the messages of the exception and its causes, outermost first. Each is a call into the JVM, so
+        messages: an output: the messages of the exception and its causes, outermost first. Each one costs a call into the JVM, so
             `_unreadable` uses them again.
     """
     for cause in causes(java_exception):
@@ -265,9 +272,9 @@ def _carried(
 
 
 def _unreadable(messages: list[str], data_file_unreadable: Callable[[str, str], errors.DeltaError | None]) -> BaseException | None:
-    """Return the error for a file that exists, and that a task could not read.
+    """Return the error for an existing file that a task could not read, or None for other failures.
 
-    The reason is the innermost cause that has a message: the causes between it and Spark's message only wrap it.
+    The reason is the message of the innermost cause, because the causes between it and Spark's message only wrap it.
     """
     for position, text in enumerate(messages):
         head = text.partition("\n\tat ")[0]  # without the stack trace

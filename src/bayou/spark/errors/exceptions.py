@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PySpark exception for each error class of delta-spark that bayou raises.
+"""List the PySpark exception for each error class of delta-spark that bayou raises.
 
-PySpark derives it from the class of the JVM's exception. Source: the exceptions of delta-spark 4.4 for these error classes. Error
-classes without a PySpark exception are not in the table.
+PySpark chooses it by the class of the Java exception. Error classes for which PySpark has no exception are not in the table.
+Source: the exceptions of delta-spark 4.4 for these error classes.
 """
 
 from __future__ import annotations

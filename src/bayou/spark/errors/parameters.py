@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message parameters of an error by delta-spark's names, for `getMessageParameters`.
+"""Return the message parameters of an error under delta-spark's names, for `getMessageParameters`.
 
-Source: the error classes of delta-spark 4.4. Parameters that bayou does not always know are left out. The rows of
-`bayou.errors.catalogue` have those of their own classes.
+`bayou.errors.catalogue` has the parameters of most error classes; this module has the rest. A parameter whose value bayou does not
+always have is left out.
+Source: the error classes of delta-spark 4.4.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def parameters_of(error: DeltaError) -> dict[str, str]:
     if row is not None and row.parameters:
         places = {"table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}
         facts = defaultdict(str, {**error.facts, **places})
-        found = {name: filled(value, facts) for name, value in row.parameters}
+        parameters = {name: filled(value, facts) for name, value in row.parameters}
     else:
-        found = {name: fact(error) for name, fact in _OF_CLASS.get(error.error_class or "", {}).items()}
-    return {name: value for name, value in found.items() if value not in ("", "None")}
+        parameters = {name: fact(error) for name, fact in _OF_CLASS.get(error.error_class or "", {}).items()}
+    return {name: value for name, value in parameters.items() if value not in ("", "None")}

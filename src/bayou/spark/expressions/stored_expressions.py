@@ -36,7 +36,7 @@ def check_stored(
     # A name that is not a column may be a function that is called without parentheses.
     refusals = {name: refusal(name, kind) for name in sorted(expression.functions | other_names)}
     unknown = [name for name in sorted(other_names - _WITHOUT_PARENTHESES) if refusals[name] is None]
-    problems = [f"it has {each}" for each in expression.forbidden]
+    problems = [f"it has {problem}" for problem in expression.forbidden]
     problems += [f"{name}: {why}" for name, why in refusals.items() if why is not None]
     problems += [f"{name} is not a column of the table" for name in unknown]
     if problems:

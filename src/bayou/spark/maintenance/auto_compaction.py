@@ -42,8 +42,8 @@ _SECONDS_AT_EXIT: Final = 60.0
 def compact_after(written: NewVersion) -> None:
     """Compact the small files that a write left, now or soon. A no-op if it is not enabled. Never raises."""
     try:
-        known = written.log.known or written.log.update()
-        if not compacts_by_itself(written.settings, known.properties):
+        snapshot = written.log.known or written.log.update()
+        if not compacts_by_itself(written.settings, snapshot.properties):
             return
         mode = _mode(written.settings, written.log.table_uri)
     except Exception as error:  # noqa: BLE001  (the write is committed, and must not fail for this)

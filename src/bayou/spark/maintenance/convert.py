@@ -219,7 +219,7 @@ def _columns(entry: ParquetEntry) -> StructType:
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:
-    sides = ([(each.name.lower(), each.type) for each in schema.fields] for schema in (known, declared))
+    sides = ([(field.name.lower(), field.type) for field in schema.fields] for schema in (known, declared))
     return next(sides) == next(sides)
 
 
@@ -227,10 +227,10 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
     """Return the catalog's partitions by their folders relative to the table; only the table's folder without partition columns."""
     if not columns.fields:
         return {"": {}}
-    found: dict[str, Mapping[str, str | None]] = {}
+    partitions: dict[str, Mapping[str, str | None]] = {}
     for location, texts in entry.partitions():
-        known = {name.lower(): text for name, text in texts.items()}
-        folder = partition_folder([(each.name, known.get(each.name.lower())) for each in columns.fields])
+        texts_by_name = {name.lower(): text for name, text in texts.items()}
+        folder = partition_folder([(field.name, texts_by_name.get(field.name.lower())) for field in columns.fields])
         path = paths.canonical(paths.encode_uri(location), table.uri) if location else folder
         if paths.is_absolute(path):
             raise InvalidCommitError(
@@ -239,8 +239,8 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
                 file=location,
                 next_step="move its files into the table's folder; or drop the partition, and add its rows to the table later.",
             )
-        found[path] = dict(texts)
-    if not found:
+        partitions[path] = dict(texts)
+    if not partitions:
         raise InvalidOptionError(
             f"The catalog has no partition of the partitioned table {entry.full_name}.",
             table=table.uri,
@@ -248,7 +248,7 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
             option="identifier",
             next_step=f"run MSCK REPAIR TABLE {entry.full_name}, which finds them; or convert the path.",
         )
-    return found
+    return partitions
 
 
 def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry) -> None:
@@ -287,14 +287,14 @@ class _SessionFooters:
 
     def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
         """See `FooterReader`."""
-        places = [(self._uri(each), each.size) for each in files]
+        places = [(self._uri(file), file.size) for file in files]
         return read_footers(self.table.application.jvm, places, self.table.options)
 
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
         """See `FooterReader`."""
-        uris = [self._uri(each) for each in files]
-        found = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
-        return [self._parsed(each, schema) for each, schema in zip(files, found, strict=True)]
+        uris = [self._uri(file) for file in files]
+        derived = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
+        return [self._parsed(file, schema) for file, schema in zip(files, derived, strict=True)]
 
     def _parsed(self, file: SourceFile, schema: str | ValueError) -> StructType:
         """Parse the schema of a file, which Spark returned as JSON. Raise an error if it is Spark's refusal instead."""

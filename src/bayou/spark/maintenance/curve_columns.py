@@ -70,7 +70,7 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
         InvalidSchemaError: another program wrote clustering columns that the table lacks.
     """
     schema = readable_schema(snapshot.schema)
-    found = []
+    curve = []
     for path in columns:
         fields = fields_on(path, schema)
         if not fields:
@@ -92,8 +92,8 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
                 features=(f"order of {type_text(fields[-1].type)}",),
                 next_step="leave the column out.",
             )
-        found.append(CurveColumn(names[0], *value))
-    return found
+        curve.append(CurveColumn(names[0], *value))
+    return curve
 
 
 def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
@@ -127,7 +127,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     partitions = {name.lower() for name in snapshot.partition_columns}
     leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
     indexed = [tuple(part.lower() for part in leaf.logical_path) for leaf in leaves]
-    found, without = [], []
+    order, without = [], []
     for text in texts:
         path = _parsed(text, snapshot)
         name = name_of(path)
@@ -138,7 +138,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
         if not fields or path[0].lower() in partitions:
             message = f"Z-Ordering column {name} does not exist in data schema."
             raise _refused(message, "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", snapshot, name)
-        found.append(tuple(field.name for field in fields))
+        order.append(tuple(field.name for field in fields))
         lower = tuple(part.lower() for part in path)
         if not any(leaf[: len(lower)] == lower for leaf in indexed):
             without.append(name)
@@ -150,7 +150,7 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
             columns=tuple(without),
             next_step=f"name the columns in delta.dataSkippingStatsColumns, or set {_CHECK} to false.",
         )
-    return tuple(found)
+    return tuple(order)
 
 
 def name_of(path: Sequence[str]) -> str:

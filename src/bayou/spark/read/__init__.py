@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads: the options of a reader, the relation or DataFrame for them, and the change data feed as a plan.
+"""Read tables: parse the options of a reader, and create relations and DataFrames of tables and of the change data feed.
 
 `spark.scan` decides which files a query reads. This package commits nothing.
 """

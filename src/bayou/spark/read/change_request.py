@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader asks of the change data feed: its options, the session's settings, and the range that a relation keeps."""
+"""Parse a reader's request for the change data feed: its options, the session's settings, and the resulting range of versions."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 READ_OPTIONS = ("readChangeFeed", "readChangeData")
-"""The options that ask for the feed; the second is an older name of the first."""
+"""The options that request the feed; the second is an older name of the first."""
 _TWO = 2
 _VERSION = re.compile(r"[+-]?[0-9]{1,19}")
 
 
-def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBounds | None:
-    """Return the range of the change data feed that a reader's options ask for; None if they ask for the table.
+def bounds_of(options: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBounds | None:
+    """Return the range of the change data feed that a reader's options request; None if they request the table.
 
     Args:
-        given: the options by their names in lower case, without those that are None.
+        options: the options by their names in lower case, without those that are None.
         travels: whether the request also names a version or a time of the table.
 
     Raises:
         InvalidOptionError: an option is not a boolean, or not a version.
         TimeTravelError: the request travels in time.
     """
-    asked = {name for name in READ_OPTIONS if _is_true(given, name, path)}
-    if not asked:
+    feed_options = {name for name in READ_OPTIONS if _is_true(options, name, path)}
+    if not feed_options:
         return None
     if travels:
         raise TimeTravelError(
@@ -48,10 +48,10 @@ def bounds_of(given: Mapping[str, Any], path: str, *, travels: bool) -> ChangeBo
             next_step="name the versions by startingVersion and endingVersion alone.",
         )
     return ChangeBounds(
-        starting_version=_version(given, "startingVersion", path),
-        starting_timestamp=given.get("startingtimestamp"),
-        ending_version=_version(given, "endingVersion", path),
-        ending_timestamp=given.get("endingtimestamp"),
+        starting_version=_version(options, "startingVersion", path),
+        starting_timestamp=options.get("startingtimestamp"),
+        ending_version=_version(options, "endingVersion", path),
+        ending_timestamp=options.get("endingtimestamp"),
     )
 
 
@@ -81,8 +81,8 @@ def _option(side: str, value: Any) -> str:
     return f"{side}{'Version' if isinstance(value, int) else 'Timestamp'}"
 
 
-def _is_true(given: Mapping[str, Any], name: str, path: str) -> bool:
-    text = str(given.get(name.lower(), "false")).lower()
+def _is_true(options: Mapping[str, Any], name: str, path: str) -> bool:
+    text = str(options.get(name.lower(), "false")).lower()
     if text not in ("true", "false"):
         raise InvalidOptionError(
             f"Invalid value {text!r} for option {name!r}, must be 'true' or 'false'.",
@@ -93,8 +93,8 @@ def _is_true(given: Mapping[str, Any], name: str, path: str) -> bool:
     return text == "true"
 
 
-def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
-    value = given.get(name.lower())
+def _version(options: Mapping[str, Any], name: str, path: str) -> int | None:
+    value = options.get(name.lower())
     if value is None:
         return None
     text = str(value)
@@ -111,14 +111,14 @@ def _version(given: Mapping[str, Any], name: str, path: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PinnedChanges:
-    """The range of the change data feed that a relation reads, resolved when the relation was made.
+    """The range of the change data feed that a relation reads. It is resolved when the relation is created.
 
     Attributes:
         start: the first version.
         end: the last version; None for the latest one of each execution.
-        is_empty: whether the range has no version, whatever is committed later.
-        schema_mode: which schema applies if the table has column mapping: a `SchemaMode`'s value.
-        check_schemas: whether rows of a schema that does not fit are refused.
+        is_empty: whether the range contains no version. Later commits do not change that.
+        schema_mode: the value of a `SchemaMode`, which decides the schema of rows if the table has column mapping.
+        check_schemas: whether to refuse rows whose schema does not fit.
     """
 
     start: int
@@ -129,7 +129,7 @@ class PinnedChanges:
 
     @classmethod
     def of(cls, bounds: ChangeBounds, feed: ChangeFeed, settings: ChangeSettings) -> PinnedChanges:
-        """Return the range for some bounds, which the feed resolved, and the settings that applied."""
+        """Return the range for some bounds, after the feed has resolved them with the settings."""
         end = bounds.ending_version if bounds.ending_timestamp is None else feed.end
         mode, check = settings.schema_mode, settings.check_schemas
         return cls(feed.start, end, feed.end < feed.start, mode.value, check)
@@ -143,8 +143,8 @@ class ChangeSettings:
     """A session's settings for the change data feed.
 
     Attributes:
-        schema_mode: which schema applies if the table has column mapping.
-        check_schemas: whether rows of a schema that does not fit are refused.
+        schema_mode: decides the schema of rows if the table has column mapping.
+        check_schemas: whether to refuse rows whose schema does not fit.
         allow_out_of_range: whether a range may begin or end after the latest commit.
         time_zone: the zone of timestamps without one.
     """

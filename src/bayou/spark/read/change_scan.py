@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The change data feed as a plan: the union of at most three scans by Spark's own reader.
+"""Plan a read of the change data feed as a union of at most three scans by Spark's own reader.
 
-Change files hold their rows' `_change_type`; for all other files it is a constant, as are the version and the time of the commit.
-If only a file's deletion vector was replaced, only the rows that differ are read.
+Change files contain the `_change_type` of each row. For all other files it is a constant, as are the version and the time of the
+commit. If a commit only replaced the deletion vector of a file, the scan reads only the rows in which the two vectors differ.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 FEED_NAMES: Final = tuple(column.name for column in FEED_COLUMNS)
-"""The names of the columns that the feed adds to the table's."""
+"""The names of the columns that the feed adds to the table's columns."""
 KEPT_FEEDS: Final = 4
-"""How many change feeds an application caches, so that later queries read no commit again."""
+"""The number of change feeds that an application caches, so that later queries do not read the commits again."""
 _TYPE = FEED_COLUMNS[0]
 
 
@@ -54,9 +54,10 @@ class ChangedFiles:
 
     Attributes:
         table: the files, in the columns of `ChangeFeed.files`.
-        rows: for each file the rows that were deleted before, or those that differ; None for none.
-        are_differences: whether only the rows that differ are read.
-        name: distinguishes the feed from others of the same versions.
+        rows: for each file, the rows to skip because they were deleted before; None without such rows. If `are_differences`, the
+            rows to read instead.
+        are_differences: whether only the rows in which two deletion vectors differ are read.
+        name: a prefix of the key that distinguishes the feed from others of the same versions.
     """
 
     feed: ChangeFeed
@@ -71,7 +72,7 @@ class ChangedFiles:
 
     @property
     def has_types(self) -> bool:
-        """Whether the files hold their rows' `_change_type`."""
+        """Whether the files contain the `_change_type` of their rows."""
         return bool(self.table.num_rows) and self.table["kind"][0].as_py() == CDC
 
     def files(self, columns: Sequence[str]) -> pa.Table:  # noqa: D102
@@ -81,10 +82,10 @@ class ChangedFiles:
         return replace(self.feed, files=self.table).partition_texts()
 
     def vectors(self, positions: pa.Array | None, options: Mapping[str, str]) -> dict[str, pa.Array]:  # noqa: D102
-        del options  # they were read with the application's
+        del options  # the feed has already read the deletion vectors, with the application's options
         rows = self.rows if positions is None else [self.rows[position] for position in positions.to_pylist()]
-        found = encoded(rows, self.feed.snapshot.table_uri)
-        return {} if all(each is None for each in found) else vector_columns.to_arrow(found)
+        vectors = encoded(rows, self.feed.snapshot.table_uri)
+        return {} if all(each is None for each in vectors) else vector_columns.to_arrow(vectors)
 
     def row_condition(self, vectors: dict[str, pa.Array], row: str) -> str:  # noqa: D102
         if self.are_differences:
@@ -103,7 +104,7 @@ class ChangedFiles:
 
 
 class Changes:
-    """A change feed that queries are planned with. The first query that needs its deletion vectors reads them once."""
+    """A change feed for planning queries. The first query that needs its deletion vectors reads them for all later ones."""
 
     def __init__(self, feed: ChangeFeed, options: Mapping[str, str], name: str = "") -> None:
         self.feed = feed
@@ -114,15 +115,15 @@ class Changes:
         self,
         application: Application,
         session: JavaObject,
-        wanted: Sequence[StructField],
+        fields: Sequence[StructField],
         metadata: Sequence[str] | None = None,
         *,
         streaming: bool = False,
     ) -> PlannedScan:
-        """Return the rows as a logical plan: the wanted columns, then the feed's, then `_metadata`.
+        """Return the rows as a logical plan: the table's columns, then the feed's, then `_metadata`.
 
         Args:
-            wanted: the table's columns to read; nested fields may be pruned.
+            fields: the table's columns to read; nested fields may be pruned.
             metadata: the fields of `_metadata` to read; None for no such column.
             streaming: whether the rows are a batch of a stream.
         """
@@ -131,7 +132,7 @@ class Changes:
                 application,
                 session,
                 self.feed.snapshot,
-                [*wanted, _TYPE] if files.has_types else list(wanted),
+                [*fields, _TYPE] if files.has_types else list(fields),
                 metadata,
                 hidden=files.constants(),
                 options=self._options,
@@ -140,7 +141,7 @@ class Changes:
             ).planned()
             for files in self._groups
         ]
-        names = [*scans[0].columns[: len(wanted)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
+        names = [*scans[0].columns[: len(fields)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
         if len(scans) == 1:
             return replace(scans[0], columns=names)
         jvm = application.jvm
@@ -150,21 +151,21 @@ class Changes:
 
     @cached_property
     def _groups(self) -> list[ChangedFiles]:
-        """Return the files grouped by how they are read; at least one group, so that the plan has its columns."""
-        found = self.feed.changed_rows(self._options)
-        is_change = pc.equal(found.files["kind"], CDC)
-        is_difference = found.files["is_difference"]
-        chosen = (is_change, pc.and_not(pc.invert(is_change), is_difference), is_difference)
+        """Return the files grouped by the way they are read. At least one group, because the plan needs columns."""
+        changed = self.feed.changed_rows(self._options)
+        is_change = pc.equal(changed.files["kind"], CDC)
+        is_difference = changed.files["is_difference"]
+        kinds_of_reading = (is_change, pc.and_not(pc.invert(is_change), is_difference), is_difference)
         groups = [
             ChangedFiles(
                 self.feed,
-                found.files.take(places),
-                [found.rows[each] for each in places.to_pylist()],
-                number == len(chosen) - 1,
+                changed.files.take(places),
+                [changed.rows[each] for each in places.to_pylist()],
+                number == len(kinds_of_reading) - 1,
                 self._name,
             )
-            for number, which in enumerate(chosen)
-            if len(places := pc.indices_nonzero(which))
+            for number, is_member in enumerate(kinds_of_reading)
+            if len(places := pc.indices_nonzero(is_member))
         ]
         return groups or [ChangedFiles(self.feed, CHANGE_FILES.empty_table(), [], are_differences=False, name=self._name)]
 
@@ -186,10 +187,10 @@ class FeedCache:
     def get(self, key: tuple[object, ...]) -> Changes | None:
         """Return the feed with this key, or None."""
         with self._lock:
-            found = self._found.get(key)
-            if found is not None:
+            changes = self._found.get(key)
+            if changes is not None:
                 self._found.move_to_end(key)
-            return found
+            return changes
 
     def put(self, key: tuple[object, ...], changes: Changes) -> None:
         """Cache a feed, and drop the least recently used one if the cache is full."""
@@ -203,26 +204,35 @@ class FeedCache:
 def pin(
     application: Application, session: JavaObject, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
 ) -> tuple[PinnedChanges, Changes]:
-    """Resolve the range that a reader asks for: timestamps become versions. Raise DeltaError as `DeltaLog.change_feed`."""
+    """Resolve the range that a reader requests, in which timestamps become versions.
+
+    Raises:
+        DeltaError: as `DeltaLog.change_feed`.
+    """
     settings = ChangeSettings.of(session)
     log = application.logs.get(latest.table_uri, options)
     feed = log.change_feed(settings.applied(bounds), schema_mode=settings.schema_mode, check_schemas=settings.check_schemas)
     check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
     pinned, changes = PinnedChanges.of(bounds, feed, settings), Changes(feed, options)
-    if feed.end <= latest.version:  # otherwise there was a later commit, and the key would name fewer versions than the feed has
+    # If another writer committed after `latest`, the feed has more versions than its key would say: do not cache it.
+    if feed.end <= latest.version:
         FeedCache.of(application).put(_key(pinned, latest, options), changes)
     return pinned, changes
 
 
 def changes_at(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> Changes:
-    """Return the change feed that a relation reads, up to the version `latest`. Raise DeltaError as `DeltaLog.change_feed`."""
+    """Return the change feed that a relation reads, up to the version of `latest`.
+
+    Raises:
+        DeltaError: as `DeltaLog.change_feed`.
+    """
     key = _key(pinned, latest, options)
     cache = FeedCache.of(application)
-    found = cache.get(key)
-    if found is None:
-        found = Changes(_feed(application, pinned, latest, options), options)
-        cache.put(key, found)
-    return found
+    changes = cache.get(key)
+    if changes is None:
+        changes = Changes(_feed(application, pinned, latest, options), options)
+        cache.put(key, changes)
+    return changes
 
 
 def _feed(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> ChangeFeed:

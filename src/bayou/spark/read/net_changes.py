@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Net changes: one change for each row over a range of versions, whatever happened to it in between.
+"""Compute net changes: at most one change for each row over a range of versions, without the intermediate changes.
 
-The rows before the range and those at its end are joined by their row ids. Only data files that are in exactly one of the two
-versions are read; of the commits in between, only row ids and the table's metadata.
+bayou joins the rows before the range and the rows at its end by their row ids. It reads only data files that are in exactly one of
+the two versions. From the commits in between it reads only the row id fields and the metadata.
 """
 
 from __future__ import annotations
@@ -63,17 +63,19 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
         check_readable(each.protocol, each.table_uri, each.version)
     feed_schema(after)  # refuses columns with the names of the added ones
     _check_ids(after, before)
-    broken = first_without_ids(log, range(versions.start, versions.end + 1))
-    if broken is not None:
-        raise _unsupported(after, f"version {broken} does not keep their ids")
+    version_without_ids = first_without_ids(log, range(versions.start, versions.end + 1))
+    if version_without_ids is not None:
+        raise _unsupported(after, f"version {version_without_ids} does not keep their ids")
     old, new = _changed_files(before, after)
-    read = _Reader(application, spark, after, request)
-    joined = read.rows(before or after, old, _OLD, _OLD_VERSION).join(read.rows(after, new, _NEW, _NEW_VERSION), _ID, "full_outer")
+    reader = _Reader(application, spark, after, request)
+    joined = reader.rows(before or after, old, _OLD, _OLD_VERSION).join(
+        reader.rows(after, new, _NEW, _NEW_VERSION), _ID, "full_outer"
+    )
     return _images(joined, [field.name for field in readable_schema(after.schema).fields])
 
 
 class _Reader:
-    """Reads rows with the columns of the last version."""
+    """Reads rows of any version of the range, with the columns of its last version."""
 
     def __init__(self, application: Application, spark: SparkSession, after: Snapshot, request: TableRequest) -> None:
         self._application = application
@@ -82,7 +84,12 @@ class _Reader:
         self._options = request.storage_options
 
     def rows(self, snapshot: Snapshot, positions: pa.Array, image: str, version: str) -> DataFrame:
-        """Return the rows of some files: each as a struct, with its id and the version that last changed it."""
+        """Return the rows of some files, each as a struct, with its row id and the version that last changed it.
+
+        Args:
+            image: the name of the struct column.
+            version: the name of the column with the version.
+        """
         ids = RowIdColumns.of(snapshot)
         assert ids is not None  # noqa: S101  (checked before)
         rows = stored_rows(self._application, self._spark, snapshot, positions, options=self._options)
@@ -92,10 +99,10 @@ class _Reader:
         )
 
     def _columns(self, snapshot: Snapshot) -> list[Column]:
-        known = {field.physical_name: field for field in snapshot.schema.fields}
-        found = []
+        stored_fields = {field.physical_name: field for field in snapshot.schema.fields}
+        columns = []
         for field, readable in zip(self._after.schema.fields, readable_schema(self._after.schema).fields, strict=True):
-            stored = known.get(field.physical_name)
+            stored = stored_fields.get(field.physical_name)
             if stored is None and snapshot.schema.field(field.name) is not None:
                 why = f"column {field.name!r} is another one, or has another name in the files, in version {snapshot.version}"
                 raise _unsupported(self._after, why, _LATER)
@@ -104,12 +111,12 @@ class _Reader:
                     self._after, f"column {field.name!r} had another type, or other fields, in version {snapshot.version}", _LATER
                 )
             value = F.lit(None) if stored is None else F.col(quoted_name(stored.name))
-            found.append(value.cast(spark_data_type(readable)).alias(field.name))
-        return found
+            columns.append(value.cast(spark_data_type(readable)).alias(field.name))
+        return columns
 
 
 def _images(joined: DataFrame, names: list[str]) -> DataFrame:
-    """Convert pairs of rows to the rows of a change feed."""
+    """Convert joined pairs of an old and a new row to change rows. Drop pairs that did not change."""
     is_deleted, is_new = F.col(_NEW_VERSION).isNull(), F.col(_OLD_VERSION).isNull()
     changed = joined.where(is_deleted | is_new | (F.col(_OLD_VERSION) != F.col(_NEW_VERSION)))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remember the DataFrames that `DeltaTable.toDF` returned, by the ids of their columns.
+"""Record the columns of the DataFrames that `DeltaTable.toDF` returned, so that conditions and values can refer to them.
 
-Each call returns a new DataFrame. With this, `table.toDF().id` is a column of the table in its conditions and values, as in
-delta-spark, whichever of the DataFrames it comes from.
+Spark identifies a column by an id, and each call of `toDF` returns a DataFrame with new ids. With this record, `table.toDF().id` in
+a condition is a column of the table, as in delta-spark, no matter which call returned the DataFrame.
 """
 
 from __future__ import annotations
@@ -20,44 +20,49 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 _MOST: Final = 64
-"""The number of DataFrames to remember: a program may call `toDF` in a loop. Of each, only the ids of its columns are kept."""
+"""The maximum number of recorded DataFrames, because a program may call `toDF` in a loop."""
 
 
 class OwnFrames:
-    """The columns of a table's DataFrames. The newest is last."""
+    """The columns of a table's DataFrames, the newest last. The DataFrames themselves are not kept."""
 
     def __init__(self) -> None:
         self._given: deque[tuple[JavaObject, StructType]] = deque(maxlen=_MOST)
 
     def add(self, frame: DataFrame, schema: StructType) -> None:
-        """Remember a DataFrame whose columns are those of the schema, in the same order."""
+        """Record a DataFrame. Its columns are the fields of the schema, in the same order."""
         self._given.append((plans.output(catalyst.plan_of(frame)), schema))
 
     def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
-        """Return the columns of these DataFrames that the table still has: an `Object[]` of one Scala `Seq` for each; or None.
+        """Return the columns of the recorded DataFrames that the table still has, or None without any DataFrame.
 
         A column is left out if its name now belongs to another column, or if its type has changed.
+
+        Returns:
+            An `Object[]` with one Scala `Seq` for each DataFrame.
         """
         if not self._given:
             return None
-        return jvm.objects([_same(jvm, output, before, schema) for output, before in tuple(self._given)])
+        return jvm.objects([_same(jvm, output, schema_of_frame, schema) for output, schema_of_frame in tuple(self._given)])
 
     def dropped(self, jvm: Jvm, schema: StructType) -> dict[int, str]:
-        """Return the names of the columns of these DataFrames that the table no longer has, by the ids of the columns."""
-        known = {each.name: each for each in schema.fields}
+        """Return the names of the recorded columns that the table no longer has, by the ids of the columns."""
+        fields = {each.name: each for each in schema.fields}
         return {
             plans.id_of(attribute): field.name
-            for output, before in tuple(self._given)
-            for field, attribute in zip(before.fields, jvm.list_of(output), strict=True)
-            if not _is_same(field, known.get(field.name))
+            for output, schema_of_frame in tuple(self._given)
+            for field, attribute in zip(schema_of_frame.fields, jvm.list_of(output), strict=True)
+            if not _is_same(field, fields.get(field.name))
         }
 
 
-def _same(jvm: Jvm, output: JavaObject, before: StructType, schema: StructType) -> JavaObject:
-    if before is schema or before == schema:
+def _same(jvm: Jvm, output: JavaObject, schema_of_frame: StructType, schema: StructType) -> JavaObject:
+    if schema_of_frame is schema or schema_of_frame == schema:
         return output
-    known = {each.name: each for each in schema.fields}  # a table may have thousands
-    return plans.some_of(jvm, output, (number for number, each in enumerate(before.fields) if _is_same(each, known.get(each.name))))
+    fields = {each.name: each for each in schema.fields}  # a dictionary, because a table may have thousands of columns
+    return plans.some_of(
+        jvm, output, (number for number, each in enumerate(schema_of_frame.fields) if _is_same(each, fields.get(each.name)))
+    )
 
 
 def _is_same(old: StructField, new: StructField | None) -> bool:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build relations and DataFrames of tables, for `bayou.read`, `format("delta")` and SQL by path."""
+"""Create the relations and DataFrames that read tables, for `bayou.read`, `format("delta")` and SQL by path.
+
+A relation has no files at first. When a query runs, bayou's optimizer rule replaces it by a scan of the necessary files.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,12 @@ def check_has_columns(snapshot: Snapshot) -> None:
 
 
 def relation(application: Application, session: JavaObject, request: TableRequest, options: JavaObject | None = None) -> JavaObject:
-    """Return a table as a relation that the optimizer rule completes when a query runs.
+    """Return a table as a relation without files, which the optimizer rule replaces when a query runs.
 
-    If the request has no version, each execution reads the version that is the latest then. `options` is the Scala map of Spark's
-    options, if Spark passed one.
+    If the request has no version, each execution of a query reads the latest version at that time.
+
+    Args:
+        options: the Scala map of the reader's options; None if Spark passed none.
     """
     request, snapshot = resolve(application, session, request)
     if request.changes is not None:
@@ -59,21 +64,21 @@ def relation(application: Application, session: JavaObject, request: TableReques
 
 
 def written_relation(application: Application, session: JavaObject, path: str, storage_options: dict[str, str]) -> JavaObject:
-    """Return the relation of a table that was just written, which Spark needs for its caches, without listing the log."""
+    """Return the relation of a table after a write, which Spark needs to refresh its caches. Avoid listing the log again."""
     request = TableRequest.from_options({"path": path, **storage_options})
-    known = application.logs.get(request.path, request.storage_options).known
-    if known is None:
+    cached_snapshot = application.logs.get(request.path, request.storage_options).known
+    if cached_snapshot is None:
         return relation(application, session, request)
-    return _relation_of(application, session, request, known, None)
+    return _relation_of(application, session, request, cached_snapshot, None)
 
 
 def _relation_of(
     application: Application, session: JavaObject, request: TableRequest, snapshot: Snapshot, options: JavaObject | None
 ) -> JavaObject:
     schema = readable_schema(snapshot.schema)
-    columns = filled = schema_to_json(schema)
+    columns = columns_with_defaults = schema_to_json(schema)
     if any(defaults(snapshot.schema)):
-        filled = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
+        columns_with_defaults = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     bare = BareTable(
         key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),
@@ -81,7 +86,7 @@ def _relation_of(
         root=snapshot.table_uri,
         partitions=schema_to_json(StructType(tuple(f for f in partitions if f is not None))),
         columns=columns,
-        filled=filled,
+        filled=columns_with_defaults,
         size=_size(snapshot),
         tracks_rows=has_row_id_columns(snapshot),
     )
@@ -91,7 +96,7 @@ def _relation_of(
 def _change_relation(
     application: Application, session: JavaObject, request: TableRequest, latest: Snapshot, options: JavaObject | None
 ) -> JavaObject:
-    """Return changes as a relation. Without an end, each execution reads up to the version that is the latest then."""
+    """Return the change data feed as a relation. Without an end, each execution reads up to the latest version at that time."""
     assert request.changes is not None  # noqa: S101  (checked by the caller)
     pinned, changes = pin(application, session, latest, request.changes, request.storage_options)
     feed = changes.feed
@@ -112,28 +117,35 @@ def _change_relation(
 
 
 def _key(snapshot: Snapshot, request: TableRequest, rows: str, *, follows: bool) -> str:
-    """Return the key of a relation in caches, as `bayou.TableKey` takes it.
+    """Return the key of a relation in Spark's caches, in the form that `bayou.TableKey` parses.
 
-    A DataFrame created after another program wrote must not hit the cache of an older one.
+    The key contains the version: a DataFrame created after another program's commit must not use the cached rows of an older one.
+
+    Args:
+        rows: the part of the history that the relation reads: `latest`, `pinned`, or a range of changes.
+        follows: whether the relation reads new versions as they are committed.
     """
     parts = (snapshot.table_uri, str(snapshot.version), snapshot.metadata.id, rows, _mark(request), str(follows).lower())
     return "\0".join(parts)
 
 
 _UNKNOWN_SIZE = 1 << 60
-"""Too large to be broadcast, and small enough for Spark to multiply."""
+"""A size too large for a broadcast join, and small enough that Spark can multiply it without overflow."""
 
 
 def _size(snapshot: Snapshot) -> int:
-    """Return the size that a plan uses until its files are known."""
-    known = snapshot.source.checksum
-    if known is None and jobs_for(snapshot.source) is not None:
-        return _UNKNOWN_SIZE  # adding up the sizes would take what the jobs are there to avoid
+    """Return the size in bytes that Spark uses for the relation until the optimizer rule has replaced it."""
+    checksum = snapshot.source.checksum
+    if checksum is None and jobs_for(snapshot.source) is not None:
+        return _UNKNOWN_SIZE  # the log is so large that jobs read it: do not read all of it here for the sum
     return snapshot.size_bytes
 
 
 def _mark(request: TableRequest) -> str:
-    """Return a mark for the request's part of a table and its storage options. EXPLAIN shows it, so it has no secrets."""
+    """Return a string that distinguishes requests with other partitions or storage options.
+
+    EXPLAIN shows it. Storage options may be secrets, so only a hash of them is included.
+    """
     part = f" {request.partition}" if request.partition else ""
     part += " (every file)" if request.reads_every_file else ""
     if not request.storage_options:
@@ -157,14 +169,19 @@ def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:
 
 
 def named_frame(
-    application: Application, spark: SparkSession, planned: PlannedScan, wanted: Sequence[StructField], more: Iterable[str] = ()
+    application: Application, spark: SparkSession, planned: PlannedScan, fields: Sequence[StructField], more: Iterable[str] = ()
 ) -> DataFrame:
-    """Return a planned scan as a DataFrame: the table's columns under their logical names and types, then others."""
+    """Return a planned scan as a DataFrame: the table's columns under their logical names and types, then further columns.
+
+    Args:
+        fields: the table's columns in the scan.
+        more: the names of the further columns.
+    """
     frame = DataFrame(dataset(application.jvm, java_session(spark), planned.plan), spark)
     return frame.select(
         *(
             F.col(quoted_name(physical)).cast(spark_data_type(f)).alias(f.name)
-            for f, physical in zip(wanted, planned.columns, strict=False)
+            for f, physical in zip(fields, planned.columns, strict=False)
         ),
         *more,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests of readers, and the snapshot of a table that a request names."""
+"""Parse a reader's options into a request, and resolve a request to the snapshot of a table."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 PINNED_VERSION = "__bayou_version"
-"""The option by which a catalog entry fixes the version of a table, whatever else a query says."""
+"""The option with which a catalog entry fixes the version of a table. It takes precedence over the options of a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationRequest:
-    """What a relation in a plan of Spark reads. The relation holds it as JSON.
+    """The request of a relation in a plan. The relation stores it as JSON until the optimizer rule reads it.
 
     Attributes:
         version: the version that the relation is fixed to; None for the latest version at each execution.
@@ -49,7 +49,7 @@ class RelationRequest:
 
     @classmethod
     def of(cls, request: TableRequest, changes: PinnedChanges | None = None) -> RelationRequest:
-        """Return the request of a relation for a reader's request. `version` is ignored if it reads changes."""
+        """Return the request of a relation for a reader's request. If it reads changes, these contain the versions."""
         version = request.version if changes is None else None
         return cls(request.path, version, request.storage_options, changes, request.partition, request.reads_every_file)
 
@@ -61,7 +61,7 @@ class RelationRequest:
         return cls(**facts, changes=None if changes is None else PinnedChanges(**changes))
 
     def to_json(self) -> str:
-        """Return the request as JSON. Equal requests have equal JSON, by which Spark compares relations."""
+        """Return the request as JSON. Equal requests have equal JSON, because Spark compares relations by it."""
         return json.dumps(asdict(self))
 
 
@@ -75,8 +75,8 @@ class TableRequest:
         timestamp: the requested timestamp, as a string or datetime, or None.
         storage_options: options for the file system, by their Hadoop names.
         changes: the requested range of the change data feed; None for the table itself.
-        partition: the path of the folders below the table that are read; empty for the whole table.
-        reads_every_file: whether a file that cannot be read is an error, whatever the session's settings are.
+        partition: the partition folders to read, as a path below the table; empty for the whole table.
+        reads_every_file: whether a file that cannot be read is always an error. If False, the session's settings decide.
     """
 
     path: str
@@ -95,13 +95,13 @@ class TableRequest:
             InvalidOptionError: the path is missing, time travel is requested in two ways, or a version is not a number.
             TimeTravelError: the change data feed is requested together with a version of the table.
         """
-        given = {name.lower(): value for name, value in options.items() if value is not None}
-        if not str(given.get("path", "")).strip():
+        options_in_lower_case = {name.lower(): value for name, value in options.items() if value is not None}
+        if not str(options_in_lower_case.get("path", "")).strip():
             raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
-        if PINNED_VERSION in given:
-            given |= {"versionasof": given[PINNED_VERSION], "timestampasof": None}
-        path, version, timestamp = _split(str(given["path"]))
-        by_option = given.get("versionasof"), given.get("timestampasof")
+        if PINNED_VERSION in options_in_lower_case:
+            options_in_lower_case |= {"versionasof": options_in_lower_case[PINNED_VERSION], "timestampasof": None}
+        path, version, timestamp = _split(str(options_in_lower_case["path"]))
+        by_option = options_in_lower_case.get("versionasof"), options_in_lower_case.get("timestampasof")
         if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
             raise InvalidOptionError(
                 "The path names a version, and an option names another one.",
@@ -116,16 +116,19 @@ class TableRequest:
         if by_option[0] is not None:
             version = _version(by_option[0], path)
         timestamp = timestamp if by_option[1] is None else by_option[1]
-        changes = bounds_of(given, path, travels=version is not None or timestamp is not None)
+        changes = bounds_of(options_in_lower_case, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:
-    """Return a path without its time travel suffix, and the suffix's meaning. A table of the full name takes precedence."""
-    found = split_path(path)
-    if found is None or is_table(path):
+    """Split a path into the path of the table, and the version and time of its time travel suffix.
+
+    If a table exists at the whole path, that table takes precedence, and the version and time are None.
+    """
+    suffixed = split_path(path)
+    if suffixed is None or is_table(path):
         return path, None, None
-    return found.path, found.version, found.timestamp
+    return suffixed.path, suffixed.version, suffixed.timestamp
 
 
 def is_table(path: str) -> bool:
@@ -138,7 +141,7 @@ def is_table(path: str) -> bool:
 
 
 def _version(text: Any, path: str) -> int:
-    """Return an option's number. The table's log refuses negative versions, and names the versions that exist."""
+    """Return an option as a number. Negative numbers pass: the log refuses them later with the existing versions in the error."""
     try:
         return int(str(text))
     except ValueError:
@@ -148,7 +151,9 @@ def _version(text: Any, path: str) -> int:
 
 
 def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
-    """Return the snapshot that a request names, with its timestamp resolved to a version, and a partition's folder to its table.
+    """Return the snapshot for a request, and the request with everything resolved.
+
+    A timestamp becomes a version. If the path is a folder of a partition, the path becomes the table's, and `partition` is set.
 
     Raises:
         TableNotFoundError, TimeTravelError, UnsupportedFeatureError: the table, or its version, cannot be read.
@@ -162,12 +167,12 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
             folder = PartitionFolder.below_table(request.path, request.storage_options)
         if folder is None:
             raise
-    whole, snapshot = _resolve(application, session, replace(request, path=folder.table))
-    return replace(whole, partition=folder.folders), files_of(folder, snapshot, session)
+    request_of_table, snapshot = _resolve(application, session, replace(request, path=folder.table))
+    return replace(request_of_table, partition=folder.folders), files_of(folder, snapshot, session)
 
 
 def files_of(folder: PartitionFolder, snapshot: Snapshot, session: JavaObject) -> Snapshot:
-    """Return a snapshot with only the files of a partition. Timestamps in the path are in the session's zone."""
+    """Return a snapshot with only the files of a partition. Timestamps in the path are in the session's time zone."""
     return folder.files_of(snapshot, SessionConf(session).time_zone)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table on a session: its snapshots, transactions on them, and its rows."""
+"""Provide a table on a session, the object that every operation works on: its snapshots, transactions and rows."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class SessionTable:
 
     @property
     def shown(self) -> str:
-        """Return its name, or its path without secrets."""
+        """The table's name, or its path without secrets, for messages."""
         return self.name or redact_uri(self.uri)
 
     @property
     def log(self) -> DeltaLog:
-        """Return the table's log."""
+        """The table's log."""
         return self.application.logs.get(self.uri, self.options)
 
     def snapshot(self) -> Snapshot:
@@ -67,9 +67,9 @@ class SessionTable:
             TableNotFoundError: the table does not exist.
             UnsupportedFeatureError: the table needs a writer feature that bayou does not support.
         """
-        found = self.log.update()
-        check_writable(found.protocol, found.metadata, found.table_uri, found.version)
-        return found
+        snapshot = self.log.update()
+        check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
+        return snapshot
 
     def begin(
         self,
@@ -85,7 +85,7 @@ class SessionTable:
 
         Args:
             dropped_features: the features that the commit removes from the protocol.
-            txn: an application id and a version, or None.
+            txn: the application id and version of an idempotent operation (the `txn` action), or None.
         """
         return session_transaction(
             self.application,
@@ -126,13 +126,13 @@ class SessionTable:
         self.refresh_caches()
 
     def refresh_caches(self) -> None:
-        """Refresh cached DataFrames of the table to its new version."""
+        """Refresh the DataFrames of this table in Spark's cache, so that they show its new version."""
         refresh_caches(self.spark, self.log, self.application.jvm, self.options)
 
     def rows(self) -> DataFrame:
-        """Return the table's rows; inside a transaction those that it reads.
+        """Return the table's rows. Inside a transaction, return the rows of the snapshot that the transaction reads.
 
-        An alteration depends on all of them, so a file that cannot be read is an error, whatever the session's settings are.
+        Alterations check all rows. Therefore a file that cannot be read is an error, even if the session ignores such files.
         """
         request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
         return read_request(self.application, self.spark, request)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the rows of some files as they are stored, with their row ids, to rewrite or compare them."""
+"""Read the stored rows of some files of a table together with their row ids, to rewrite or compare them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _TASK: Final = "__bayou_task"
-"""The hidden column with the number of a file's task."""
+"""The hidden column with the number of the task that reads the row's file."""
 GROUP: Final = "__bayou_group"
-"""The column with the number of the group that a row's file is in."""
+"""The column with the number of the group of the row's file."""
 FILE: Final = "__bayou_file"
-"""The column with the number of a row's file among those that are read."""
+"""The column with the number of the row's file, in the order of the positions passed."""
 ROW: Final = "__bayou_row"
 """The column with a row's position in its file."""
 
@@ -46,14 +46,15 @@ def stored_rows(
     options: Mapping[str, str] | None = None,
     tasks: pa.Array | None = None,
 ) -> DataFrame:
-    """Return the rows of some files, with the columns that keep their row ids if the table tracks rows.
+    """Return the rows of some files. If the table tracks rows, add the columns that store their row ids.
 
     Args:
+        positions: the positions of the files in the snapshot.
         tasks: the number of each file's task, if one task reads several files (see `file_tasks`). Each file is then a partition of
             the scan.
 
     Raises:
-        UnsupportedFeatureError: the table tracks rows, and has columns with the names of those for the ids.
+        UnsupportedFeatureError: the table tracks rows, and one of its columns has a name that bayou needs for row ids.
     """
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
     if ids is not None:
@@ -90,11 +91,12 @@ def rows_by_group(
     columns: Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """Return the rows of some files with the number of their file's group, and their position: `GROUP`, `FILE`, `ROW`.
+    """Return the rows of some files, with the columns `GROUP`, `FILE` and `ROW`.
 
     Args:
+        positions: the positions of the files in the snapshot.
         groups: the number of each file's group, int32.
-        columns: the columns of the table that are read; None for all, with the columns that keep the row ids.
+        columns: the columns of the table to read; None for all, with the columns that store row ids.
 
     Raises:
         UnsupportedFeatureError: the table has columns with the names of the added ones.
@@ -118,16 +120,15 @@ def rows_by_group(
         rewrites=True,
     )
     rows = scan_frame(scan, spark)
-    kept = [quoted_name(field.name) for field in fields]
+    names = [quoted_name(field.name) for field in fields]
     added = [F.col(GROUP), F.col(FILE), F.col(f"{OUR_METADATA}.row_index").alias(ROW)]
-    return rows.select(*kept, *added) if ids is None else ids.known(rows, OUR_METADATA).select(*kept, *ids.columns(), *added)
+    return rows.select(*names, *added) if ids is None else ids.known(rows, OUR_METADATA).select(*names, *ids.columns(), *added)
 
 
 def file_tasks(snapshot: Snapshot, tasks: pa.Array) -> FileTasks:
     """Return the tasks of a job that reads `stored_rows` with `tasks`, the number of each file's task from 0 on."""
-    return FileTasks(
-        pc.max(tasks).as_py() + 1, len(snapshot.partition_columns)
-    )  # the column of task numbers follows the partition columns
+    # The hidden column with the task numbers follows the partition columns.
+    return FileTasks(pc.max(tasks).as_py() + 1, len(snapshot.partition_columns))
 
 
 def auxiliary_of_stored(snapshot: Snapshot) -> AuxiliaryColumns:

@@ -32,19 +32,19 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
     Returns:
         The footer of each, or the error: FileNotFoundError, StorageError, or another OSError if the file is not Parquet.
     """
-    found: dict[int, pq.FileMetaData | OSError] = {}
-    elsewhere: defaultdict[str, list[int]] = defaultdict(list)
+    footers: dict[int, pq.FileMetaData | OSError] = {}
+    remote: defaultdict[str, list[int]] = defaultdict(list)
     for position, (uri, _) in enumerate(files):
         local = qualify(uri).local
         if local is None:
-            elsewhere[host_of(uri)].append(position)
+            remote[host_of(uri)].append(position)
         else:
-            found[position] = _parsed(local, uri)
-    for positions in elsewhere.values():
+            footers[position] = _parsed(local, uri)
+    for positions in remote.values():
         chosen = [files[position] for position in positions]
         for position, (uri, _), answer in zip(positions, chosen, _ask(jvm, chosen, storage_options), strict=True):
-            found[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
-    return [found[position] for position in range(len(files))]
+            footers[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
+    return [footers[position] for position in range(len(files))]
 
 
 def footers_in_turn(
@@ -52,9 +52,9 @@ def footers_in_turn(
 ) -> Iterator[pq.FileMetaData | OSError]:
     """Yield the footers of files with `path` and `size` in order, as `read_footers` does, at most `FOOTERS_AT_ONCE` in memory."""
     for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
-        some = files.slice(first, FOOTERS_AT_ONCE)
-        paths = uris(some["path"].combine_chunks(), table_uri).to_pylist()
-        yield from read_footers(jvm, list(zip(paths, some["size"].to_pylist(), strict=True)), storage_options)
+        batch = files.slice(first, FOOTERS_AT_ONCE)
+        paths = uris(batch["path"].combine_chunks(), table_uri).to_pylist()
+        yield from read_footers(jvm, list(zip(paths, batch["size"].to_pylist(), strict=True)), storage_options)
 
 
 def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:

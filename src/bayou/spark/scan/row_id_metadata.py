@@ -54,15 +54,15 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
         positions = pa.array(np.arange(scan.snapshot.files(["path"]).num_rows))
     others = dict.fromkeys([*(name for name in metadata if name not in _NAMES), _ROW_INDEX])
     hidden = {**scan.hidden, **ids.constants(scan.snapshot, positions)}
-    found = replace(scan, fields=(*scan.fields, *ids.fields), hidden=hidden, metadata=list(others)).planned()
+    planned = replace(scan, fields=(*scan.fields, *ids.fields), hidden=hidden, metadata=list(others)).planned()
     expressions = {name: f"{OUR_METADATA}.{quoted_name(name)}" for name in others} | {
         _ROW_ID: f"coalesce({quoted_name(ids.id)}, {BASE} + {OUR_METADATA}.{_ROW_INDEX})",
         _BASE_ID: BASE,
         _VERSION: f"coalesce({quoted_name(ids.version)}, {BASE_VERSION})",
         _DEFAULT_VERSION: BASE_VERSION,
     }
-    columns = found.columns[: len(scan.fields)]
+    columns = planned.columns[: len(scan.fields)]
     members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
     projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
-    frame = projected(scan.application.jvm, session_of(scan.session), found.plan, projection)
+    frame = projected(scan.application.jvm, session_of(scan.session), planned.plan, projection)
     return PlannedScan(analyzed_plan(frame), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

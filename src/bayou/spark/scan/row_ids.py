@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Materialised row ids: the columns in which files keep the ids and versions of rows from earlier files.
+"""The columns in which rewritten files store the row ids and row commit versions of rows from earlier files.
 
 Source: PROTOCOL.md, "Row Tracking".
 """
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
 BASE: Final = "__bayou_base_row_id"
-"""The hidden column with the id of a file's first row."""
+"""The hidden column with the file's `baseRowId`: the id of its first row."""
 BASE_VERSION: Final = "__bayou_base_row_version"
-"""The hidden column with the version of a file's rows that have no other version."""
+"""The hidden column with the file's `defaultRowCommitVersion`: the version of rows that store no version of their own."""
 _ID: Final = "__bayou_row_id"
 _VERSION: Final = "__bayou_row_version"
 
 
 def has_row_id_columns(snapshot: Snapshot) -> bool:
-    """Whether row ids can be read: the table tracks rows, and names the columns in which its files have the ids."""
+    """Whether row ids can be read: the table tracks rows, and its properties name the columns that store the ids."""
     configuration = snapshot.metadata.configuration
     names = (properties.MATERIALIZED_ROW_ID.read(configuration), properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration))
     return bool(properties.ENABLE_ROW_TRACKING.read(configuration) and all(names))
@@ -40,11 +40,12 @@ def has_row_id_columns(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowIdColumns:
-    """The columns of a table's files that hold row ids. They are not columns of the table.
+    """The columns of a table's data files that store row ids. They are not columns of the table.
 
     Attributes:
-        id: the name of the column of row ids; NULL if they follow from the file's `baseRowId` and the row's position.
-        version: the name of the column of versions that last changed the rows; NULL for the file's own version.
+        id: the name of the column of row ids. A NULL in it means `baseRowId` of the file plus the position of the row.
+        version: the name of the column of the versions that last changed the rows. A NULL in it means `defaultRowCommitVersion` of
+            the file.
     """
 
     id: str
@@ -52,7 +53,11 @@ class RowIdColumns:
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self | None:
-        """Return those of a table; None if it does not track rows. Raise CorruptLogError if it does not name them."""
+        """Return the columns of a table; None if it does not track rows.
+
+        Raises:
+            CorruptLogError: the table tracks rows, but its properties do not name the columns.
+        """
         configuration = snapshot.metadata.configuration
         if not properties.ENABLE_ROW_TRACKING.read(configuration):
             return None
@@ -73,12 +78,12 @@ class RowIdColumns:
 
     @property
     def fields(self) -> tuple[StructField, StructField]:
-        """Return the columns as files have them."""
+        """Return the columns as fields of the stored schema."""
         return (StructField(self.id, "long"), StructField(self.version, "long"))
 
     @staticmethod
     def constants(snapshot: Snapshot, positions: pa.Array) -> dict[str, pa.Array]:
-        """Return the constants of some files, as hidden columns of a scan."""
+        """Return `baseRowId` and `defaultRowCommitVersion` of some files, as hidden columns of a scan."""
         files = snapshot.files(["base_row_id", "default_row_commit_version"]).take(positions)
         return {
             BASE: files["base_row_id"].combine_chunks(),
@@ -86,19 +91,24 @@ class RowIdColumns:
         }
 
     def known(self, rows: DataFrame, metadata: str) -> DataFrame:
-        """Add ids and versions, for `columns`, to rows that have these columns and `constants`."""
+        """Compute row ids and versions of rows that were read with `fields` and `constants`. `columns` can then select them.
+
+        Args:
+            metadata: the struct column with `row_index`.
+        """
         row_id = F.coalesce(F.col(quoted_name(self.id)), F.col(BASE) + F.col(f"{metadata}.row_index"))
         version = F.coalesce(F.col(quoted_name(self.version)), F.col(BASE_VERSION))
         return rows.select("*", row_id.alias(_ID), version.alias(_VERSION)).drop(*self.names)
 
     def columns(self, changed: Column | None = None) -> tuple[Column, Column]:
-        """Return these columns for a new file, from rows of `known`.
+        """Return the two columns to write to a new file, for rows from `known`.
 
-        Rows that satisfy `changed`, a condition that is never NULL, get the version that writes them.
+        Args:
+            changed: a condition that is never NULL. Rows that satisfy it get no stored version, that is the version of the commit.
         """
         version = F.col(_VERSION) if changed is None else F.when(~changed, F.col(_VERSION))
         return F.col(_ID).alias(self.id), version.alias(self.version)
 
     def of_new_rows(self) -> tuple[Column, Column]:
-        """Return these columns for rows that are new in the table."""
+        """Return the two columns to write to a new file, for inserted rows: they are NULL."""
         return F.lit(None).cast("bigint").alias(self.id), F.lit(None).cast("bigint").alias(self.version)

@@ -52,13 +52,13 @@ def encoded(
     Args:
         num_records: returns how many rows each file has, null if unknown; None if no count is known. Called only if it matters.
     """
-    found = list(rows)
-    far = [place for place, each in enumerate(found) if each is not None and (each.maximum or 0) >= _FAR]
+    bitmaps = list(rows)
+    far = [place for place, bitmap in enumerate(bitmaps) if bitmap is not None and (bitmap.maximum or 0) >= _FAR]
     if far:
-        counts = [None] * len(found) if num_records is None else num_records().to_pylist()
+        counts = [None] * len(bitmaps) if num_records is None else num_records().to_pylist()
         for place in far:
-            found[place] = _within(found[place], counts[place], table_uri)
-    return [None if each is None else encode(each) for each in found]
+            bitmaps[place] = _within(bitmaps[place], counts[place], table_uri)
+    return [None if bitmap is None else encode(bitmap) for bitmap in bitmaps]
 
 
 def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | None:

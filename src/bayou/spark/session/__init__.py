@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bayou keeps for one Spark application: open logs, stores, settings, progress, transactions of a session.
+"""Hold the state of bayou for one Spark application, and read the settings of its sessions.
 
-Nothing outlives the process, and this package reads and writes no rows.
+The package contains the cache of open logs, log stores over Hadoop, the progress line, the handler of Ctrl-C, and transactions of a
+session. Nothing outlives the process. No module here reads or writes rows of tables.
 """

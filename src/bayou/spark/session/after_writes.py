@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Call functions after a committed write. Writers cannot import auto compaction, so it is registered here."""
+"""Call registered functions after each committed write, such as auto compaction.
+
+The layer of the writers must not import auto compaction, so auto compaction registers itself here.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A version that a session has written. `storage_options` are options for the file system."""
+    """A version that a session has committed.
+
+    Attributes:
+        storage_options: options for the file system.
+        settings: the session's settings.
+    """
 
     application: Application
     spark: SparkSession
@@ -30,16 +38,16 @@ class NewVersion:
 _followers: Final[list[Callable[[NewVersion], object]]] = []
 
 
-def follow_writes(act: Callable[[NewVersion], object]) -> None:
+def follow_writes(function: Callable[[NewVersion], object]) -> None:
     """Register a function to call after each write, outside its transaction. The function must not raise.
 
     Registering the same function again changes nothing.
     """
-    if act not in _followers:
-        _followers.append(act)
+    if function not in _followers:
+        _followers.append(function)
 
 
 def notify_written(version: NewVersion) -> None:
     """Call all registered functions."""
-    for act in _followers:
-        act(version)
+    for function in _followers:
+        function(version)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bayou keeps for one Spark application: its JVM, its open logs, and separate sessions for planning."""
+"""Hold the state of bayou for one Spark application: the bridge to its JVM, its open logs, and its internal sessions."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
 
 PINNED_SNAPSHOTS = 16
-"""How many older snapshots are cached, over all tables."""
+"""The number of older snapshots that an application caches, over all tables."""
 LOG_CACHE_BYTES = 512 << 20
-"""How much memory the open logs of an application may use. The least recently used logs are dropped first."""
+"""The memory that the open logs of an application may use. The least recently used logs are dropped first."""
 _LOG_BYTES = 4096
-"""The assumed size of a log without its snapshot, also for a path without a table."""
+"""The assumed size of a log without its snapshot. It also counts for a path without a table."""
 _DATA_FILE: Final = re.compile(r"[a-zA-Z][\w+.-]*:/.*?\.parquet")
 
 
 class LogCache:
-    """A cache of open logs, the most recently used last. Using a cached log costs one listing."""
+    """A cache of open logs and of older snapshots. It drops the least recently used first. Using a cached log costs one listing."""
 
     def __init__(self, limit_bytes: int = LOG_CACHE_BYTES, check: Callable[[str], None] = lambda _: None) -> None:
         self._limit = limit_bytes
@@ -59,25 +59,29 @@ class LogCache:
         self._lock = threading.Lock()
 
     def pinned(self, path: str, storage_options: Mapping[str, str], version: int, latest: Snapshot) -> Snapshot:
-        """Return an older version of a table. `latest` identifies the table, in case it was replaced."""
+        """Return the snapshot of an older version.
+
+        Args:
+            latest: the latest snapshot. Its metadata id is a part of the key, because another table may have replaced this one.
+        """
         key = (path, version, latest.metadata.id)
         with self._lock:
-            found = self._pinned.get(key)
-        if found is None:
-            found = self.get(path, storage_options).snapshot(version=version)
+            snapshot = self._pinned.get(key)
+        if snapshot is None:
+            snapshot = self.get(path, storage_options).snapshot(version=version)
         with self._lock:
-            self._pinned[key] = found
+            self._pinned[key] = snapshot
             self._pinned.move_to_end(key)
             while len(self._pinned) > PINNED_SNAPSHOTS:
                 self._pinned.popitem(last=False)
-        return found
+        return snapshot
 
     def get(self, path: str, storage_options: Mapping[str, str]) -> DeltaLog:
         """Return the log of the table at a path; open it if necessary."""
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
             log = self._logs.get(key)
-        if log is None:  # opening may ask the JVM, which asks servers: do not hold the lock
+        if log is None:  # opening may call the JVM and servers, so do not hold the lock meanwhile
             self._check(path.partition(":")[0])
             log = open_log(path, storage_options or None)
         with self._lock:
@@ -88,7 +92,7 @@ class LogCache:
         return log
 
     def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
-        """Note the size of a log's newest snapshot, and drop logs if the cache is above its limit."""
+        """Record the size of a log's newest snapshot, and drop logs if the cache is above its limit."""
         key = (path, tuple(sorted(storage_options.items())))
         with self._lock:
             if key in self._logs:
@@ -114,12 +118,12 @@ class LogCache:
 
 
 class Application:
-    """One Spark application as bayou uses it.
+    """The state of bayou for one Spark application. There is one instance per JVM.
 
     Attributes:
         jvm: the bridge into its JVM.
-        logs: the logs that were opened.
-        authenticated: whether the callback port asks for a token.
+        logs: the cache of open logs.
+        authenticated: whether the port for callbacks from the JVM requires a token.
         partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
@@ -148,7 +152,7 @@ class Application:
 
     @classmethod
     def of_jvm(cls, jvm: Jvm) -> Application:
-        """Return the application of a JVM, created at its first use, once for all threads."""
+        """Return the application of a JVM, created at its first use. Safe for concurrent threads."""
         with cls._making:
             if jvm not in cls._instances:
                 cls._instances[jvm] = cls(jvm)
@@ -159,11 +163,11 @@ class Application:
     ) -> Snapshot:
         """Return a table's snapshot. Costs one listing if the version was read before.
 
-        Inside a transaction on the table, the latest snapshot is the one that the transaction reads.
+        Inside a transaction on the table, return the transaction's snapshot instead of the latest one.
 
         Args:
             version: the version; None for the latest.
-            transactions: the ids of the transactions that the query runs inside, if Spark passed them.
+            transactions: the ids of the transactions around the query, if Spark passed them.
         """
         transaction = active_transaction(path, transactions)
         if transaction is not None and transaction.snapshot is not None and version in (None, transaction.read_version):
@@ -176,65 +180,66 @@ class Application:
 
     @property
     def engine_info(self) -> str:
-        """Return the writer's name for the history."""
+        """The name of the engine in the commit information."""
         return f"Apache-Spark/{self.jvm.spark_version_text} bayou/{__version__}"
 
     def workbench(self, session: JavaObject) -> JavaObject:
-        """Return a session for planning in the time zone of `session`, whose casts give NULL for what they cannot cast.
+        """Return an internal session for planning, with the time zone of `session`.
 
-        Partition values are cast in it, and generation expressions are resolved. It has none of the other SQL settings of
-        `session`: it is kept for the application, and a session's settings must not decide what another session reads. Made once
-        for each time zone.
+        bayou casts partition values and resolves generation expressions in it. A cast that is not possible gives NULL.
+
+        The application has one such session for each time zone, and all sessions share it. Therefore it has none of the other SQL
+        settings of `session`, which must not affect the reads of another session.
         """
         zone = SessionConf(session).time_zone
         with self._lock:
-            known = self._workbenches.get(zone)
-            if known is None or is_stopped(known):
+            workbench = self._workbenches.get(zone)
+            if workbench is None or is_stopped(workbench):
                 settings = {**values(Job.PLANNING), TIME_ZONE: zone}
                 self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
             return self._workbenches[zone]
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
-        found = self._data_file_in(text) or _file_of_a_source(text)
-        if found is None:
+        table_and_file = self._data_file_in(text) or _file_of_a_source(text)
+        if table_and_file is None:
             return None
         return DataFileNotFoundError(
             "A data file that the table's log names is not there.",
-            table=found[0],
-            file=found[1],
+            table=table_and_file[0],
+            file=table_and_file[1],
             next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it. "
             "A shallow clone needs the files of its source, and this error then names the source.",
         )
 
     def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
-        found = self._data_file_in(text)
-        if found is None:
+        table_and_file = self._data_file_in(text)
+        if table_and_file is None:
             return None
         return UnreadableDataFileError(
             f"A data file of the table cannot be read: {reason}",
-            table=found[0],
-            file=found[1],
+            table=table_and_file[0],
+            file=table_and_file[1],
             next_step="restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.",
         )
 
     def _data_file_in(self, text: str) -> tuple[str, str] | None:
-        """Return the open table, and the path in it, that a message of Spark names first."""
+        """Return the open table and the path below it in a message of Spark, or None."""
         plain = text.replace("file:///", "file:/")
         roots = {uri: hadoop_text(uri) + "/" for uri in self.logs.tables()}
-        # A folder above the table may be an open log, too.
-        found = max((uri for uri, root in roots.items() if root in plain), key=len, default=None)
-        if found is None:
+        # A folder above the table may have an open log as well, so choose the longest match.
+        table = max((uri for uri, root in roots.items() if root in plain), key=len, default=None)
+        if table is None:
             return None
-        return found, plain.split(roots[found], 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
+        return table, plain.split(roots[table], 1)[1].split(" ")[0].split("\n")[0].strip("`'\".,")
 
 
 def _file_of_a_source(text: str) -> tuple[str, str] | None:
-    """Return the table and the path in it of a file that a message of Spark names, if the file is in no open table.
+    """Return the table and the path below it for a data file in a message of Spark, or None.
 
-    A shallow clone refers to such files.
+    The table need not be open: a shallow clone refers to the files of another table.
     """
-    found = _DATA_FILE.search(text)
-    if found is None:
+    match = _DATA_FILE.search(text)
+    if match is None:
         return None
-    folder = PartitionFolder.below_table(qualify(found[0]).uri, {})
+    folder = PartitionFolder.below_table(qualify(match[0]).uri, {})
     return None if folder is None else (folder.table, folder.folders)

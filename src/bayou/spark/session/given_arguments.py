@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check user-supplied sessions and DataFrames. The error for anything else says what to pass."""
+"""Check user-supplied sessions and DataFrames. The error for any other object explains how to get the right one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _SPARK_FRAMES: Final = {
     "pyarrow": "make a Spark DataFrame first: spark.createDataFrame(table.to_pandas()).",
     "pyspark.pandas": "make a Spark DataFrame first: frame.to_spark().",
 }
-"""How the objects of a package become a Spark DataFrame."""
+"""By package: the advice to convert its tables to a Spark DataFrame."""
 
 
 def session_of(given: Any) -> SparkSession:
-    """Return the session that a user passed, classic or Spark Connect; that of the builder, if the user passed a builder.
+    """Return a user-supplied session, classic or Spark Connect. For a builder, return the session that it creates.
 
-    Raise ArgumentTypeError if it is neither a session nor a builder.
+    Raises:
+        ArgumentTypeError: the object is neither a session nor a builder.
     """
     if isinstance(given, SparkSession) or (_is_of_connect(given) and not _is_builder(given)):
         session: SparkSession = given
@@ -37,7 +38,7 @@ def session_of(given: Any) -> SparkSession:
 
 
 def frame_of(given: Any) -> DataFrame:
-    """Return the DataFrame that a user passed, classic or Spark Connect. Raise ArgumentTypeError if it is not a Spark DataFrame."""
+    """Return a user-supplied DataFrame, classic or Spark Connect. Raise ArgumentTypeError for any other object."""
     if isinstance(given, DataFrame) or _is_of_connect(given):
         frame: DataFrame = given
         return frame
@@ -52,7 +53,7 @@ def _is_builder(given: Any) -> bool:
 
 
 def _is_of_connect(given: Any) -> bool:
-    """Whether this is an object of Spark Connect. Its classes are not imported, because they need grpc."""
+    """Whether this is an object of Spark Connect. Check by name, because importing its classes requires grpc."""
     return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of a reader or a writer: select those for the storage, and report unknown ones.
+"""Select the storage options among the options of a reader or writer, and warn about unknown options.
 
-bayou ignores an unknown option, and warns once in a process.
-Source: delta-spark's `DeltaOptions.verifyOptions`, which records such options and goes on.
+bayou ignores an unknown option, and warns of it once in a process.
+Source: delta-spark's `DeltaOptions.verifyOptions`, which records unknown options and continues.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OF_OTHERS: Final = frozenset(
         "serialization.format",  # Hive's catalog adds it to the path of every table
     )
 )
-"""The options of readers and streams: a program may pass the same options to all of them."""
+"""The options of readers and streams, in lower case. Writers do not warn of them: a program may pass the same options to both."""
 _OF_STORAGE: Final = ("fs.", "dfs.", SINGLE_WRITER)
 """Prefixes of the options for the file system and for the log store."""
 _PREFIXES: Final = ("delta.", "parquet.", "__", *_OF_STORAGE)
@@ -65,21 +65,23 @@ def report_unknown_of_read(names: Iterable[str], table: str) -> None:
 
 
 def report_unknown_of_stream(names: Iterable[str], table: str) -> None:
-    """Warn of each option that no stream has that reads a table, once in a process."""
+    """Warn of each option that no stream from a table has, once in a process."""
     _report(names, table, "stream", _OF_STREAMS, frozenset(name.lower() for name in _NAMES) | _OF_OTHERS)
 
 
-def _report(names: Iterable[str], table: str, what: str, own: Iterable[str], others: frozenset[str]) -> None:
-    known = {name.lower() for name in own} | others
+def _report(names: Iterable[str], table: str, kind: str, own: Iterable[str], others: frozenset[str]) -> None:
+    known_names = {name.lower() for name in own} | others
     for name in names:
         lower = name.lower()
-        if lower in known or lower.startswith(_PREFIXES):
+        if lower in known_names or lower.startswith(_PREFIXES):
             continue
         with _lock:
             is_new = lower not in _warned
             _warned.add(lower)
         if is_new:
-            near = difflib.get_close_matches(lower, [each.lower() for each in own], n=1)
-            hint = f"; did you mean {next(each for each in own if each.lower() == near[0])}?" if near else ""
-            place = redact_uri(table)
-            _logger.warning("the %s option %r means nothing and is passed over (table: %s)%s", what, name, place, hint)
+            similar = difflib.get_close_matches(lower, [each.lower() for each in own], n=1)
+            hint = f"; did you mean {next(each for each in own if each.lower() == similar[0])}?" if similar else ""
+            table_without_secrets = redact_uri(table)
+            _logger.warning(
+                "the %s option %r means nothing and is passed over (table: %s)%s", kind, name, table_without_secrets, hint
+            )

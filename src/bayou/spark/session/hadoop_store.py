@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log store on Hadoop's file systems whose atomic rename never replaces a file, through a running session's JVM."""
+"""Store table logs on HDFS and Azure Data Lake Storage Gen2, through the Hadoop classes in a running session's JVM.
+
+Only file systems are allowed whose rename is atomic and never replaces an existing file.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from bayou.storage import QualifiedPath
 
-# By scheme, the allowed classes: the one that reads and writes, and the one that renames. A subclass may do anything, so the
+# The allowed classes by scheme: the one that reads and writes, and the one that renames. A subclass may behave differently, so the
 # names are compared exactly.
 _HADOOP: Final = "org.apache.hadoop"
 _ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
@@ -30,7 +33,8 @@ _ALLOWED: Final[Mapping[str, tuple[str, str]]] = {
     "hdfs": (f"{_HADOOP}.hdfs.DistributedFileSystem", f"{_HADOOP}.fs.Hdfs"),
     "viewfs": (f"{_HADOOP}.fs.viewfs.ViewFileSystem", f"{_HADOOP}.fs.viewfs.ViewFs"),
 }
-# An account with a hierarchical namespace has access lists. One without copies and deletes instead of renaming.
+# Only an account with a hierarchical namespace has access control lists. Without such a namespace, Azure copies and deletes instead
+# of renaming, which is not atomic.
 _HAS_NAMESPACE: Final = "fs.capability.paths.acls"
 
 _NOT_EMPTY: Final = "PathIsNotEmptyDirectoryException"
@@ -48,16 +52,19 @@ _NEXT_STEPS: Final[Mapping[str, str]] = {
 
 
 class HadoopStore:
-    """A folder on HDFS, on a view of HDFS, or on Azure Data Lake Storage Gen2 with a hierarchical namespace.
+    """The log store of a folder on HDFS, on a view of HDFS, or on Azure Data Lake Storage Gen2 with a hierarchical namespace.
 
-    `put_if_absent` writes a hidden temporary file into the target's folder, has the servers flush it to their disks (`hsync`),
-    and renames it without permission to replace. The rename is one step of the name node or the storage service, so it
-    excludes all other writers on any number of machines, also those of delta-spark with HDFSLogStore or AzureLogStore. If the
-    rename fails otherwise, deleting the temporary file decides: if it was still there, the rename can no longer happen.
-    `put` renames with permission to replace; on Azure the target is missing for a moment.
+    `put_if_absent` writes a hidden temporary file into the target's folder, makes the servers flush it to their disks (`hsync`),
+    and renames it without permission to replace. The rename is one step of the name node or the storage service. It therefore
+    excludes all other writers on any number of machines, including delta-spark with HDFSLogStore or AzureLogStore.
+
+    If the rename fails for an unclear reason, such as a lost connection, it may still happen later on the server. The store then
+    deletes the temporary file. If the file still existed, the rename can no longer happen.
+
+    `put` renames with permission to replace. On Azure the target is missing for a moment.
 
     Listings read the whole folder and are consistent. A file is durable once a put has returned, on as many servers as the
-    file system's settings require. `sync` does nothing: HDFS has closed data files on the servers of its pipeline, at first in
+    file system's settings require. `sync` does nothing: the servers of HDFS already have the closed data files, at first in
     memory unless `dfs.datanode.synconclose` is set.
 
     Each operation is one call into the JVM, a put two or three, with one more for each 8 MB. The session's Hadoop
@@ -76,12 +83,16 @@ class HadoopStore:
         folder, _, start = path.rpartition("/")
         prefix = f"{folder}/" if folder else ""
         with self._failing(path):
-            found = self._files.list_from(self._at(folder), start)
-        found.sort(key=lambda file: file.name)
-        return iter([FileStatus(prefix + file.name, file.size, file.modification_time) for file in found])
+            listed = self._files.list_from(self._at(folder), start)
+        listed.sort(key=lambda file: file.name)
+        return iter([FileStatus(prefix + file.name, file.size, file.modification_time) for file in listed])
 
     def read(self, path: str) -> bytes:
-        """See LogStore. HDFS removes the blocks of a replaced file while it is being read; such a read is retried."""
+        """See LogStore.
+
+        If another writer replaces the file during the read, HDFS removes the old blocks and the read fails. Retry the read unless
+        the file is the same as at the previous failure.
+        """
         failed_on = None
         with self._failing(path):
             while True:
@@ -94,10 +105,10 @@ class HadoopStore:
                     failed_on = file
 
     def read_all(self, paths: Sequence[str]) -> list[bytes | Exception]:
-        """Read whole files in one call. For one that cannot be read, return the exception that `read` would raise."""
+        """Read whole files in one call. In place of a file that cannot be read, return the exception that `read` would raise."""
         with self._failing(""):
-            found = self._files.read_all([self._at(path) for path in paths])
-        named = zip(paths, found, strict=True)
+            answers = self._files.read_all([self._at(path) for path in paths])
+        named = zip(paths, answers, strict=True)
         return [self._failed(path, each) if isinstance(each, HadoopError) else each for path, each in named]
 
     def open(self, path: str) -> BinaryIO:
@@ -132,19 +143,19 @@ class HadoopStore:
         """See LogStore."""
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
-        """See TreeStore. One call for all of them."""
+        """See TreeStore. Uses one call for all folders."""
         with self._failing(""):
             listed = self._files.list_folders([self._at(folder) for folder in folders])
-        found = []
+        result = []
         for folder, entries in zip(folders, listed, strict=True):
             builder = FolderBuilder(folder, shown)
             for entry in entries:
                 builder.add(entry.name, entry.size, entry.modification_time, is_folder=entry.size < 0)
-            found.append(builder.build())
-        return found
+            result.append(builder.build())
+        return result
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
-        """See TreeStore. One call for all of them."""
+        """See TreeStore. Uses one call for all files."""
         inside = [path for path in paths if not path.startswith("/") and ".." not in path.split("/")]
         with self._failing(""):
             answers = self._files.delete_all([self._at(path) for path in inside])
@@ -168,14 +179,14 @@ class HadoopStore:
         return True
 
     def _publish(self, path: str, data: bytes, *, replace: bool) -> bool:
-        """Write a temporary file and rename it; return whether it was renamed."""
+        """Write a temporary file and rename it. Return False if another writer has created the target."""
         folder, slash, name = path.rpartition("/")
         temporary = self._at(f"{folder}{slash}.{name}.{uuid.uuid4().hex}.tmp")
         try:
             self._files.write(temporary, data)
             self._files.rename(temporary, self._at(path), replace=replace)
         except (HadoopError, OSError) as error:
-            # If the temporary file could still be deleted, it was not renamed, and a call that is under way cannot rename it.
+            # If the temporary file still existed, it was not renamed, and after its deletion a delayed call cannot rename it.
             is_lost = self._discard(temporary) and not replace
             if is_lost and (isinstance(error, FileExistsError) or self._exists(path)):
                 return False
@@ -185,14 +196,14 @@ class HadoopStore:
         return True
 
     def _discard(self, temporary: str) -> bool:
-        """Delete a temporary file; return whether it certainly existed. A leftover is hidden and harmless."""
+        """Delete a temporary file, and return whether it certainly existed. If the deletion fails, the leftover is hidden."""
         with contextlib.suppress(HadoopError):
             return self._files.delete(temporary)
         return False
 
     @contextlib.contextmanager
     def _failing(self, path: str) -> Iterator[None]:
-        """Convert Hadoop's errors in the block to errors of the store about a file, or about the table if `path` is empty."""
+        """Convert Hadoop's errors in the block to StorageError about a file, or about the table if `path` is empty."""
         try:
             yield
         except HadoopError as error:
@@ -203,7 +214,7 @@ class HadoopStore:
 
 
 def failed(error: HadoopError, table: str, file: str | None = None) -> StorageError:
-    """Convert Hadoop's error to the one that a store raises."""
+    """Convert an error of Hadoop to the StorageError that a store raises."""
     return StorageError(
         f"Hadoop's file system failed: {error}",
         table=redact_uri(table),
@@ -245,15 +256,15 @@ def connect(jvm: Jvm, place: QualifiedPath, storage_options: Mapping[str, str]) 
 
 
 def check_log_store_settings(jvm: Jvm, scheme: str) -> None:
-    """Raise StorageError if a session's `spark.delta.logStore.*` settings for a scheme are not honored by bayou.
+    """Raise StorageError if the application has `spark.delta.logStore.*` settings for a scheme that bayou does not honor.
 
-    Source: delta-spark reads them from the application's configuration, not from a session's.
+    Like delta-spark, bayou reads the configuration of the application, and not the settings of one session.
     """
     check_spark_log_store_conf(settings_of_application(jvm), scheme=scheme)
 
 
 def register_hadoop_stores() -> None:
-    """Register this store for Hadoop's schemes, except those for which the program registered another store."""
+    """Register this store for Hadoop's schemes, except for schemes with another store that the program registered."""
     for scheme in SCHEMES_OF_A_SESSION:
         if registered_name(scheme) in {None, _NAME}:
             register(scheme, _NAME, replace=True)
@@ -269,8 +280,8 @@ def _check_allowed(jvm: Jvm, files: HadoopFiles, place: QualifiedPath) -> None:
     """
     scheme = place.scheme
     allowed = _ALLOWED.get(scheme, ("", ""))
-    for name, wanted in zip((files.file_system_class, files.file_context_class), allowed, strict=True):
-        if name != wanted:
+    for name, allowed_name in zip((files.file_system_class, files.file_context_class), allowed, strict=True):
+        if name != allowed_name:
             raise _refused(place, name)
     if scheme == "viewfs":
         target_uri, target_class = files.target(f"{place.uri}/{LOG_FOLDER}")

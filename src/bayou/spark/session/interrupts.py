@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handle Ctrl-C while an operation runs: stop its jobs, and commit nothing.
+"""Handle Ctrl-C during an operation: cancel its jobs, and end it in order without a commit.
 
-PySpark's handler cancels all jobs, and raises KeyboardInterrupt in the main thread. If that thread is in the middle of a call into
-the JVM, the answer to that call is later taken for the answer to another one. The operation itself may go on, because it often
-runs on another thread of Python, which the JVM calls. The handler here cancels the jobs as PySpark's does, but lets the operation
-end in order: it commits nothing, deletes what it wrote, and raises KeyboardInterrupt.
+PySpark's own handler cancels all jobs, and raises KeyboardInterrupt in the main thread at once. This has two problems:
 
-PySpark's handler acts if the main thread waits for no operation, and on a second Ctrl-C.
+- The main thread may be in the middle of a call into the JVM. The answer of that call is then taken for the answer of the next one.
+- The operation may continue and commit, because it often runs on another thread of Python, which the JVM called.
+
+The handler here cancels the jobs too, but raises nothing. The operation notices the interrupt before its commit, deletes its
+uncommitted files, and raises KeyboardInterrupt. PySpark's handler still runs if the main thread waits for no operation, and on a
+second Ctrl-C.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _running: Final[set[_Operation]] = set()
 _CURRENT: Final[ContextVar[_Operation | None]] = ContextVar("bayou_operation", default=None)
 """The operation of the running thread, if the main thread waits for it."""
 _main_threads: Final[WeakKeyDictionary[Jvm, int]] = WeakKeyDictionary()
-"""The id of the thread in each JVM that runs the calls of Python's main thread."""
+"""For each JVM, the id of its thread that runs the calls of Python's main thread."""
 
 
 class _Operation:
@@ -41,46 +43,46 @@ class _Operation:
         self.is_interrupted = False
 
     def interrupt(self) -> None:
-        """Cancel the jobs, on another thread: the one that Ctrl-C interrupts may be waiting for the JVM."""
+        """Cancel the jobs on another thread, because the interrupted thread may be in the middle of a call into the JVM."""
         self.is_interrupted = True
         threading.Thread(target=self._context.cancelAllJobs, name="bayou-interrupt", daemon=True).start()
 
 
 @contextlib.contextmanager
 def interruptible(spark: SparkSession) -> Iterator[None]:
-    """Let Ctrl-C stop the jobs of the block and end it with KeyboardInterrupt.
+    """Let Ctrl-C cancel the jobs of the block and end the block with KeyboardInterrupt.
 
-    An operation that the main thread does not wait for, such as one in a batch of a stream, is left to PySpark's handler.
+    PySpark's handler remains responsible for operations that the main thread does not wait for, such as a batch of a stream.
     """
     listen(spark)
     if _CURRENT.get() is not None or not _is_waited_for(spark):
         yield
         return
-    running = _Operation(spark)
-    token = _CURRENT.set(running)
-    _running.add(running)
+    operation = _Operation(spark)
+    token = _CURRENT.set(operation)
+    _running.add(operation)
     try:
         yield
     except Exception as error:
-        if running.is_interrupted:
+        if operation.is_interrupted:
             raise KeyboardInterrupt from error
         raise
     finally:
-        _running.discard(running)
+        _running.discard(operation)
         _CURRENT.reset(token)
-    if running.is_interrupted:
+    if operation.is_interrupted:
         raise KeyboardInterrupt
 
 
 def check_interrupted() -> None:
-    """Raise KeyboardInterrupt if the operation around this call was interrupted. To be called before a commit."""
-    running = _CURRENT.get()
-    if running is not None and running.is_interrupted:
+    """Raise KeyboardInterrupt if the operation around this call was interrupted. Transactions call this before a commit."""
+    operation = _CURRENT.get()
+    if operation is not None and operation.is_interrupted:
         raise KeyboardInterrupt
 
 
 def listen(spark: SparkSession) -> None:
-    """Install the handler in front of the current one. A no-op on other threads than the main one, which alone may do it."""
+    """Install the handler, which calls the current one if necessary. A no-op on other threads, where Python does not allow it."""
     if threading.current_thread() is not threading.main_thread():
         return
     jvm = Jvm.of(spark)
@@ -92,7 +94,7 @@ def listen(spark: SparkSession) -> None:
 
 
 def _is_waited_for(spark: SparkSession) -> bool:
-    """Whether the main thread runs this, or waits for the JVM, which runs it."""
+    """Whether the main thread runs the current code, or waits for a call into the JVM that runs it as a callback."""
     if threading.current_thread() is threading.main_thread():
         return True
     jvm = Jvm.of(spark)
@@ -100,7 +102,7 @@ def _is_waited_for(spark: SparkSession) -> bool:
 
 
 class _Handler:
-    """The handler of Ctrl-C."""
+    """The handler of SIGINT. It calls the previous handler if no operation waits for an interrupt."""
 
     def __init__(self, before: Callable[[int, Any], Any]) -> None:
         self._before = before

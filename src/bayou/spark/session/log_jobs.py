@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spark jobs on the checkpoints of very large logs. Python workers process facts of files here, never rows."""
+"""Read the checkpoints of very large logs by Spark jobs, whose Python workers process file actions, and never rows of tables."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.source import SnapshotSource
 
 _FILE_ACTIONS = ("add", "remove")
-# A path of a log is one file, even if it contains characters of a pattern. The name is Spark's own.
+# Spark's internal option for literal paths: a path in a log is one file, even if it contains characters of a glob pattern.
 _NO_PATTERNS = {"__globPaths__": "false"}
 
 
 class SparkLogJobs:
-    """The jobs of the running Spark application, for checkpoints with `min_files` files or more."""
+    """The implementation of LogJobs by the running Spark application, for tables with `min_files` files or more."""
 
     def __init__(self, min_files: int = MIN_FILES) -> None:
         self.min_files = min_files
@@ -44,25 +44,27 @@ class SparkLogJobs:
     def run(
         self, source: SnapshotSource, files: Sequence[str], work: Work, schema: pa.Schema, *, stream: bool = False
     ) -> Iterable[pa.Table]:
-        """See LogJobs. The function runs in Python workers, which need bayou and pyarrow.
+        """See LogJobs. `work` runs in Python workers, which need bayou and pyarrow.
 
-        Raise LogJobError if no session is active, or the job failed.
+        Raises:
+            LogJobError: no session is active, or the job failed.
         """
-        active = SparkSession.getActiveSession()
-        if active is None:
+        session = SparkSession.getActiveSession()
+        if session is None:
             raise LogJobError("there is no active Spark session")
         try:
-            frame = _frame(active, [f"{qualify(source.table_uri).uri}/{file}" for file in files], _columns(source, files[0]))
+            frame = _frame(session, [f"{qualify(source.table_uri).uri}/{file}" for file in files], _columns(source, files[0]))
             result = frame.mapInArrow(_function(work), StructType.fromJson(spark_schema(schema)))
             return _streamed(result, schema) if stream else [collected(result, schema)]
         except (PySparkException, Py4JError, ImportError, OSError) as error:
             if isinstance(error, ImportError) or "ModuleNotFoundError" in str(error):
-                self.min_files = sys.maxsize  # the workers lack bayou, or Spark 3.5 lacks pandas: every job would fail
+                # The workers lack bayou, or Spark 3.5 lacks pandas. Every later job would fail too, so run none.
+                self.min_files = sys.maxsize
             raise LogJobError(str(error).split("\n", 1)[0]) from error
 
 
 def _function(work: Work) -> Any:
-    """Return the work as a function, the only callable that PySpark accepts."""
+    """Wrap the work in a plain function, because PySpark does not accept other callables."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return work(batches)
@@ -71,41 +73,48 @@ def _function(work: Work) -> Any:
 
 
 def _columns(source: SnapshotSource, file: str) -> StructType:
-    """Return the columns with file actions. Without a schema Spark would trust the class names in the file."""
+    """Return the columns with file actions, as the schema for the read.
+
+    Without a schema, Spark would derive it from the file's metadata, and load the classes of user-defined types named there.
+    """
     with source.store.open(file) as opened:
-        found = columns_of(pq.read_metadata(opened))
+        columns = columns_of(pq.read_metadata(opened))
     try:
-        return StructType.fromJson(spark_schema(each for each in found if each.name in _FILE_ACTIONS))
+        return StructType.fromJson(spark_schema(each for each in columns if each.name in _FILE_ACTIONS))
     except KeyError as error:
         raise LogJobError(f"{file} has a column of the type {error}") from None
 
 
 def _frame(active: SparkSession, uris: list[str], columns: StructType) -> DataFrame:
     jvm = Jvm.of(active)
-    own = session_of(default_session(jvm, java_session(active), values(Job.LOG), SQL_PREFIX))
-    return own.read.options(**with_options(_NO_PATTERNS, Job.REWRITE)).schema(columns).parquet(*uris)
+    internal_session = session_of(default_session(jvm, java_session(active), values(Job.LOG), SQL_PREFIX))
+    return internal_session.read.options(**with_options(_NO_PATTERNS, Job.REWRITE)).schema(columns).parquet(*uris)
 
 
 def collected(frame: DataFrame, schema: pa.Schema) -> pa.Table:
-    """Return the rows of a DataFrame of file facts. `schema` is for a table without rows."""
-    newer: Any = getattr(type(frame), "toArrow", None)
-    if newer is not None:
-        table: pa.Table = newer(frame)
+    """Return the rows of a DataFrame as an Arrow table. `schema` is used only if it has no rows."""
+    to_arrow: Any = getattr(type(frame), "toArrow", None)
+    if to_arrow is not None:
+        table: pa.Table = to_arrow(frame)
         return table
-    batches: Any = frame._collect_as_arrow()  # type: ignore[operator]  # noqa: SLF001  (Spark 3.5 has no public way)
-    return pa.Table.from_batches(batches) if batches else schema.empty_table()
+    collect_batches: Any = frame._collect_as_arrow()  # type: ignore[operator]  # noqa: SLF001  (Spark 3.5 has no public way)
+    return pa.Table.from_batches(collect_batches) if collect_batches else schema.empty_table()
 
 
 def _streamed(frame: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows of a frame one at a time. They are computed in parallel, kept on executor disks, and fetched by task."""
-    kept = frame.persist(StorageLevel.DISK_ONLY)
-    kept.count()
-    return _fetched(kept, schema)
+    """Yield the rows of a DataFrame one at a time.
+
+    Executors compute the rows in parallel and keep them on their disks. The driver then fetches one partition after the other,
+    which limits its memory.
+    """
+    persisted = frame.persist(StorageLevel.DISK_ONLY)
+    persisted.count()
+    return _fetched(persisted, schema)
 
 
-def _fetched(kept: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
+def _fetched(persisted: DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
     try:
-        for row in kept.toLocalIterator():
+        for row in persisted.toLocalIterator():
             yield pa.Table.from_pylist([row.asDict()], schema=schema)
     finally:
-        kept.unpersist()
+        persisted.unpersist()

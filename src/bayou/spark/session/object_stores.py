@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in object stores on a session: the log uses the settings that Spark uses for the data files."""
+"""Open the logs of tables in object stores with the same settings and credentials that the session uses for data files.
+
+bayou reads logs by its own client of the object store, and Spark reads data files by Hadoop's file systems.
+"""
 
 from __future__ import annotations
 
@@ -37,11 +40,13 @@ if TYPE_CHECKING:
     from bayou.storage import QualifiedPath
 
 
-def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) -> ObjectStore:
-    """Return the store of a table. Storage options take precedence over `fs.*` options, and those over the session's settings.
+def open_session_object_store(place: QualifiedPath, options: Mapping[str, str]) -> ObjectStore:
+    """Return the log store of a table.
+
+    Storage options take precedence over `fs.*` options, and `fs.*` options over the session's settings.
 
     Args:
-        given: storage options, and settings of Hadoop's file systems.
+        options: storage options, and settings of Hadoop's file systems (`fs.*`).
 
     Raises:
         StorageError: a setting of the session requires a log store that bayou does not honor, or credentials cannot be read.
@@ -49,35 +54,40 @@ def open_session_object_store(place: QualifiedPath, given: Mapping[str, str]) ->
     """
     jvm = Jvm.running()
     if jvm is None:
-        return open_object_store(place, given)
+        return open_object_store(place, options)
     check_log_store_settings(jvm, place.scheme)
-    found = place_of(place)
-    return ObjectStore(place.uri, found, partial(_read_options, jvm, place, found, given))
+    object_place = place_of(place)
+    return ObjectStore(place.uri, object_place, partial(_read_options, jvm, place, object_place, options))
 
 
-def _read_options(jvm: Jvm, place: QualifiedPath, found: ObjectPlace, given: Mapping[str, str]) -> ObjectOptions:
+def _read_options(jvm: Jvm, place: QualifiedPath, object_place: ObjectPlace, options: Mapping[str, str]) -> ObjectOptions:
     try:
-        settings = hadoop_settings(jvm, PREFIXES[found.kind], secret_names(found))
+        settings = hadoop_settings(jvm, PREFIXES[object_place.kind], secret_names(object_place))
     except HadoopError as error:
         raise StorageError(
             f"The credentials for the table cannot be read: {error}",
             table=redact_uri(place.uri),
             next_step="Correct hadoop.security.credential.provider.path.",
         ) from error
-    of_hadoop = {name: value for name, value in given.items() if name.startswith("fs.")}
-    settings |= of_hadoop
-    own = {name: value for name, value in given.items() if not name.startswith("fs.")}
+    hadoop_options = {name: value for name, value in options.items() if name.startswith("fs.")}
+    settings |= hadoop_options
+    store_options = {name: value for name, value in options.items() if not name.startswith("fs.")}
     credentials = None
-    if not names_who_asks(own) and asks_s3a(settings, found):
-        credentials = S3aCredentials(jvm, found.bucket, of_hadoop)
+    if not names_who_asks(store_options) and asks_s3a(settings, object_place):
+        credentials = S3aCredentials(jvm, object_place.bucket, hadoop_options)
         settings = without_credentials(settings)
-    return ObjectOptions.of(merged(settings, own, found, place.uri), found.kind, redact_uri(place.uri), credentials)
+    return ObjectOptions.of(
+        merged(settings, store_options, object_place, place.uri), object_place.kind, redact_uri(place.uri), credentials
+    )
 
 
 def check_file_system(jvm: Jvm, scheme: str) -> None:
-    """Ensure that Spark can read and write the data files of tables with a URI scheme. Ignore schemes of no object store.
+    """Ensure that Spark can read and write the data files of tables with a URI scheme. Ignore schemes of other kinds of stores.
 
-    If Spark knows S3A but not `s3://`, S3A serves that spelling too. Raise StorageError if the session has no file system for it.
+    If the session has a file system for `s3a:` URIs but not for `s3:`, configure the same one for `s3:`.
+
+    Raises:
+        StorageError: the session has no file system for the scheme.
     """
     kind = KINDS.get(scheme)
     if kind is None:
@@ -88,15 +98,15 @@ def check_file_system(jvm: Jvm, scheme: str) -> None:
         raise StorageError(
             f"Spark has no file system for {scheme}: URIs.", table=f"{scheme}:", next_step=f"Write the table's path as {spelling}."
         )
-    known = configured or FILE_SYSTEMS[kind]
-    if not jvm.has_class(known):
+    file_system = configured or FILE_SYSTEMS[kind]
+    if not jvm.has_class(file_system):
         raise StorageError(
-            f"Spark cannot read the data files: its file system for {scheme}: URIs, {known}, is not there.",
+            f"Spark cannot read the data files: its file system for {scheme}: URIs, {file_system}, is not there.",
             table=f"{scheme}:",
             next_step=f"Start the session with spark.jars.packages={package}, in the version of its Hadoop.",
         )
     if configured is None:
-        set_file_system(jvm, scheme, known)
+        set_file_system(jvm, scheme, file_system)
 
 
 _SPARKS: Final[Mapping[str, tuple[str, str]]] = {
@@ -104,7 +114,7 @@ _SPARKS: Final[Mapping[str, tuple[str, str]]] = {
     "gcs": ("com.google.cloud.bigdataoss:gcs-connector", "gs://BUCKET/PATH"),
     "azure": ("org.apache.hadoop:hadoop-azure", "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"),
 }
-"""By kind of store: the package with Hadoop's file system, and the URI that Spark accepts."""
+"""By kind of store: the Maven package with Hadoop's file system, and the form of URI that Spark accepts."""
 _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
     "s3": frozenset({"s3", "s3a", "s3n", "r2"}),
     "gcs": frozenset({"gs", "gcs"}),
@@ -113,7 +123,7 @@ _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def register_object_stores() -> None:
-    """Apply a session's settings to object stores, except for schemes for which the program registered another store."""
+    """Register this store for the schemes of object stores, except for schemes with another store that the program registered."""
     for scheme in KINDS.keys() - SCHEMES_OF_A_SESSION:
         if registered_name(scheme) in {None, _NAME}:
             register(scheme, _NAME, replace=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run an operation on a table: its progress, its interruption, and the description of its jobs in Spark's user interface.
+"""Run an operation on a table with a progress line, a handler for Ctrl-C, and job descriptions in Spark's user interface.
 
 The jobs run in the caller's job group and pool, and keep the caller's tags.
 """
@@ -24,7 +24,7 @@ _DESCRIPTION: Final = "spark.job.description"
 def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Let Ctrl-C end the operation before its commit, and show its progress on a terminal if it takes long.
 
-    An operation inside another is part of that one.
+    An operation inside another one is a part of that one, without a separate line.
     """
     with interruptible(spark), displayed(name, spark, settings):
         yield
@@ -34,15 +34,15 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
     """Describe the jobs of this thread within the block, after the caller's own description. The text must not contain secrets."""
     context = spark.sparkContext
-    before = context.getLocalProperty(_DESCRIPTION)
-    context.setLocalProperty(_DESCRIPTION, f"{before}: {text}" if before else text)
+    description = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, f"{description}: {text}" if description else text)
     try:
         yield
     finally:
-        # None removes it.
-        context.setLocalProperty(_DESCRIPTION, before)  # type: ignore[arg-type]
+        # None removes the property.
+        context.setLocalProperty(_DESCRIPTION, description)  # type: ignore[arg-type]
 
 
 def bins_text(first: int, last: int, count: int) -> str:
-    """Describe which of `count` bins are written. `first` counts from 0, and `last` is exclusive."""
+    """Return a text for the bins `first` (from 0) to `last` (exclusive) of `count`, as in `bins 1 to 4 of 9`."""
     return f"bin {last} of {count}" if last == first + 1 else f"bins {first + 1} to {last} of {count}"

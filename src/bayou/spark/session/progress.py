@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Show on a terminal what a long operation does: `displayed` wraps it, and `phase` names its current step.
+"""Show the progress of a long operation on a terminal: `displayed` wraps the operation, and `phase` names its current step.
 
-If nothing is shown, the JVM is not called, no thread starts and rich is not imported. Errors of the display are logged; they
-never fail the operation.
+If progress is off, the JVM is not called, no thread starts and rich is not imported. Errors of the display are logged. They never
+make the operation fail.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ VARIABLE: Final = "BAYOU_PROGRESS"
 DELAY_SECONDS: Final = 0.5
 """Shorter operations are not shown."""
 INTERVAL_SECONDS: Final = 0.25
-"""How often the line is drawn and Spark's bar is cleared; see ConsoleBar for how long that lasts."""
+"""The interval at which the line is drawn and Spark's own bar is cleared. See ConsoleBar for the duration of the latter."""
 _PATIENCE_SECONDS: Final = 2.0
+"""The maximum time that the end of an operation waits for the thread that draws."""
 _DUMB_TERMINALS: Final = {"dumb", "unknown"}
 
 _logger = logging.getLogger("bayou")
 _CURRENT: Final[ContextVar[Display | None]] = ContextVar("bayou_progress", default=None)
 _TERMINAL: Final = threading.Lock()
-"""Held by the thread that draws, so that only one of several concurrent operations has a line."""
+"""The thread that draws holds this lock, so that only one of several concurrent operations has a line."""
 
 
 class TaskCounter(Protocol):
@@ -49,7 +50,7 @@ class TaskCounter(Protocol):
 
     @property
     def are_drawn_by_spark(self) -> bool:
-        """Whether Spark shows them itself."""
+        """Whether Spark's console progress bar shows the tasks as well."""
         ...
 
     def begin(self) -> None:
@@ -57,7 +58,7 @@ class TaskCounter(Protocol):
         ...
 
     def count(self) -> Tasks:
-        """Return the current numbers."""
+        """Return the numbers of finished and of all tasks."""
         ...
 
     def end(self) -> None:
@@ -69,7 +70,7 @@ class SparkBar(Protocol):
     """Spark's own bar on the same line of the terminal; see ConsoleBar."""
 
     def clear(self) -> None:
-        """Keep it hidden for a while."""
+        """Remove the bar from the terminal. Spark draws it again after a while."""
         ...
 
 
@@ -87,7 +88,7 @@ class DrawnLine(Protocol):
 
 @contextlib.contextmanager
 def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Show the progress of the block, if it takes long and operations are shown. Operations inside another have no line."""
+    """Show the progress of the block if it takes long and progress is on. An operation inside another one has no separate line."""
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
@@ -102,14 +103,14 @@ def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> It
 
 
 def phase(name: str) -> None:
-    """Name the current step of the operation around this call. A no-op if it is not shown."""
+    """Name the current step of the operation around this call. A no-op if its progress is not shown."""
     display = _CURRENT.get()
     if display is not None:
         display.phase(name)
 
 
 def is_wanted(settings: Mapping[str, str]) -> bool:
-    """Whether operations are shown: the session or the environment says so, or stderr is a terminal."""
+    """Whether progress is on: by the session's setting, by the environment, or automatically because stderr is a terminal."""
     mode = (settings.get(SETTING) or os.environ.get(VARIABLE) or "auto").strip().lower()
     return (mode in {"on", "true"} or (mode == "auto" and _is_watched())) and _has_rich()
 
@@ -150,7 +151,9 @@ class Display:
     ) -> None:
         """Initialise without showing anything.
 
-        The line appears after a delay (`DELAY_SECONDS` if None), and is drawn in an interval (`INTERVAL_SECONDS` if None).
+        Args:
+            delay_seconds: the time after which the line appears; `DELAY_SECONDS` if None.
+            interval_seconds: the interval between updates of the line; `INTERVAL_SECONDS` if None.
         """
         self._name = name
         self._tasks = tasks
@@ -186,7 +189,7 @@ class Display:
             self._thread.join(_PATIENCE_SECONDS)
 
     def _run(self) -> None:
-        """Draw the line after the delay, until the operation ends. Wait as long as another operation draws on the terminal."""
+        """Draw the line after the delay, until the operation ends. While another operation has the terminal, try again."""
         self._done.wait(self._delay)
         with _logged():
             while not self._done.is_set():
@@ -209,7 +212,7 @@ class Display:
         line.show(self._phase, self._counted(), time.monotonic() - self._start)
 
     def _counted(self) -> Tasks | None:
-        """Return the tasks; None if they cannot be counted. Clear Spark's bar before the line is drawn over it."""
+        """Return the tasks, or None if they cannot be counted. Clear Spark's bar first, because it uses the same line."""
         try:
             if self._tasks.are_drawn_by_spark:
                 self._bar.clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress line of a long operation on a terminal. Importing this module loads rich, which nothing else needs."""
+"""Draw the progress line of a long operation on a terminal. Only this module imports rich, and it is imported only to draw."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _BAR_WIDTH = 24
 
 
 class Line:
-    """A line with an operation, its phase, its tasks and its seconds. Hiding it leaves no trace.
+    """A line with an operation, its phase, its tasks and its seconds. `hide` removes it from the terminal completely.
 
-    It is drawn only on request: rich starts no thread, and neither stdout nor stderr is redirected.
+    Only calls of `show` draw it: rich starts no thread, and does not redirect stdout or stderr.
     """
 
     def __init__(self, operation: str, console: Console | None = None) -> None:
         """Initialise without drawing. The console is stderr by default, and assumed to be a terminal."""
-        # In a notebook, a carriage return replaces the widget.
+        # Without `force_jupyter=False`, rich would show a widget in a notebook instead of this line.
         self._console = console or Console(file=sys.stderr, force_terminal=True, force_jupyter=False)
         self._operation = operation
         self._shown: tuple[Progress, TaskID] | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions of a Spark session: what its settings add to a commit, and what a commit records in its settings."""
+"""Begin transactions for a Spark session, which read its settings and record the committed version in one of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 LAST_VERSION: Final = "spark.databricks.delta.lastCommitVersionInSession"
-"""The setting in which a session finds the version of its last commit, as with delta-spark."""
+"""The setting that contains the version of the session's last commit, as with delta-spark."""
 
 
 def session_transaction(
@@ -38,9 +38,12 @@ def session_transaction(
     user_metadata: str | None = None,
     **options: Any,
 ) -> Transaction:
-    """Begin a transaction for a session, based on a snapshot; None if it creates the table.
+    """Begin a transaction for a session.
 
-    The session's note for the history is used if `user_metadata` is None.
+    Args:
+        snapshot: the snapshot that the transaction reads; None if it creates the table.
+        user_metadata: the user's note in the commit; None for the note in the session's settings.
+        options: further arguments of `Transaction`.
     """
     return Transaction(
         log,
@@ -56,6 +59,6 @@ def session_transaction(
 
 
 def _record_version(spark: SparkSession, version: int) -> None:
-    # The commit is final: a session that is being stopped, and so cannot record it, is not an error.
+    # The commit is final. Ignore errors of a session that is stopping and cannot record the version.
     with contextlib.suppress(Py4JError, PySparkException):
         spark.conf.set(LAST_VERSION, str(version))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the session's settings for writes, under delta-spark's names."""
+"""Read the session's settings that control writes, such as auto compaction. They have delta-spark's names."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _AUTO_COMPACT: Final = "spark.databricks.delta.autoCompact.enabled"
 _STRING_PREFIX: Final = "spark.databricks.io.skipping.stringPrefixLength"
 
 REPLAYED: Final = "replayed"
-"""Why an operation commits nothing if its batch was committed before."""
+"""The reason of an operation that commits nothing because an earlier run already committed its batch."""
 
 
 class Finished(Protocol):
-    """The result of an operation, as far as its batch is concerned."""
+    """The result of an operation: whether it committed, and the reason if not."""
 
     @property
     def committed(self) -> bool:
@@ -45,7 +45,7 @@ class Finished(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why not."""
+        """The reason why nothing was committed."""
         ...
 
 
@@ -62,9 +62,10 @@ def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptio
 
 
 def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
-    """Parse an application's id and version from options or settings; None if neither is set.
+    """Parse the application id and version of an idempotent write from options or settings; None if neither is set.
 
-    Raise InvalidOptionError if one of them is missing, or the version is not a non-negative integer.
+    Raises:
+        InvalidOptionError: one of them is missing, or the version is not a non-negative integer.
     """
     if app_id is None and version is None:
         return None
@@ -82,32 +83,37 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
 
 
 def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
-    """Return the application's id and version that the session's writes use, as `txn_of`; None if it has none."""
+    """Return the application id and version in the session's settings; None if they are not set. Raise errors as `txn_of`."""
     return txn_of(settings.get(_TXN_APP_ID), settings.get(_TXN_VERSION), table)
 
 
-def spend_batch(spark: SparkSession, settings: Mapping[str, str], given: tuple[str, int] | None, done: Finished) -> None:
-    """Unset the session's txnVersion after an operation if autoReset is enabled; the next write would be skipped as a replay.
+def spend_batch(spark: SparkSession, settings: Mapping[str, str], batch: tuple[str, int] | None, done: Finished) -> None:
+    """Unset the session's txnVersion after an operation if autoReset is enabled.
 
-    A replay unsets it too, since another write follows. A batch that was `given` to the operation itself leaves it set.
+    Otherwise the next write would have the same version, and would be skipped as a replay. A skipped write unsets it as well.
     Source: delta-spark's `hasBeenExecuted`.
+
+    Args:
+        batch: the application id and version that the user passed to the operation itself. If they are not None, the operation did
+            not use the session's, which remain set.
+        done: the result of the operation.
     """
-    if given is None and (done.committed or done.reason == REPLAYED) and is_on(settings, _TXN_AUTO_RESET):
+    if batch is None and (done.committed or done.reason == REPLAYED) and is_on(settings, _TXN_AUTO_RESET):
         spark.conf.unset(_TXN_VERSION)
 
 
 def user_metadata_of(settings: Mapping[str, str]) -> str | None:
-    """Return the user's own note for the history."""
+    """Return the `userMetadata` for commits, a note of the user; None if it is not set."""
     return settings.get(_USER_METADATA)
 
 
 def merges_schemas(settings: Mapping[str, str]) -> bool:
-    """Whether writes may change the schemas of tables."""
+    """Whether writes may evolve the schemas of tables without an option (`autoMerge`)."""
     return is_on(settings, _AUTO_MERGE)
 
 
 def optimizes_writes(settings: Mapping[str, str]) -> bool | None:
-    """Whether writes coalesce rows into files of a good size; None if the session has no setting."""
+    """Whether optimized writes are on: Spark shuffles rows before writing, for fewer and larger files. None if not set."""
     return is_on(settings, _OPTIMIZE_WRITE) if _OPTIMIZE_WRITE in settings else None
 
 
@@ -120,15 +126,18 @@ def compacts_by_itself(settings: Mapping[str, str], configuration: Mapping[str, 
     """Whether auto compaction follows a write. The session's settings take precedence over the table's."""
     if _AUTO_COMPACT in settings:
         return is_on(settings, _AUTO_COMPACT)
-    wanted = (each.read(configuration) for each in (properties.AUTO_OPTIMIZE, properties.AUTO_COMPACT))
-    return next((each for each in wanted if each is not None), False)
+    values = (each.read(configuration) for each in (properties.AUTO_OPTIMIZE, properties.AUTO_COMPACT))
+    return next((each for each in values if each is not None), False)
 
 
 def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | None]:
-    """Return the size in bytes of an optimized write's files, and the number of its partitions; None for what Spark decides.
+    """Return the file size in bytes of an optimized write, and its number of partitions. Spark decides what is None.
 
-    Spark merges small partitions and splits large ones up to a size. It accepts a size or a number, so the number is returned only
-    if it is less than Spark's default. Raise InvalidOptionError if a setting is not a number of bytes, or of partitions.
+    Spark merges small partitions and splits large ones to reach a size. It accepts either a size or a number. The setting is a
+    maximum, so the number is returned only if it is less than Spark's default.
+
+    Raises:
+        InvalidOptionError: a setting is not a number of bytes, or of partitions.
     """
     size = bytes_of(settings, _BIN_SIZE, table, least=1)
     text = settings.get(_MOST_PARTITIONS)
@@ -136,14 +145,15 @@ def bins_of(settings: Mapping[str, str], table: str) -> tuple[int | None, int | 
         return size, None
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 31):
         raise _wrong_setting(_MOST_PARTITIONS, text, "a number of partitions from 1 on", table)
-    usual = next((settings[name] for name in _USUAL_PARTITIONS if name in settings), _DEFAULT_PARTITIONS)
-    return (None, int(text)) if int(text) < int(usual) else (size, None)
+    default_partitions = next((settings[name] for name in _USUAL_PARTITIONS if name in settings), _DEFAULT_PARTITIONS)
+    return (None, int(text)) if int(text) < int(default_partitions) else (size, None)
 
 
 def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
-    """Return how many characters of a string the statistics keep by default; None if the session has no setting.
+    """Return the number of characters of a string that statistics keep; None if it is not set.
 
-    Raise InvalidOptionError if it is not a non-negative integer.
+    Raises:
+        InvalidOptionError: the setting is not a non-negative integer.
     """
     text = settings.get(_STRING_PREFIX)
     if text is None:
@@ -156,7 +166,8 @@ def string_prefix_of(settings: Mapping[str, str], table: str) -> int | None:
 def bytes_of(settings: Mapping[str, str], name: str, table: str, *, least: int = 0) -> int | None:
     """Return the number of bytes in a setting; None if it is not set.
 
-    Raise InvalidOptionError if it is not a number of bytes, or less than `least`.
+    Raises:
+        InvalidOptionError: the setting is not a number of bytes, or is less than `least`.
     """
     text = settings.get(name)
     if text is None:
@@ -178,7 +189,7 @@ def count_of(settings: Mapping[str, str], name: str, table: str) -> int | None:
 
 
 def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None:
-    """Return the share in a setting; None if it is not set. Raise InvalidOptionError if it is not a number from 0 to 1."""
+    """Return the fraction in a setting; None if it is not set. Raise InvalidOptionError if it is not a number from 0 to 1."""
     text = settings.get(name)
     if text is None:
         return None

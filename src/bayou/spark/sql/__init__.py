@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receive statements from Spark: data source, catalog, parser, optimizer rule, and the handler of each statement.
+"""Receive statements from Spark at each of its entry points: the data source, the catalog, the parser and the optimizer rule.
 
 The packages `alter`, `create`, `dml` and `write` carry out the statements that change a table.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carry out ALTER TABLE and COMMENT ON TABLE, which Spark parses and resolves, by the methods of `DeltaTable`."""
+"""Carry out ALTER TABLE and COMMENT ON TABLE statements, which Spark parses and passes to the catalog as `TableChange` objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Change:
 
     Attributes:
         kind: the name of its class, such as `AddColumn`.
-        facts: its values by the names of Spark's methods. Absent values are left out.
+        facts: the values of its methods, by the names of the methods. Absent values are left out.
     """
 
     kind: str
@@ -39,18 +39,18 @@ class Change:
 
     @classmethod
     def of(cls, text: str) -> Change:
-        """Decode one change of a message of `bayou.Changes`."""
+        """Decode one change from a message of `bayou.Changes`."""
         kind, *facts = text.split(_BETWEEN_FACTS)
         return cls(kind, dict(each.split("=", 1) for each in facts))
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Return the path of the column."""
+        """The path of the column."""
         return tuple(self.facts["fieldNames"].split(_BETWEEN_PARTS))
 
     @property
     def place(self) -> dict[str, Any]:
-        """Return the position of the column as the arguments `after` and `first`."""
+        """The position of the column as the keyword arguments `after` and `first`."""
         position = self.facts.get("position")
         if position is None:
             return {"after": None, "first": False}
@@ -58,7 +58,7 @@ class Change:
         return {"after": column[0], "first": False} if word == "AFTER" else {"after": None, "first": True}
 
     def field(self) -> dict[str, Any]:
-        """Return the added column as JSON."""
+        """Return the added column in the form of the protocol's JSON schemas."""
         metadata = {"comment": self.facts["comment"]} if "comment" in self.facts else {}
         if "defaultValue" in self.facts:
             metadata[CURRENT_DEFAULT] = self.facts["defaultValue"]
@@ -73,8 +73,8 @@ def changes_in(text: str) -> list[Change]:
 
 def new_location(changes: Sequence[Change]) -> str | None:
     """Return the location that SET LOCATION sets, or None for any other statement."""
-    places = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
-    return places[0] if len(places) == len(changes) == 1 else None
+    locations = [each.facts["value"] for each in changes if each.kind == "SetProperty" and each.facts["property"] == "location"]
+    return locations[0] if len(locations) == len(changes) == 1 else None
 
 
 def run(target: SessionTable, changes: Sequence[Change]) -> None:
@@ -101,7 +101,7 @@ def _set(target: SessionTable, changes: Sequence[Change]) -> None:
 
 
 def _unset(target: SessionTable, changes: Sequence[Change]) -> None:
-    """Unset keys; ignore a key that is not set, because Spark does not pass IF EXISTS on."""
+    """Unset keys. Ignore keys that are not set, because Spark does not pass IF EXISTS to the catalog."""
     keys = [each.facts["property"] for each in changes]
     if keys == ["comment"]:
         alter_properties.set_comment(target, None)
@@ -123,12 +123,12 @@ def _columns(changes: Sequence[Change]) -> StructType:
 def _exists(target: SessionTable, change: Change) -> bool:
     if change.facts.get("ifExists") != "true":
         return True
-    found: Any = target.snapshot().schema
+    level: Any = target.snapshot().schema
     for name in change.path:
-        field = found.field(name) if isinstance(found, StructType) else None
+        field = level.field(name) if isinstance(level, StructType) else None
         if field is None:
             return False
-        found = field.type
+        level = field.type
     return True
 
 
@@ -147,32 +147,34 @@ def _cluster(target: SessionTable, changes: Sequence[Change]) -> None:
 
 
 def _replace(target: SessionTable, changes: Sequence[Change]) -> None:
-    """Carry out REPLACE COLUMNS, for which Spark drops all columns and adds the new ones."""
+    """Carry out REPLACE COLUMNS, which Spark passes as a drop of all columns and additions of the new ones."""
     alter_columns.replace_columns(target, _columns([each for each in changes if each.kind == "AddColumn"]))
 
 
 def _change(target: SessionTable, changes: Sequence[Change]) -> None:
     """Carry out ALTER COLUMN: the changes of all columns in one commit."""
-    found = []
+    column_changes = []
     for path in dict.fromkeys(each.path for each in changes):
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         for each in changes:
             if each.path != path:
                 continue
             match each.kind:
                 case "UpdateColumnType":
                     column = {"name": "", "type": json.loads(each.facts["newDataType"])}
-                    given["data_type"] = sql_type(parse_schema(json.dumps({"type": "struct", "fields": [column]})).fields[0].type)
+                    arguments["data_type"] = sql_type(
+                        parse_schema(json.dumps({"type": "struct", "fields": [column]})).fields[0].type
+                    )
                 case "UpdateColumnComment":
-                    given["comment"] = each.facts.get("newComment", NO_COMMENT)  # COMMENT ON COLUMN ... IS NULL
+                    arguments["comment"] = each.facts.get("newComment", NO_COMMENT)  # COMMENT ON COLUMN ... IS NULL
                 case "UpdateColumnNullability":
-                    given["nullable"] = each.facts["nullable"] == "true"
+                    arguments["nullable"] = each.facts["nullable"] == "true"
                 case "UpdateColumnPosition":
-                    given |= each.place
+                    arguments |= each.place
                 case _:
-                    given["default"] = each.facts.get("newDefaultValue") or ""
-        found.append(alter_columns.column_change(target, path, **given))
-    alter_columns.change_columns(target, found)
+                    arguments["default"] = each.facts.get("newDefaultValue") or ""
+        column_changes.append(alter_columns.column_change(target, path, **arguments))
+    alter_columns.change_columns(target, column_changes)
 
 
 _METHODS: Final[Mapping[frozenset[str], Callable[[SessionTable, Sequence[Change]], None]]] = {
@@ -185,4 +187,4 @@ _METHODS: Final[Mapping[frozenset[str], Callable[[SessionTable, Sequence[Change]
     frozenset({"UpdateColumn"}): _change,
     frozenset({"ClusterBy"}): _cluster,
 }
-"""The function for each set of kinds. REPLACE COLUMNS arrives as a drop of all columns and additions."""
+"""The function for each set of kinds that one statement may have."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decode the messages of `bayou.Catalog` about named tables into statements."""
+"""Decode the messages of the Java class `bayou.Catalog` that create, replace or write named tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _RESERVED = ("provider", "location", "comment", "owner", "external", "is_managed_location", "collation", "table_type")
-"""Reserved properties, in which Spark passes the clauses of a statement on (`TableCatalog.RESERVED_PROPERTIES`)."""
+"""Spark passes clauses such as LOCATION to the catalog as these properties (`TableCatalog.RESERVED_PROPERTIES`)."""
 _OPTION = "option."
 _BETWEEN_TRANSFORMS, _BETWEEN_COLUMNS, _BETWEEN_PARTS = "\3", "\1", "\2"
 
@@ -51,7 +51,7 @@ class InsertStatement:
         match self.how:
             case "overwrite" if by_match:
                 return {**self.options, "path": location}
-            # The mode comes from the session's setting, not from overwritePartitions.
+            # Here Spark derived `dynamic` from the session's setting, and not from a call of overwritePartitions.
             case "dynamic" if by_match and self.columns != "frame":
                 return {**self.options, "path": location}
             case "overwrite":
@@ -83,41 +83,43 @@ class TableStatement:
 
     @classmethod
     def read(cls, name: str, texts: Sequence[str]) -> TableStatement:
-        """Decode the statement. Raise UnsupportedFeatureError if it partitions by an expression or in buckets."""
+        """Decode the statement. Raise UnsupportedFeatureError if it partitions by an expression or by buckets."""
         kind, writer, schema, transforms, *pairs = texts
         partitions, clustering = _partitions(transforms, name)
-        given = _pairs(pairs, "p")
+        properties_of_statement = _pairs(pairs, "p")
         properties = {
             name: value
-            for name, value in given.items()
-            if name not in _RESERVED and not name.startswith(_OPTION) and (_OPTION + name not in given or _is_delta(name))
+            for name, value in properties_of_statement.items()
+            if name not in _RESERVED
+            and not name.startswith(_OPTION)
+            and (_OPTION + name not in properties_of_statement or _is_delta(name))
         }
         definition = TableDefinition(
             name=name,
-            location=None if given.get("is_managed_location") else given.get("location"),
+            location=None if properties_of_statement.get("is_managed_location") else properties_of_statement.get("location"),
             schema=schema_of_statement(parse_schema(schema)),
             partition_by=partitions,
             cluster_by=clustering or None,
             properties=properties,
-            comment=given.get("comment"),
+            comment=properties_of_statement.get("comment"),
             in_sql=True,
         )
         return cls(definition, kind, writer, _pairs(pairs, "o"))
 
     @property
     def creates(self) -> bool:
-        """Whether an existing table stays as it is."""
+        """Whether the statement only creates a table, and never replaces an existing one."""
         return self.kind in ("create", "createIfNotExists")
 
     @property
     def operation(self) -> str:
-        """Return the operation in the history of a statement with rows."""
+        """The name of the operation in the table's history, for a statement with rows."""
         names = {"create": "CREATE TABLE", "createIfNotExists": "CREATE TABLE", "replace": "REPLACE TABLE"}
         return names.get(self.kind, "CREATE OR REPLACE TABLE") + " AS SELECT"
 
 
 def _is_delta(name: str) -> bool:
-    """Whether a key of a clause OPTIONS is a table property of Delta Lake."""
+    """Whether a key in the clause OPTIONS is a table property of Delta Lake."""
     return name.lower().startswith("delta.")
 
 
@@ -128,7 +130,8 @@ def _pairs(texts: Sequence[str], kind: str) -> dict[str, str]:
 def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the partition columns and the clustering columns.
 
-    If `cluster_by` has no columns, the columns after it are the clustering columns, as `with_clustering` passes them.
+    If the transform `cluster_by` has no columns, the identity transforms after it are the clustering columns. `with_clustering`
+    encodes them in this way.
     """
     partitions: list[str] = []
     clustering: list[str] = []

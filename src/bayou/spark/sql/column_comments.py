@@ -23,8 +23,8 @@ _MOST_PARTS = 3
 def as_alteration(application: Application, comment: JavaObject, *, in_script: bool) -> JavaObject | None:
     """Return the alteration for a COMMENT ON COLUMN, or None if the table is not a Delta table.
 
-    Spark takes all parts but the last for the table's name, and thus finds no nested fields. bayou takes the longest prefix that
-    names a table.
+    Spark resolves all parts except the last as the table's name, so it cannot comment on nested fields. bayou uses the longest
+    prefix that names a table.
 
     Args:
         comment: the unresolved AlterColumns.
@@ -47,11 +47,11 @@ def _kind(application: Application, spark: SparkSession, parts: list[str]) -> st
     """Return `delta` or `other` for a name, or None if the table does not exist."""
     jvm = application.jvm
     session = java_session(spark)
-    found = table_name(jvm, session, column_sql(parts))
-    if found is None:  # unless it starts with a catalog, a name of three parts does not name a table
+    parts_of_table = table_name(jvm, session, column_sql(parts))
+    if parts_of_table is None:  # three parts that do not start with a catalog cannot be a table, so the caller tries fewer parts
         return None if len(parts) == _MOST_PARTS and not is_catalog(session, parts[0]) else "other"
     catalog = Catalog(jvm, spark)
-    name = catalog.name(column_sql(found))
+    name = catalog.name(column_sql(parts_of_table))
     if name.path is not None:
         return "delta"
     entry = catalog.entry(name)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carry out ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT.
+"""Turn ALTER TABLE ... ADD CONSTRAINT ... CHECK and DROP CONSTRAINT into commands in Spark's plan.
 
-Spark's parser does not know these statements before 4.1, so bayou parses what it refuses. From 4.1 on they arrive as nodes of
-Catalyst, parsed or resolved. The methods of `DeltaTable` carry them out.
+Before Spark 4.1 its parser refuses these statements, and bayou parses them. From 4.1 on they arrive as nodes of Catalyst, either
+parsed or resolved. The commands add or drop the constraint in the same way as the methods of `DeltaTable`.
 """
 
 from __future__ import annotations
@@ -68,42 +68,48 @@ class ConstraintStatement:
         return f"ALTER TABLE {redact_text(self.table)} {what} {quoted_name(self.name)}{check}"
 
     @classmethod
-    def read(cls, given: Iterable[str]) -> ConstraintStatement | None:
-        """Parse the words of a statement, or return None for any other. Read no more words than necessary."""
-        source = iter(given)
+    def read(cls, words_of_statement: Iterable[str]) -> ConstraintStatement | None:
+        """Parse the words of a statement, or return None for any other statement.
+
+        The words come one by one from the JVM, so stop early if the statement is not ALTER TABLE.
+        """
+        source = iter(words_of_statement)
         if tuple(word.upper() for _, word in zip(_ALTER, source, strict=False)) != _ALTER:
             return None
-        found = list(source)
-        while found and found[-1] == ";":
-            found.pop()
-        plain = [word.upper() for word in found]
+        tail = list(source)
+        while tail and tail[-1] == ";":
+            tail.pop()
+        capitals = [word.upper() for word in tail]
         # The table's name has at least one word, which may be ADD or DROP.
-        place = next((i for i in range(1, len(found) - 2) if plain[i] in {"ADD", "DROP"} and plain[i + 1] == "CONSTRAINT"), None)
+        place = next(
+            (i for i in range(1, len(tail) - 2) if capitals[i] in {"ADD", "DROP"} and capitals[i + 1] == "CONSTRAINT"),
+            None,
+        )
         if place is None:
             return None
-        table, rest = " ".join(found[:place]), found[place + 2 :]
-        match [plain[place], *plain[place + 2 :]]:
-            case ["ADD", _, "CHECK", "(", _, *_] if _is_in_parentheses(rest[2:]):
-                return cls(table, rest[0], " ".join(rest[3:-1]))
+        table, clause = " ".join(tail[:place]), tail[place + 2 :]
+        match [capitals[place], *capitals[place + 2 :]]:
+            case ["ADD", _, "CHECK", "(", _, *_] if _is_in_parentheses(clause[2:]):
+                return cls(table, clause[0], " ".join(clause[3:-1]))
             case ["DROP", _]:
-                return cls(table, rest[0])
+                return cls(table, clause[0])
             case ["DROP", "IF", "EXISTS", _]:
-                return cls(table, rest[2], if_exists=True)
+                return cls(table, clause[2], if_exists=True)
         return None
 
 
-def _is_in_parentheses(given: list[str]) -> bool:
+def _is_in_parentheses(words_of_condition: list[str]) -> bool:
     """Whether the last word closes the parenthesis that the first opens, with words in between."""
     depth = 0
-    for place, word in enumerate(given):
+    for place, word in enumerate(words_of_condition):
         depth += {"(": 1, ")": -1}.get(word, 0)
         if depth == 0:
-            return place == len(given) - 1 and place > 1
+            return place == len(words_of_condition) - 1 and place > 1
     return False
 
 
 class ConstraintStatements:
-    """Create commands for statements about constraints. Run none of them, because EXPLAIN plans too."""
+    """Creates commands for statements about constraints. Spark runs them later, or never if it only explains the plan."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -124,7 +130,7 @@ class ConstraintStatements:
         return self._command(replace(statement, table=column_sql(table), name=name[0]))
 
     def of_node(self, node: JavaObject) -> JavaObject:
-        """Return the command for a node that adds or drops a constraint, or the node if the table is not a Delta table."""
+        """Return the command for a resolved node that adds or drops a constraint, or the node itself for other tables."""
         drops = node_name(node) == "DropConstraint"
         table = stated_table(node) or (None if drops else self._written(node))
         if table is None:
@@ -138,10 +144,11 @@ class ConstraintStatements:
     def of_parsed(self, node: JavaObject, *, in_script: bool) -> JavaObject | None:
         """Return the command for an unresolved AddCheckConstraint, or None if the table is not a Delta table.
 
-        Spark would query the rows that violate the condition. Its error for an invalid condition is an internal one.
+        bayou replaces the node before Spark resolves it. Spark itself would query the rows that violate the condition, and would
+        raise an internal error for an invalid condition.
 
         Args:
-            in_script: whether it is part of a script. Then the table is looked up when the command runs.
+            in_script: whether it is part of a script. An earlier statement may create the table, so the command looks it up.
         """
         jvm = self._application.jvm
         parts = stated_parts(jvm, node)
@@ -152,10 +159,10 @@ class ConstraintStatements:
 
         def run(node: JavaObject, session: JavaObject) -> str | None:
             spark = session_of(session)
-            found = self._stated(spark, node)
-            if found is None:
+            delta_table = self._stated(spark, node)
+            if delta_table is None:
                 return commands.run_resolved(jvm, spark, node)
-            self._add(node, replace(statement, table=found), session)
+            self._add(node, replace(statement, table=delta_table), session)
             return None
 
         return self._made(run, statement, node)
@@ -171,12 +178,15 @@ class ConstraintStatements:
         return ConstraintStatement(table, name, " ".join(words(self._application.jvm, condition)))
 
     def _add(self, node: JavaObject, statement: ConstraintStatement, session: JavaObject) -> None:
-        if says_rely(node):  # Spark refuses NOT ENFORCED itself
+        if says_rely(node):  # Spark itself refuses NOT ENFORCED
             raise rely_refused(statement.table)
         self._run(statement, session)
 
     def _written(self, node: JavaObject) -> str | None:
-        """Return the Delta table of a condition that Spark has proven for each row, or None for any other table."""
+        """Return the name of the Delta table as the statement spells it, or None for any other table.
+
+        The node has no table if the optimizer found that every row satisfies the condition.
+        """
         jvm = self._application.jvm
         spark = active_session(jvm)
         table = written_table(jvm, java_session(spark), node)

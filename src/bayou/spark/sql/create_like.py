@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carry out CREATE TABLE ... LIKE: turn the resolved statement into a command that creates a Delta table.
+"""Turn a resolved CREATE TABLE ... LIKE into a command that creates a Delta table with the schema of another table.
 
 Source: delta-spark's `DeltaAnalysis`.
 """
@@ -34,13 +34,15 @@ if TYPE_CHECKING:
 def like_command(application: Application, node: JavaObject) -> JavaObject | None:
     """Return the command for a statement that creates a Delta table, or None for a table of another format.
 
-    The table is a Delta table if the statement says USING delta, or if it has no format and its source is a Delta table.
+    The statement creates a Delta table if it has USING delta, or if it states no format and its source is a Delta table.
     """
     jvm = application.jvm
     statement = LikeStatement.of(jvm, node)
-    is_silent = not statement.provider and not statement.is_stored_as
-    makes_ours = statement.provider == "delta" or (is_silent and _is_delta(Catalog(jvm, active_session(jvm)), statement.source))
-    if not makes_ours:
+    has_no_format = not statement.provider and not statement.is_stored_as
+    creates_delta = statement.provider == "delta" or (
+        has_no_format and _is_delta(Catalog(jvm, active_session(jvm)), statement.source)
+    )
+    if not creates_delta:
         return None
     return commands.command(jvm, BiFunction(jvm, lambda same, session: _run(application, same, session)), node, statement.text)
 
@@ -59,27 +61,27 @@ def _run(application: Application, node: JavaObject, session: JavaObject) -> Non
 def _definition(application: Application, spark: SparkSession, statement: LikeStatement) -> TableDefinition:
     """Return the table to create. Raise TableNotFoundError if the source does not exist."""
     catalog = Catalog(application.jvm, spark)
-    like = _snapshot(application, catalog, statement.source)
-    at = (statement.target.text, statement.location)
-    if like is None and catalog.entry(statement.source) is None:
+    snapshot = _snapshot(application, catalog, statement.source)
+    name_and_location = (statement.target.text, statement.location)
+    if snapshot is None and catalog.entry(statement.source) is None:
         raise TableNotFoundError(
             f"The table or view {statement.source.text} cannot be found.",
             table=statement.source.text,
             next_step="check the name that follows LIKE.",
         )
-    if like is None:
+    if snapshot is None:
         schema, partitions, properties, comment = catalog.columns(statement.source)
-        given = {**properties, **statement.properties}
-        return TableDefinition(*at, parse_schema(schema), tuple(partitions), None, given, comment)
-    clustering = logical_clustering(like)
+        merged_properties = {**properties, **statement.properties}
+        return TableDefinition(*name_and_location, parse_schema(schema), tuple(partitions), None, merged_properties, comment)
+    clustering = logical_clustering(snapshot)
     return TableDefinition(
-        *at,
-        without_mapping(like.schema),
-        like.partition_columns,
+        *name_and_location,
+        without_mapping(snapshot.schema),
+        snapshot.partition_columns,
         None if clustering is None else tuple(names_of(clustering)),
         statement.properties,
-        like.metadata.description,
-        like,
+        snapshot.metadata.description,
+        snapshot,
     )
 
 

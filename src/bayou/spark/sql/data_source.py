@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answer Spark's calls on the data source `delta`."""
+"""Read, write and stream tables on behalf of Spark's data source `delta`.
+
+The Java class `delta.DefaultSource` is the data source. It sends each call of Spark here as a message.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,18 @@ if TYPE_CHECKING:
 
 
 class Provider:
-    """Answers the calls of `delta.DefaultSource` and of INSERT."""
+    """Answers the calls of `delta.DefaultSource` and of `bayou.DeltaTable`, which receives the rows of an INSERT."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def __call__(self, facts: str, objects: Any) -> Any:
-        """Answer a call of `delta.DefaultSource`. The arguments of the message are the options."""
+        """Answer a call of `delta.DefaultSource`.
+
+        Args:
+            facts: the message: the kind of call, and the options as pairs.
+            objects: further arguments of the call, which depend on its kind.
+        """
         message = Message.decode(facts)
         options = message.pairs
         match message.word:
@@ -58,25 +66,29 @@ class Provider:
 
     def _read(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, scala_options, schema, origin = objects
-        given: dict[str, str | None] = dict(options)
-        if all(name.lower() != "path" for name in given):
-            given["path"] = self._path_in_sql(origin)
-        request = TableRequest.from_options(given)
-        report_unknown_of_read(given, request.path)
+        options_with_path: dict[str, str | None] = dict(options)
+        if all(name.lower() != "path" for name in options_with_path):
+            options_with_path["path"] = self._path_in_sql(origin)
+        request = TableRequest.from_options(options_with_path)
+        report_unknown_of_read(options_with_path, request.path)
         relation = reader.relation(self._application, session, request, scala_options)
         if schema is not None:
             self._check_schema(schema, relation, request.path)
         return relation
 
     def _path_in_sql(self, origin: JavaObject) -> str | None:
-        """Return the path of ``delta.`path` `` in a statement. Spark passes only its position in the statement on."""
-        text = statement_at(self._application.jvm, origin)
-        found = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
-        return str(found.group(1)).replace("``", "`") if found else None
+        """Return the path of ``delta.`path` `` in a statement, which Spark does not pass as an option.
 
-    def _check_schema(self, given: str, relation: JavaObject, path: str) -> None:
-        """Raise if the table cannot be read with the schema of the reader or of the catalog entry."""
-        problems = list(incompatible(parse_schema(given).fields, columns_of(relation)))
+        Args:
+            origin: the position of the relation in the statement.
+        """
+        text = statement_at(self._application.jvm, origin)
+        match = re.search(r"(?:\bdelta|`delta`)\s*\.\s*`((?:[^`]|``)+)`", text, re.IGNORECASE)
+        return str(match.group(1)).replace("``", "`") if match else None
+
+    def _check_schema(self, schema_of_reader: str, relation: JavaObject, path: str) -> None:
+        """Raise SchemaMismatchError if the schema of the reader or of the catalog entry does not fit the table's."""
+        problems = list(incompatible(parse_schema(schema_of_reader).fields, columns_of(relation)))
         if problems:
             message = f"The schema that was given is not the table's: {'; '.join(problems)}."
             raise SchemaMismatchError(

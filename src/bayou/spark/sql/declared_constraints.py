@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handle constraints that CREATE, REPLACE and ALTER TABLE declare from Spark 4.1 on: keep CHECK, refuse keys."""
+"""Handle the constraints that CREATE, REPLACE and ALTER TABLE can declare from Spark 4.1 on: store CHECK, refuse keys."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rely_refused(table: str) -> UnsupportedFeatureError:
 
 
 def with_checks_as_properties(application: Application, create: JavaObject) -> JavaObject | None:
-    """Return a statement with its CHECK constraints as properties, or None if it does not create a Delta table.
+    """Return a statement with its CHECK constraints as table properties, or None if it does not create a Delta table.
 
     Args:
         create: the unresolved CreateTable or ReplaceTable.
@@ -68,13 +68,13 @@ def refuse_added_key(application: Application, alter: JavaObject) -> None:
     jvm = application.jvm
     spark = active_session(jvm)
     parts = parts_of_name(jvm, altered_table(alter))
-    found = None if parts is None else table_name(jvm, java_session(spark), column_sql(parts))
-    if found is not None and Catalog(jvm, spark).is_delta(column_sql(found)):
-        list(_checks([added_constraint(jvm, alter)], column_sql(found)))  # the generator raises
+    table = None if parts is None else table_name(jvm, java_session(spark), column_sql(parts))
+    if table is not None and Catalog(jvm, spark).is_delta(column_sql(table)):
+        list(_checks([added_constraint(jvm, alter)], column_sql(table)))  # consume the generator, which raises
 
 
 def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[DeclaredConstraint]:
-    """Yield the CHECK constraints; refuse all others."""
+    """Yield the CHECK constraints. Refuse other kinds, and RELY and NORELY."""
     for each in declared:
         if each.kind != "CHECK":
             raise UnsupportedFeatureError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse CREATE TABLE ... CLUSTER BY and INSERT ... REPLACE for Spark versions whose parser does not know these clauses.
+"""Parse CREATE TABLE ... CLUSTER BY and INSERT ... REPLACE for Spark versions whose parsers do not support these clauses.
 
 bayou cuts the clause out of the statement, lets Spark parse the rest, and adds the clause to the plan.
 """
@@ -26,7 +26,7 @@ _DEFAULT_SOURCE = "spark.sql.sources.default"
 
 
 class OlderParsers:
-    """Parses statements with newer clauses. Runs none of them."""
+    """Creates plans for statements with newer clauses. Spark runs the plans later."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -34,20 +34,23 @@ class OlderParsers:
         self._knows_replacing = parsed_nodes.knows_replacing(application.jvm)
 
     def of_text(self, text: str) -> JavaObject | None:
-        """Return the plan of a statement that Spark's parser refused, or None without such a clause or a Delta table."""
+        """Return the plan of a statement that Spark's parser refused.
+
+        Return None if the statement has no such clause, or is not about a Delta table.
+        """
         jvm = self._application.jvm
-        mentioned = text.upper()
-        clusters = not self._knows_clustering and "CLUSTER" in mentioned
-        replaces = not self._knows_replacing and "REPLACE" in mentioned and "INSERT" in mentioned
-        if not clusters and not replaces:
+        capitals = text.upper()
+        may_cluster = not self._knows_clustering and "CLUSTER" in capitals
+        may_replace = not self._knows_replacing and "REPLACE" in capitals and "INSERT" in capitals
+        if not may_cluster and not may_replace:
             return None
         text = substituted(jvm, text)
         words = words_of(jvm, text)
-        if clusters:
+        if may_cluster:
             creation = ClusteredCreation.read(_reader(text, words))
             if creation is not None:
                 return self._creation(text, creation)
-        insert = ReplacingStatement.read(_reader(text, words)) if replaces else None
+        insert = ReplacingStatement.read(_reader(text, words)) if may_replace else None
         return None if insert is None else self._insert(text, insert)
 
     def _creation(self, text: str, creation: ClusteredCreation) -> JavaObject | None:
@@ -59,10 +62,10 @@ class OlderParsers:
             return None
         plan = parsed_statement(session, without(text, [creation.place]))
         create = parsed_nodes.unwrapped(plan)
-        other = parsed_nodes.partitioning_of(jvm, create)
-        if other:
+        partitioning = parsed_nodes.partitioning_of(jvm, create)
+        if partitioning:
             what, word = (
-                ("BUCKETING", "CLUSTERED BY INTO BUCKETS") if "bucket" in other[0] else ("PARTITIONED_BY", "PARTITIONED BY")
+                ("BUCKETING", "CLUSTERED BY INTO BUCKETS") if "bucket" in partitioning[0] else ("PARTITIONED_BY", "PARTITIONED BY")
             )
             raise SqlSyntaxError(
                 f"Cannot specify both CLUSTER BY and {word}.",
@@ -88,12 +91,16 @@ class OlderParsers:
             insert = parsed_nodes.with_named_query(jvm, insert, _plain(query.alias))
         alias = None if statement.alias is None else _plain(statement.alias)
         columns = None if statement.columns is None else [_plain(each) for each in statement.columns]
-        found = parsed_nodes.replacing_insert(jvm, insert, columns=columns, condition=condition, alias=alias)
-        command = write_of(self._application, insert, found)
+        replacing = parsed_nodes.replacing_insert(jvm, insert, columns=columns, condition=condition, alias=alias)
+        command = write_of(self._application, insert, replacing)
         return None if command is None else parsed_nodes.rewrapped(jvm, plan, command)
 
     def _query(self, text: str, statement: ReplacingStatement, session: JavaObject) -> Query:
-        """Return the query of an INSERT. For REPLACE ON it is the first query with a condition before it."""
+        """Return the query of an INSERT.
+
+        For REPLACE ON, try each possible query, and return the first for which Spark parses both the text before it as a condition
+        and the rest as a query.
+        """
         if statement.columns is not None:
             return statement.queries[0]
         end = statement.place[1]

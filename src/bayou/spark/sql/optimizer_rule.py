@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replace a table in a plan by its scan or its log rows, and a statement by a command, for bayou's optimizer rule."""
+"""Answer bayou's optimizer rule, which replaces tables in a plan by scans of their files, and statements by commands.
+
+The Java classes `bayou.Rule` and `bayou.AnalyzerRule` walk the plan. They ask `RuleBody` for each replacement.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ if TYPE_CHECKING:
 
 _ADVICE: Final = "Spark's own statement would change the catalog entry or the files, and not the table."
 _REFUSED: Final = {
-    # of a partition, or on a session whose catalog is not bayou's
+    # bayou's catalog truncates whole tables. The rule receives this command only for a partition, or on a session with another
+    # catalog.
     "TruncateTable": (
         "TRUNCATE TABLE of a partition",
         "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
@@ -63,8 +67,8 @@ _REFUSED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A table that the rule found, and the nodes above it that its scan may use.
+class _Chain:
+    """A table in a plan, and the nodes directly above it whose filter, limit or aggregate the scan may use.
 
     Attributes:
         transactions: the ids of the transactions around the query.
@@ -94,7 +98,7 @@ class RuleBody:
         message = Message.decode(facts)
         match message.word:
             case "scan":
-                return self._scan(_Found(*message.texts), objects)
+                return self._scan(_Chain(*message.texts), objects)
             case "rows":
                 return self._rows(*message.texts, session=objects[0])
             case "change":
@@ -110,61 +114,71 @@ class RuleBody:
         plan, version = planned_rows(self._application, session, request, version, rows)
         return replacement(self._application.jvm, 0, plan, version)
 
-    def _scan(self, found: _Found, objects: Any) -> JavaObject:
-        request = RelationRequest.of_json(found.table)
+    def _scan(self, chain: _Chain, objects: Any) -> JavaObject:
+        """Return the scan of a table, or a result from the log alone if it answers the aggregate above the table.
+
+        Args:
+            objects: the nodes of the chain in the JVM, and the session.
+        """
+        request = RelationRequest.of_json(chain.table)
         session = objects[1]
         if request.changes is not None:
-            return self._changes(found, request, request.changes, session)
-        version = int(found.version) if found.version else request.version
-        snapshot = self._application.snapshot(request.path, request.storage_options, version, found.transactions)
+            return self._changes(chain, request, request.changes, session)
+        version = int(chain.version) if chain.version else request.version
+        snapshot = self._application.snapshot(request.path, request.storage_options, version, chain.transactions)
         if request.partition:
             snapshot = files_of(PartitionFolder(request.path, request.partition), snapshot, session)
-        kinds = found.kinds.split(" ")
-        fields = parse_schema(found.schema).fields
-        wanted = [f for f in fields if not is_file_metadata(f)]
+        kinds = chain.kinds.split(" ")
+        fields = parse_schema(chain.schema).fields
+        data_fields = [f for f in fields if not is_file_metadata(f)]
         metadata = next((f.type for f in fields if is_file_metadata(f)), None)
         check_has_columns(snapshot)
-        _check_schema(wanted, snapshot)
-        predicate = from_catalyst([found.condition], by_logical_name(snapshot.schema)) if found.condition else None
+        _check_schema(data_fields, snapshot)
+        predicate = from_catalyst([chain.condition], by_logical_name(snapshot.schema)) if chain.condition else None
         if request.version is None:
-            self._note_read(session, snapshot, predicate, found.transactions)
+            self._note_read(session, snapshot, predicate, chain.transactions)
         jvm = self._application.jvm
         if predicate is not None and columns(predicate):
             snapshot = narrowed(snapshot, predicate)
         if "Aggregate" in kinds:
-            answered = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
-            if answered is not None:
-                return replacement(jvm, *answered, str(snapshot.version))
-        asked = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
+            answer = metadata_query.answer(self._application, session, snapshot, list(objects[0]), kinds[:-1])
+            if answer is not None:
+                return replacement(jvm, *answer, str(snapshot.version))
+        metadata_names = [f.name for f in metadata.fields] if isinstance(metadata, StructType) else None
         positions = self._positions(snapshot, predicate, kinds, objects)
         scan = Scan(
             self._application,
             session,
             snapshot,
-            wanted,
+            data_fields,
             positions=positions,
             options=request.storage_options,
             rewrites=request.reads_every_file,
         )
-        planned = with_row_ids(scan, asked) if asked and asks_for_row_ids(asked) else replace(scan, metadata=asked).planned()
-        given = iter(planned.columns)
-        names = [planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields]
+        if metadata_names and asks_for_row_ids(metadata_names):
+            planned = with_row_ids(scan, metadata_names)
+        else:
+            planned = replace(scan, metadata=metadata_names).planned()
+        names_in_plan = iter(planned.columns)
+        names = [planned.columns[-1] if is_file_metadata(f) else next(names_in_plan) for f in fields]
         place, read = len(kinds) - 1, str(snapshot.version)
         return replacement(jvm, place, planned.plan, read, names=names, pushes_down=planned.is_union)
 
-    def _changes(self, found: _Found, request: RelationRequest, pinned: PinnedChanges, session: JavaObject) -> JavaObject:
+    def _changes(self, chain: _Chain, request: RelationRequest, pinned: PinnedChanges, session: JavaObject) -> JavaObject:
         """Return the scan of the change data feed, up to the latest version that the query sees."""
-        version = int(found.version) if found.version else None
-        latest = self._application.snapshot(request.path, request.storage_options, version, found.transactions)
+        version = int(chain.version) if chain.version else None
+        latest = self._application.snapshot(request.path, request.storage_options, version, chain.transactions)
         changes = changes_at(self._application, pinned, latest, request.storage_options)
-        fields = parse_schema(found.schema).fields
-        wanted = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
-        _check_schema(wanted, changes.feed.snapshot)
+        fields = parse_schema(chain.schema).fields
+        data_fields = [f for f in fields if not is_file_metadata(f) and f.name not in FEED_NAMES]
+        _check_schema(data_fields, changes.feed.snapshot)
         metadata = next((f.type.names for f in fields if is_file_metadata(f) and isinstance(f.type, StructType)), None)
-        planned = changes.planned(self._application, session, wanted, metadata)
-        given = iter(planned.columns)
-        names = [f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(given) for f in fields]
-        place, jvm = len(found.kinds.split(" ")) - 1, self._application.jvm
+        planned = changes.planned(self._application, session, data_fields, metadata)
+        names_in_plan = iter(planned.columns)
+        names = [
+            f.name if f.name in FEED_NAMES else planned.columns[-1] if is_file_metadata(f) else next(names_in_plan) for f in fields
+        ]
+        place, jvm = len(chain.kinds.split(" ")) - 1, self._application.jvm
         return replacement(jvm, place, planned.plan, str(latest.version), names=names, pushes_down=planned.is_union)
 
     def _note_read(self, session: JavaObject, snapshot: Snapshot, predicate: Predicate | None, transactions: str) -> None:
@@ -177,7 +191,7 @@ class RuleBody:
         transaction.reads.note_scan(predicate, paths if chosen is None else paths.take(chosen))
 
     def _positions(self, snapshot: Snapshot, predicate: Predicate | None, kinds: list[str], objects: Any) -> pa.Array | None:
-        """Return the positions of the files that the filter or the limit leaves, or None for all files."""
+        """Return the positions of the files that the filter or the limit needs, or None for all files."""
         if predicate is not None:
             return choose(self._application, objects[1], snapshot, predicate)
         if "LocalLimit" in kinds:
@@ -191,7 +205,7 @@ class RuleBody:
         return merge_command(self._application, statement)
 
     def _command(self, plan: JavaObject) -> JavaObject:
-        """Return the replacement of a command of Spark, or refuse it if it would change a Delta table past its log."""
+        """Return the replacement of one of Spark's commands, or refuse it if it would change a Delta table without a commit."""
         kind = class_name(plan)
         if kind == SHOW_COLUMNS:
             return columns_of(self._application, plan)
@@ -230,8 +244,8 @@ def _refuse_lost_partitions(command: JavaObject) -> None:
         )
 
 
-def _check_schema(wanted: list[StructField], snapshot: Snapshot) -> None:
-    problems = list(incompatible(wanted, snapshot.schema))
+def _check_schema(fields: list[StructField], snapshot: Snapshot) -> None:
+    problems = list(incompatible(fields, snapshot.schema))
     if problems:
         message = f"The table's schema changed after this DataFrame was made: {'; '.join(problems)}."
         raise SchemaChangedError(message, at=snapshot, next_step="make the DataFrame again from the table.")

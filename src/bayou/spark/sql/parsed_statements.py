@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replace statements that Spark's parser parsed or refused, before Spark's analyzer sees them."""
+"""Replace statements by bayou's commands directly after Spark's parser has parsed or refused them.
+
+Spark's analyzer runs later. It would reject some of these statements, or resolve them in a way that does not fit Delta tables.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ParsedStatements:
-    """Creates commands for parsed statements, called by `bayou.Parser`. Runs none of them."""
+    """Creates commands for statements on behalf of the Java class `bayou.Parser`. Spark runs the commands later."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -36,7 +39,12 @@ class ParsedStatements:
         self._is_known = knows_constraints(application.jvm)
 
     def __call__(self, text: str | None, parsed: JavaObject) -> JavaObject | None:
-        """Return the command for a parsed node, or None to leave it to Spark. Statements in a script have no text."""
+        """Return the command for a parsed node, or None to leave the node to Spark.
+
+        Args:
+            text: the statement; None for a statement in a script.
+            parsed: the unresolved node of Catalyst.
+        """
         in_script = text is None
         kind = node_name(parsed)
         match kind:
@@ -52,7 +60,9 @@ class ParsedStatements:
         return _MAKERS[kind](self._application, parsed, in_script=in_script)
 
     def of_refused(self, text: str, context: JavaObject | None) -> JavaObject | str | None:
-        """Return the command for a statement that Spark's parser refused, or an equivalent statement, or None to leave it to Spark.
+        """Return the command for a statement that Spark's parser refused, or None if it is not a statement of Delta Lake.
+
+        For a query with DESCRIBE HISTORY or DETAIL in parentheses, return an equivalent statement that Spark can parse.
 
         Args:
             context: the values of its parameters, as Spark passes them to its parsers; None without parameters.
@@ -61,18 +71,18 @@ class ParsedStatements:
             SqlSyntaxError: it is an invalid statement of Delta Lake.
             UnsupportedFeatureError: bayou does not support this statement of Delta Lake.
         """
-        found: JavaObject | str | None = None
+        command: JavaObject | str | None = None
         if not self._is_known and "constraint" in text.lower():
-            found = self._constraints.of_text(text)
-        if found is None:
-            found = self._commands.of_text(text, context)
-        if found is None:
-            found = self._older.of_text(text)
-        if found is None:
-            found = self._described.of_text(text)
-        if found is None:
+            command = self._constraints.of_text(text)
+        if command is None:
+            command = self._commands.of_text(text, context)
+        if command is None:
+            command = self._older.of_text(text)
+        if command is None:
+            command = self._described.of_text(text)
+        if command is None:
             self._lacking.refuse_text(text)
-        return found
+        return command
 
 
 _MAKERS = {

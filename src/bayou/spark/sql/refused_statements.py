@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuse SQL statements by name: those of Delta Lake that bayou lacks, and those of the catalog on a table's path.
+"""Refuse the SQL statements of Delta Lake that bayou does not support, and catalog statements on the path of a table.
 
-Spark's parser refuses most of them. It parses `DESCRIBE HISTORY orders` as the column `orders` of a table `history`.
+The error names the statement and an alternative. Without it, users would only see a syntax error of Spark's parser.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _STATEMENTS: Final = {
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
     }.items()
 }
-"""The beginning of each statement, up to the first word that no statement of Spark has at this position."""
+"""A pattern for the beginning of each statement. It is long enough to exclude every statement of Spark."""
 _INSTEAD: Final = {
     "COPY INTO": "read the files and append the rows: INSERT INTO table SELECT * FROM json.`/a/path`. For files that keep "
     "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
@@ -83,11 +83,11 @@ _MENTIONED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LackingStatement:
-    """A statement that bayou does not support.
+    """A statement of Delta Lake that a user wrote, recognised by its first words.
 
     Attributes:
-        command: its name.
-        table: the name of the table in SQL; None if it is a path, or unknown.
+        command: the name of the statement.
+        table: the name of the table in SQL; None if it is a path, or not recognised.
         path: the path of the table; None if it is named.
         is_in_script: whether it is part of a script.
     """
@@ -99,15 +99,15 @@ class LackingStatement:
 
     @classmethod
     def read(cls, text: str) -> LackingStatement | None:
-        """Return the statement in a string, in a script the first one, or None for any other string."""
+        """Return the first such statement in a string, which may be a script, or None without one."""
         if _MENTIONED.search(text) is None:
             return None
         plain = without_comments(text)
         for place in _places(plain):
             for command, pattern in _STATEMENTS.items():
-                found = pattern.match(plain, place)
-                if found is not None:
-                    groups = found.groupdict()
+                match = pattern.match(plain, place)
+                if match is not None:
+                    groups = match.groupdict()
                     in_script = _SCRIPT.match(plain) is not None
                     return cls(command, _plain_name(groups.get("table")), groups.get("path"), in_script)
         return None
@@ -132,11 +132,11 @@ class LackingStatements:
 
     def refuse_text(self, text: str) -> None:
         """Raise UnsupportedFeatureError for an unsupported statement of Delta Lake that may be about a Delta table."""
-        found = LackingStatement.read(text)
-        if found is None or not (found.is_in_script or found.command in _INSTEAD):
+        statement = LackingStatement.read(text)
+        if statement is None or not (statement.is_in_script or statement.command in _INSTEAD):
             return
-        if self._may_be_ours(active_session(self._application.jvm), found):
-            raise found.error()
+        if self._may_be_ours(active_session(self._application.jvm), statement):
+            raise statement.error()
 
     def _may_be_ours(self, spark: SparkSession, statement: LackingStatement) -> bool:
         """Whether the statement may be about a Delta table."""
@@ -157,17 +157,17 @@ class LackingStatements:
 
 def without_comments(text: str) -> str:
     """Return a statement without comments and surrounding blanks."""
-    return _COMMENTS.sub(lambda found: found["quoted"] or " ", text).strip()
+    return _COMMENTS.sub(lambda match: match["quoted"] or " ", text).strip()
 
 
 def _places(text: str) -> Iterator[int]:
-    """Yield where a statement may begin: at the start, after EXPLAIN, and in a script after the words that precede one."""
+    """Yield the positions where a statement may begin: the start, after EXPLAIN, and in scripts after words such as BEGIN."""
     yield 0
     explained = _EXPLAIN.match(text)
     if explained is not None:
         yield explained.end()
     if _SCRIPT.match(text):
-        yield from (found.end() for found in _BEGINNINGS.finditer(text) if found[0][0] not in "'\"`")
+        yield from (beginning.end() for beginning in _BEGINNINGS.finditer(text) if beginning[0][0] not in "'\"`")
 
 
 def _plain_name(name: str | None) -> str | None:
@@ -175,7 +175,7 @@ def _plain_name(name: str | None) -> str | None:
 
 
 def has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
-    """Whether a table or a view may have that name. True for every name in a catalog other than the session's own."""
+    """Whether a table or a view may have that name. True for all names in other catalogs, which bayou does not query."""
     parts = table_name(jvm, java_session(spark), name)
     if parts is None:
         return True
@@ -196,7 +196,11 @@ _OF_THE_CATALOG: Final = {
 
 
 def refuses(statement: str) -> bool:
-    """Whether a statement, named as in `bayou.Catalog` or by Spark's command, is refused on a path."""
+    """Whether a statement is refused on a path.
+
+    Args:
+        statement: its word in a message of `bayou.Catalog`, or the class name of Spark's command.
+    """
     return statement in _OF_THE_CATALOG
 
 

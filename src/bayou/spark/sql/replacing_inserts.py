@@ -38,17 +38,19 @@ def as_write(application: Application, insert: JavaObject, *, in_script: bool) -
     return write_of(application, insert, ReplacingInsert.of(application.jvm, insert), in_script=in_script)
 
 
-def write_of(application: Application, insert: JavaObject, found: ReplacingInsert, *, in_script: bool = False) -> JavaObject | None:
-    """Like `as_write`, for an INSERT whose clause is known."""
+def write_of(
+    application: Application, insert: JavaObject, replacing: ReplacingInsert, *, in_script: bool = False
+) -> JavaObject | None:
+    """Return the write for an INSERT whose clause is already parsed, or None if the table is not a Delta table."""
     jvm = application.jvm
-    if found.table is None or not (in_script or _is_ours(application, active_session(jvm), found.table)):
+    if replacing.table is None or not (in_script or _is_ours(application, active_session(jvm), replacing.table)):
         return None
-    if found.columns is not None:
-        _refuse_names(found.columns, found.table)
-    if found.has_subquery:
+    if replacing.columns is not None:
+        _refuse_names(replacing.columns, replacing.table)
+    if replacing.has_subquery:
         raise UnsupportedFeatureError(
             "Subqueries are not supported in the condition of REPLACE ON.",
-            table=column_sql(found.table),
+            table=column_sql(replacing.table),
             error_class="DELTA_UNSUPPORTED_SUBQUERY",
             features=["subquery"],
             next_step="compute it in the query of the INSERT.",
@@ -56,35 +58,37 @@ def write_of(application: Application, insert: JavaObject, found: ReplacingInser
 
     def run(node: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
-        if not _is_ours(application, spark, found.table or ()):
-            if not found.is_in_node:
-                raise not_delta(column_sql(found.table or ()), "INSERT ... REPLACE")
+        if not _is_ours(application, spark, replacing.table or ()):
+            if not replacing.is_in_node:
+                raise not_delta(column_sql(replacing.table or ()), "INSERT ... REPLACE")
             return commands.run_resolved(jvm, spark, node)
-        if found.columns is None:
-            _replace_on(application, spark, found)
+        if replacing.columns is None:
+            _replace_on(application, spark, replacing)
             return ""
-        insert = with_query(jvm, node, _rows(application, spark, found))
-        options = {"replaceUsing": ",".join(found.columns)}
-        if found.is_in_node:
+        insert = with_query(jvm, node, _rows(application, spark, replacing))
+        options = {"replaceUsing": ",".join(replacing.columns)}
+        if replacing.is_in_node:
             return commands.run_resolved(jvm, spark, as_overwrite(jvm, insert, options))
         commands.run_write(jvm, spark, as_overwrite(jvm, insert, {}), options)
         return ""
 
-    how = f"ON {found.condition}" if found.columns is None else f"USING ({', '.join(map(quoted_name, found.columns))})"
-    return commands.command(jvm, BiFunction(jvm, run), insert, redact_text(f"INSERT INTO {column_sql(found.table)} REPLACE {how}"))
+    how = f"ON {replacing.condition}" if replacing.columns is None else f"USING ({', '.join(map(quoted_name, replacing.columns))})"
+    return commands.command(
+        jvm, BiFunction(jvm, run), insert, redact_text(f"INSERT INTO {column_sql(replacing.table)} REPLACE {how}")
+    )
 
 
 def _is_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> bool:
-    found = table_name(application.jvm, java_session(spark), column_sql(parts))
-    return found is not None and Catalog(application.jvm, spark).is_delta(column_sql(found))
+    parts_of_table = table_name(application.jvm, java_session(spark), column_sql(parts))
+    return parts_of_table is not None and Catalog(application.jvm, spark).is_delta(column_sql(parts_of_table))
 
 
 def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
-    """Refuse columns whose names the writer's option cannot list."""
-    doubtful = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
-    if doubtful:
+    """Refuse columns whose names are ambiguous in the writer's option, which is a list separated by commas."""
+    ambiguous = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
+    if ambiguous:
         raise UnsupportedFeatureError(
-            f"REPLACE USING cannot name the column {doubtful[0]!r}: its name has a comma, a backtick or a blank at an end.",
+            f"REPLACE USING cannot name the column {ambiguous[0]!r}: its name has a comma, a backtick or a blank at an end.",
             table=column_sql(table),
             error_class="DELTA_OPERATION_NOT_ALLOWED",
             features=["REPLACE USING"],
@@ -95,8 +99,8 @@ def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
 def _rows(application: Application, spark: SparkSession, insert: ReplacingInsert) -> DataFrame:
     """Return the rows with the names of their target columns, matched by position or by name."""
     rows = catalyst.frame_of(application.jvm, spark, insert.query)
-    wanted = list(insert.named) or _columns(spark, _location(application, spark, insert))
-    return rows if insert.by_name or len(rows.columns) != len(wanted) else rows.toDF(*wanted)
+    target_columns = list(insert.named) or _columns(spark, _location(application, spark, insert))
+    return rows if insert.by_name or len(rows.columns) != len(target_columns) else rows.toDF(*target_columns)
 
 
 def _location(application: Application, spark: SparkSession, insert: ReplacingInsert) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Entry(Enum):
-    """A place where Spark passes a statement, or a part of it, to bayou."""
+    """A stage of Spark at which a statement, or a part of it, reaches bayou."""
 
     REFUSED_TEXT = "text that Spark's parser refused"
     PARSED = "statement that Spark parsed and has not resolved"
@@ -30,7 +30,7 @@ class Route:
     Attributes:
         statements: the statements, as users know them.
         entry: where they arrive.
-        keys: what Spark or the adapters call them there.
+        keys: the names that Spark or the adapters use for them there: node classes, message words, function names.
         handler: the module that handles them, below `bayou.spark`.
     """
 
@@ -83,7 +83,7 @@ ROUTES: Final = (
     Route("table_changes, table_changes_by_path, table_history, table_detail, table_files; (DESCRIBE HISTORY ...)", Entry.FUNCTION,
           ("table_changes", "table_changes_by_path", "table_history", "table_detail", "table_files"), "sql.functions.functions"),
 )  # fmt: skip
-"""All routes."""
+"""All routes, in the order of the stages."""
 
 
 def as_table() -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answer the questions of `bayou.Catalog`, the session catalog that knows Delta tables, about named tables."""
+"""Create, write, alter and describe tables by name, for `bayou.Catalog`, the Java class that replaces the session's catalog.
+
+Spark calls the Java class, which sends each call on Delta tables here as a message. Other tables stay with Spark's catalog.
+"""
 
 from __future__ import annotations
 
@@ -66,25 +69,25 @@ class SessionCatalog:
         """Answer a call of `bayou.Catalog` or of its tables.
 
         Args:
-            text: the message; its first argument is the name of the table.
-            objects: the session, and the rows of a write.
+            text: the message; its first argument is the name of the table in SQL.
+            objects: the session, and the rows to write; the rows are None if the call writes none.
         """
         message = Message.decode(text)
-        what, (name, *texts) = message.word, message.texts
+        word, (name, *texts) = message.word, message.texts
         session, data = objects
         spark = session_of(session)
         rows = None if data is None else DataFrame(data, spark)
-        if what == "write":
-            assert rows is not None  # noqa: S101  (rows are what is written)
+        if word == "write":
+            assert rows is not None  # noqa: S101  (a write always has rows)
             return self._insert(InsertStatement.read(name, texts), rows)
-        if what == "make":
+        if word == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)
-        if what == "alter":
+        if word == "alter":
             return self._alter(spark, name, texts[0])
-        if what == "truncate":
+        if word == "truncate":
             truncate(SessionTable.of(self._application, spark, qualify(self._location(spark, name)).uri, {}))
             return self._refresh(spark, name)
-        if what == "travel":
+        if word == "travel":
             return self._travelled(spark, name, *texts)
         return self._answer(message, spark, name)
 
@@ -99,19 +102,19 @@ class SessionCatalog:
         self._refresh(spark, name)
 
     def _answer(self, message: Message, spark: SparkSession, text: str) -> Any:
-        """Return the answer to a question about a table."""
-        what = message.word
-        if what == "columns":
+        """Answer a question about a table, or refuse what Delta tables do not support."""
+        word = message.word
+        if word == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
             schema = catalog_schema(harmless_defaults(self._application.jvm, java_session(spark), snapshot))
             return "\0".join([schema_to_json(schema), *snapshot.partition_columns])
-        if what == "relation":
+        if word == "relation":
             request = TableRequest.from_options({"path": self._location(spark, text)})
             return relation(self._application, java_session(spark), request)
-        if what == "properties":
+        if word == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
-        if what == "changelog":
+        if word == "changelog":
             raise UnsupportedFeatureError(
                 "The clause CHANGES needs a table of Spark's newer data sources, which a Delta table is not.",
                 table=text,
@@ -119,7 +122,7 @@ class SessionCatalog:
                 features=["CHANGES"],
                 next_step="use the function table_changes: SELECT * FROM table_changes('table', start, end).",
             )
-        if what == "replaced":
+        if word == "replaced":
             raise UnsupportedFeatureError(
                 "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
                 table=text,
@@ -131,16 +134,23 @@ class SessionCatalog:
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         path = name.path or ""
-        if refuses(what):
-            raise refused_on_path(what, path)
-        if what == "exists":
+        if refuses(word):
+            raise refused_on_path(word, path)
+        if word == "exists":
             return is_table(path)
-        if what == "entry":
+        if word == "entry":
             return catalog.new_entry(name, qualify(path).uri, managed=False)
         raise message.unknown()
 
     def _travelled(self, spark: SparkSession, text: str, what: str, when: str) -> Any:
-        """Return an entry for an earlier version of a table, under a name of its own: Spark caches one relation per name."""
+        """Return a catalog entry for an earlier version of a table.
+
+        The entry has a separate name, such as `orders@v3`, because Spark caches one relation per name.
+
+        Args:
+            what: "suffix" if the table's name ends with the version or time, "version", or "timestamp".
+            when: the suffix, the version, or the time in microseconds since the epoch.
+        """
         self._check_travels_once(spark, text)
         location = qualify(self._location(spark, text)).uri
         log = self._application.logs.get(location, {})
@@ -157,7 +167,7 @@ class SessionCatalog:
         return catalog.new_entry(name, location, managed=False, options={PINNED_VERSION: str(version)})
 
     def _check_travels_once(self, spark: SparkSession, text: str) -> None:
-        """Refuse a version or a time if the table's name already says one."""
+        """Refuse a version or a time if the table's name already contains one."""
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         if name.path is None and catalog.entry(name) is None and split_path(name.table) is not None:
@@ -183,6 +193,7 @@ class SessionCatalog:
         return self._application.logs.get(qualify(self._location(spark, text)).uri, {}).update()
 
     def _insert(self, statement: InsertStatement, rows: DataFrame) -> None:
+        """Write rows to an existing table, after adapting them to its columns."""
         spark = rows.sparkSession
         if not statement.columns:
             raise SessionError(
@@ -202,30 +213,30 @@ class SessionCatalog:
             )
         evolves = merges_schema(options, settings_of(spark))
 
-        def as_the_table_has_them(given: DataFrame, snapshot: Snapshot | None) -> DataFrame:
+        def adapted(rows_of_query: DataFrame, snapshot: Snapshot | None) -> DataFrame:
             if snapshot is None or options.overwrite_schema:
-                return given
+                return rows_of_query
             if statement.columns == "position":
-                check_using_places(options, names_of(given), snapshot)
+                check_using_places(options, names_of(rows_of_query), snapshot)
             if statement.columns != "frame":
-                return self._aligned(given, statement, snapshot, evolves=evolves)
-            check_has_data(columns_of(given), snapshot.table_uri, version=snapshot.version)
-            given = with_types_of(self._application.jvm, given, options, snapshot, statement.name)
-            # When a part of the table is replaced, the values of these columns decide which part.
+                return self._aligned(rows_of_query, statement, snapshot, evolves=evolves)
+            check_has_data(columns_of(rows_of_query), snapshot.table_uri, version=snapshot.version)
+            rows_of_query = with_types_of(self._application.jvm, rows_of_query, options, snapshot, statement.name)
+            # Add no NULLs if the write replaces a part of the table: the values of the absent columns would decide which part.
             replaces_all = statement.how in ("append", "overwrite") and not options.replaces_a_part
             if not replaces_all:
-                return given
+                return rows_of_query
             is_append = statement.how == "append"
-            return with_absent_columns(given, snapshot.schema, snapshot.partition_columns, is_append=is_append)
+            return with_absent_columns(rows_of_query, snapshot.schema, snapshot.partition_columns, is_append=is_append)
 
-        write(self._application, rows, WriteRequest(options), as_the_table_has_them)
+        write(self._application, rows, WriteRequest(options), adapted)
         self._refresh(spark, statement.name)
 
     def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
         """Return the rows of an INSERT aligned to the table's columns, without columns that are filled on write.
 
-        Spark fills columns that an INSERT leaves out with their default or NULL. Columns that the table lacks stay: the write adds
-        them to the schema or refuses them.
+        Spark fills columns that an INSERT leaves out with their default or NULL. Columns of the rows that are not in the table
+        remain: the write adds them to the schema or refuses them.
         """
         by_name, schema = statement.columns == "name", snapshot.schema
         names = names_of(rows)
@@ -240,14 +251,14 @@ class SessionCatalog:
         if by_name:
             _refuse_left_out(names, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
-        jvm, given = self._application.jvm, columns_of(rows)
-        by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(given), widening=widening)
-        _refuse_short_structs(schema, given, statement.name, by_name=by_name)
+        jvm, columns = self._application.jvm, columns_of(rows)
+        by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(columns), widening=widening)
+        _refuse_short_structs(schema, columns, statement.name, by_name=by_name)
         rows = with_ansi_casts(jvm, rows, schema, by_name=by_name, widening=widening)
-        given = columns_of(rows)
-        shown = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
-        wanted = evolved_columns(shown, given, by_name=by_name, widening=widening)
-        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(wanted), by_name=by_name)
+        columns = columns_of(rows)
+        visible_schema = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
+        target_schema = evolved_columns(visible_schema, columns, by_name=by_name, widening=widening)
+        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(target_schema), by_name=by_name)
         return without_filled(jvm, rows, schema)
 
     def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
@@ -258,36 +269,39 @@ class SessionCatalog:
         self._refresh(spark, statement.definition.name or "")
 
     def _make_with_rows(self, statement: TableStatement, rows: DataFrame) -> None:
+        """Create or replace a table with rows. A lock on the location serialises creations within this process."""
         definition = statement.definition
         catalog = Catalog(self._application.jvm, rows.sparkSession)
         place = place_of(catalog, definition)
         check_same_place(place, definition)
-        makes = statement.creates or not is_table(place.uri)
-        with creation_at(place.uri) if makes else contextlib.nullcontext():
-            # The place is looked up again: another thread may have registered the table before the lock was free.
+        creates_table = statement.creates or not is_table(place.uri)
+        with creation_at(place.uri) if creates_table else contextlib.nullcontext():
+            # Look the place up again: another thread may have registered the table while this one waited for the lock.
             self._write_table(statement, rows, catalog, place_of(catalog, definition))
 
     def _write_table(self, statement: TableStatement, rows: DataFrame, catalog: Catalog, place: Place) -> None:
+        """Commit the rows as a new table or a new version, and register the table in the catalog if necessary."""
         definition = statement.definition
         if statement.creates and not is_table(place.uri):
             refuse_other_files(self._application.logs.get(place.uri, {}))
-        given = {name: value for name, value in statement.options.items() if name.lower() != "path"}
+        options_of_writer = {name: value for name, value in statement.options.items() if name.lower() != "path"}
         if definition.cluster_by:
-            given["clusterBy"] = ",".join(definition.cluster_by)
-        # Spark has checked whether the table exists; another writer may have created it since.
+            options_of_writer["clusterBy"] = ",".join(definition.cluster_by)
+        # Spark has checked whether the table exists. Another writer may have created it since then, so the mode checks again.
         if_absent = statement.kind == "createIfNotExists"
         mode = "ignore" if if_absent else "error" if statement.creates else "overwrite"
-        options = WriteOptions.parse({**given, "path": place.uri}, mode, list(definition.partition_by))
-        properties = {name: value for name, value in definition.properties.items() if name not in given}
+        options = WriteOptions.parse({**options_of_writer, "path": place.uri}, mode, list(definition.partition_by))
+        properties = {name: value for name, value in definition.properties.items() if name not in options_of_writer}
         options, context = replace(options, properties={**options.properties, **properties}), WriteContext()
-        # An overwrite by saveAsTable keeps the table: replaceWhere, dynamic partitions and overwriteSchema work as for a path.
+        # saveAsTable in mode overwrite keeps the table and overwrites its rows. Therefore replaceWhere, dynamic partitions and
+        # overwriteSchema work as in a write to a path.
         overwrites = statement.writer == "saveAsTable" and statement.kind == "createOrReplace"
         if not (overwrites and options.replaces_a_part):
             replaces = not statement.creates and not (overwrites and place.is_registered)
-            made = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
-            context = WriteContext(made)
+            statement_of_commit = Statement(statement.operation, definition.comment, place.managed, replaces, overwrites)
+            context = WriteContext(statement_of_commit)
             if replaces and not overwrites:
-                options = _whole(options, given)
+                options = _whole(options, options_of_writer)
         write(self._application, rows, WriteRequest(options, context))
         if place.name is not None and not place.is_registered:
             catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
@@ -299,9 +313,9 @@ class SessionCatalog:
             catalog.refresh(name)
 
 
-def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> None:
+def _refuse_left_out(columns: Sequence[str], name: str, snapshot: Snapshot) -> None:
     """Refuse rows matched by name that lack a NOT NULL column which is not filled automatically."""
-    names = {each.lower() for each in given}
+    names = {each.lower() for each in columns}
     for field in snapshot.schema.fields:
         if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
             raise SchemaMismatchError(
@@ -314,9 +328,9 @@ def _refuse_left_out(given: Sequence[str], name: str, snapshot: Snapshot) -> Non
             )
 
 
-def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by_name: bool) -> None:
+def _refuse_short_structs(table: StructType, rows: StructType, name: str, *, by_name: bool) -> None:
     """Refuse rows with a struct that lacks fields of the table's struct."""
-    for short in short_structs(table, given, by_name=by_name):
+    for short in short_structs(table, rows, by_name=by_name):
         path = ".".join(short.path)
         raise SchemaMismatchError(
             f"Cannot write to '{name}', not enough nested fields in {path}; target table has {short.wanted} column(s) but the "
@@ -328,13 +342,15 @@ def _refuse_short_structs(table: StructType, given: StructType, name: str, *, by
         )
 
 
-def _whole(options: WriteOptions, given: Mapping[str, str]) -> WriteOptions:
-    """Return the options of a statement that replaces all rows, whatever the session's partition mode.
+def _whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> WriteOptions:
+    """Return the options of a statement that replaces all rows, even if the session's partition overwrite mode is dynamic.
 
     Raises:
-        InvalidOptionError: an option keeps a part of the table.
+        InvalidOptionError: an option would keep a part of the table.
     """
-    keeps_schema = any(key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in given.items())
+    keeps_schema = any(
+        key.lower() == "overwriteschema" and value.strip().lower() == "false" for key, value in options_of_writer.items()
+    )
     keep_a_part = {
         "replaceOn": options.replace_on is not None,
         "replaceUsing": options.replace_using is not None,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answer SHOW PARTITIONS, SHOW COLUMNS and SHOW TBLPROPERTIES of a Delta table from its log.
 
-Spark would use the catalog entry, which has no partitions and no columns.
+Spark's own commands read the catalog entry. The entry of a Delta table has neither partitions nor columns.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ SHOW_PARTITIONS: Final = "ShowPartitionsCommand"
 def partitions_of(application: Application, command: JavaObject) -> JavaObject:
     """Return a plan of the partitions that have files, with one typed column for each partition column.
 
-    Return the command if it is about a table of another format.
+    Return the command itself if it is about a table of another format.
 
     Raises:
-        InvalidOptionError: the table is not partitioned, or not by a column of the command.
+        InvalidOptionError: the table is not partitioned, or the command filters by a column that is not a partition column.
     """
     snapshot = snapshot_in(application, command)
     if snapshot is None:
@@ -56,24 +56,25 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
     return analyzed(rows)
 
 
-def _partitions(snapshot: Snapshot, wanted: Mapping[str, str]) -> tuple[StructType, pa.Table]:
+def _partitions(snapshot: Snapshot, filters: Mapping[str, str]) -> tuple[StructType, pa.Table]:
     """Return the partition columns, and their distinct values in order.
 
-    The keys and values of `wanted` filter partitions, as strings.
+    Args:
+        filters: the values of some partition columns, as strings. Only partitions with these values are returned.
     """
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
-    unknown = [name for name in wanted if name.lower() not in fields]
+    unknown = [name for name in filters if name.lower() not in fields]
     if unknown:
         message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
         raise _refused(snapshot, message, "COLUMN")
     columns = StructType(tuple(field for field in fields.values() if field is not None))
     typed = typed_partitions(snapshot.schema, snapshot.partition_texts())
     table = pa.table({field.name: typed[(field.physical_name,)] for field in columns.fields})
-    for name, text in wanted.items():
+    for name, text in filters.items():
         field = columns.field(name)
         assert field is not None  # noqa: S101  (it is a partition column)
-        given = None if text == NULL_FOLDER else text.ljust(char_width(field))
-        value = to_arrow(pa.array([given]), str(field.type))[0]
+        padded = None if text == NULL_FOLDER else text.ljust(char_width(field))
+        value = to_arrow(pa.array([padded]), str(field.type))[0]
         column = table[field.name]
         table = table.filter(column.is_null() if not value.is_valid else pc.fill_null(pc.equal(column, value), False))
     # Deduplicate before sorting: there are far more files than partitions.
@@ -95,7 +96,7 @@ SHOW_COLUMNS: Final = "ShowColumnsCommand"
 
 
 def columns_of(application: Application, command: JavaObject) -> JavaObject:
-    """Return a plan of the column names, or the command if it is about a table of another format."""
+    """Return a plan of the column names, or the command itself if it is about a table of another format."""
     snapshot = snapshot_in(application, command)
     if snapshot is None:
         return command
@@ -118,12 +119,12 @@ def shown_properties(snapshot: Snapshot) -> dict[str, str]:
     """Return a table's properties, sorted, with its protocol and its comment, as delta-spark shows them."""
     protocol = snapshot.protocol
     features = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
-    found = {
+    properties = {
         **snapshot.metadata.configuration,
         "delta.minReaderVersion": str(protocol.min_reader_version),
         "delta.minWriterVersion": str(protocol.min_writer_version),
         **{f"delta.feature.{name}": "supported" for name in features},
     }
     if snapshot.metadata.description is not None:
-        found["comment"] = snapshot.metadata.description
-    return dict(sorted(found.items()))
+        properties["comment"] = snapshot.metadata.description
+    return dict(sorted(properties.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the files of a micro-batch as rows, by Spark's own reader."""
+"""Plan a scan of a micro-batch's files by Spark's own reader, and return its rows as a streaming Dataset."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchFiles:
-    """The files of a batch as a file source. Rows in their deletion vectors are not read.
+    """The files of a batch, as a `FileSource` for a scan, which skips rows in their deletion vectors.
 
     Attributes:
         batch: the files.
-        name: the batch's unique name.
+        name: the batch's unique name, for Spark's caches.
     """
 
     batch: StreamFiles
@@ -57,7 +57,7 @@ class BatchFiles:
         return self.batch.partition_texts()
 
     def prune(self, predicate: Predicate) -> pa.Array | None:
-        """Return the positions of the files that may have a row for which a predicate is true; None for all of them."""
+        """Return the positions of the files that may have a row that satisfies a predicate; None for all files."""
         if not columns(predicate):
             return None
         kept = self.batch.may_match(predicate)
@@ -68,8 +68,8 @@ class BatchFiles:
         descriptors = files["deletion_vector"].combine_chunks()
         if descriptors.null_count == len(descriptors):
             return {}
-        found = load_vectors(self.batch.snapshot, descriptors, lambda: self._num_records(positions), options)
-        return vector_columns.to_arrow(found)
+        vectors = load_vectors(self.batch.snapshot, descriptors, lambda: self._num_records(positions), options)
+        return vector_columns.to_arrow(vectors)
 
     def _num_records(self, positions: pa.Array | None) -> pa.Array:
         counts = self.batch.num_records()
@@ -81,11 +81,11 @@ class BatchFiles:
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """How to read a batch.
+    """The request to read a batch.
 
     Attributes:
-        name: the batch's unique name.
-        metadata: Spark's `_metadata` column, if the query uses it; otherwise None.
+        name: the batch's unique name, for Spark's caches.
+        metadata: Spark's `_metadata` column if the query uses it, otherwise None.
         options: options for the file system.
     """
 
@@ -100,19 +100,19 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     Args:
         session: the JVM session that the stream belongs to.
     """
-    wanted = readable_schema(files.snapshot.schema).fields
+    fields = readable_schema(files.snapshot.schema).fields
     spark = session_of(session)
-    facts = None if adds_metadata_to_projections(application.jvm) else _names_of(request.metadata)
+    metadata_names = None if adds_metadata_to_projections(application.jvm) else _names_of(request.metadata)
     if isinstance(files, ChangeFeed):
         changes = Changes(files, request.options, request.name)
-        planned = changes.planned(application, session, wanted, facts, streaming=True)
-        return java_frame(named_frame(application, spark, planned, wanted, [*FEED_NAMES, *_metadata_of(planned, facts)]))
+        planned = changes.planned(application, session, fields, metadata_names, streaming=True)
+        return java_frame(named_frame(application, spark, planned, fields, [*FEED_NAMES, *_metadata_of(planned, metadata_names)]))
     source = BatchFiles(files, request.name)
     scan = Scan(
         application,
         session,
         files.snapshot,
-        wanted,
+        fields,
         options=request.options,
         source=source,
         streaming=True,
@@ -120,14 +120,15 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     )
     planned = scan.planned()
     if scan.is_plain(planned):
-        return dataset(application.jvm, session, planned.plan)  # every Spark adds `_metadata` to a relation
-    planned = planned if facts is None else replace(scan, metadata=facts).planned()
-    return java_frame(named_frame(application, spark, planned, wanted, _metadata_of(planned, facts)))
+        # The plan is a bare relation, and every Spark version adds `_metadata` to a relation itself.
+        return dataset(application.jvm, session, planned.plan)
+    planned = planned if metadata_names is None else replace(scan, metadata=metadata_names).planned()
+    return java_frame(named_frame(application, spark, planned, fields, _metadata_of(planned, metadata_names)))
 
 
 def _names_of(metadata: StructField | None) -> list[str] | None:
     return None if metadata is None or not isinstance(metadata.type, StructType) else list(metadata.type.names)
 
 
-def _metadata_of(planned: PlannedScan, facts: list[str] | None) -> list[str]:
-    return [] if facts is None else planned.columns[-1:]
+def _metadata_of(planned: PlannedScan, metadata_names: list[str] | None) -> list[str]:
+    return [] if metadata_names is None else planned.columns[-1:]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streaming sink. Each micro-batch is one commit, which records the query and the number of the batch.
+"""Write each micro-batch of a streaming query to a table in one commit, exactly once.
 
-Batches are written like any other write. A batch that the log already has for this query is skipped: a query that stopped after
-the commit, but before its own checkpoint recorded it, writes no row twice. Source: delta-spark's `DeltaSink`.
+The commit records the query's id and the number of the batch in a `txn` action. A query may stop after the commit and before its
+own checkpoint records the batch. After a restart it repeats the batch, and the sink skips it because the log already has it.
+Source: delta-spark's `DeltaSink`.
 """
 
 from __future__ import annotations
@@ -50,9 +51,11 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             features=[f"output mode {output_mode.lower()}"],
             next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
         )
-    written = WriteOptions.parse(options, _MODES[output_mode], partitions or None)
-    # A batch has new rows or, in complete mode, all rows. Options that replace a part of the table do not apply.
-    written = replace(written, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True)
+    write_options = WriteOptions.parse(options, _MODES[output_mode], partitions or None)
+    # A batch consists of new rows or, in complete mode, of all rows. Options that replace a part of the table do not apply.
+    write_options = replace(
+        write_options, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True
+    )
     if output_mode == "Append" and _is_true(options, "overwriteSchema"):
         raise InvalidOptionError(
             "'overwriteSchema' needs the output mode complete: an append keeps the rows that are there.",
@@ -61,8 +64,8 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
             option="overwriteSchema",
             next_step="use mergeSchema to add columns, or the output mode complete.",
         )
-    sink = _Sink(application, written, output_mode)
-    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(written.path)}]", sink)
+    sink = _Sink(application, write_options, output_mode)
+    return stream_sink(application.jvm, f"DeltaSink[{redact_uri(write_options.path)}]", sink)
 
 
 def _is_true(options: Mapping[str, str], name: str) -> bool:
@@ -71,7 +74,7 @@ def _is_true(options: Mapping[str, str], name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Sink:
-    """The function that writes each batch of one query. The JVM calls it.
+    """Writes each batch of one query, on a call of the Java class `bayou.StreamSink`.
 
     Attributes:
         application: the Spark application.
@@ -84,7 +87,7 @@ class _Sink:
     output_mode: str
 
     def __call__(self, facts: str, data: Any) -> None:
-        """Write a batch, as `bayou.StreamSink` asks.
+        """Write a batch, or skip it if the log already has it.
 
         Args:
             facts: the encoded message: the number of the batch, and the query's id.
@@ -102,9 +105,9 @@ class _Sink:
             _logger.info("batch %s of query %s is already in the table and is skipped (table: %s)", number, query_id, table)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-        """Cast the rows to the table's types, as every write by name does; see `with_types_of`."""
-        given = readable_schema(columns_of(rows))
-        void = [each.name for each in given.fields if contains_void(each.type)]
+        """Cast the rows to the table's types, like every write that matches columns by name; see `with_types_of`."""
+        schema = readable_schema(columns_of(rows))
+        void = [each.name for each in schema.fields if contains_void(each.type)]
         if void:
             raise InvalidSchemaError(
                 f"Columns of the stream contain the type void, which has only NULL: {', '.join(void)}.",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streaming source: the entry points that Spark calls.
+"""Create the streaming source of a table when a query starts, and state its schema.
 
-`bayou.log.streaming` decides which files a batch has; Spark's own reader turns them into rows. Offsets have delta-spark's format,
-so a query can continue with either engine.
+`bayou.log.streaming` decides which files a batch has, and Spark's own reader turns them into rows. Offsets have delta-spark's
+format, so that a query can continue with either engine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
         given: the schema of the reader or of the catalog entry, as JSON; None if neither has one.
 
     Raises:
-        DeltaError: the table does not exist or cannot be read, or an option is not a stream's.
+        DeltaError: the table does not exist or cannot be read, or an option is not valid for streams.
     """
     source, _, _ = _opened(application, options, session)
     schema = readable_schema(source.schema)
@@ -65,9 +65,11 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
     Raises:
         DeltaError: as `schema_of`.
     """
-    source, wanted, storage_options = _opened(application, options, session, checkpoint)
+    source, stream_options, storage_options = _opened(application, options, session, checkpoint)
     report_unknown_of_stream(options, source.table_uri)
-    reading = Reading(application, session, source, next(_numbers), checkpoint, wanted.with_event_time_order, storage_options)
+    reading = Reading(
+        application, session, source, next(_numbers), checkpoint, stream_options.with_event_time_order, storage_options
+    )
     name = f"DeltaSource[{redact_uri(source.table_uri)}]"
     schema = schema_to_json(readable_schema(source.schema))
     return stream_source(application.jvm, reading.number, name, schema, StreamReader(reading))
@@ -76,28 +78,28 @@ def source_of(application: Application, options: Mapping[str, str], session: Jav
 def _opened(
     application: Application, options: Mapping[str, str], session: JavaObject, checkpoint: str | None = None
 ) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
-    given = {name.lower(): value for name, value in options.items()}
-    if not given.get("path", "").strip():
+    options_in_lower_case = {name.lower(): value for name, value in options.items()}
+    if not options_in_lower_case.get("path", "").strip():
         raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
-    _refuse_time_travel(given["path"])
-    path, storage_options = qualify(given["path"]).uri, storage_options_of(options)
-    wanted = StreamOptions.from_options(options, path)
+    _refuse_time_travel(options_in_lower_case["path"])
+    path, storage_options = qualify(options_in_lower_case["path"]).uri, storage_options_of(options)
+    stream_options = StreamOptions.from_options(options, path)
     snapshot = application.snapshot(path, storage_options)
     check_readable(snapshot.protocol, snapshot.table_uri, snapshot.version)
     check_types(application, snapshot)
     settings = settings_of(session_of(session))
     log = application.logs.get(path, storage_options)
-    zone = SessionConf(session).time_zone  # settings without a value of the session's own are not among them
-    source = StreamingSource(log, snapshot, wanted, time_zone=zone, settings=settings, source_path=checkpoint)
-    return source, wanted, storage_options
+    zone = SessionConf(session).time_zone  # not from `settings`, which lack the defaults
+    source = StreamingSource(log, snapshot, stream_options, time_zone=zone, settings=settings, source_path=checkpoint)
+    return source, stream_options, storage_options
 
 
 def _refuse_time_travel(path: str) -> None:
-    found = split_path(path)
-    if found is not None and not is_table(path):
+    suffixed = split_path(path)
+    if suffixed is not None and not is_table(path):
         raise TimeTravelError(
             "Cannot time travel streams: the path names a version of the table.",
-            table=found.path,
+            table=suffixed.path,
             error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
             next_step="use the option startingVersion or startingTimestamp.",
         )

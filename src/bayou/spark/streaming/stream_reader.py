@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The object that answers Spark's calls on one source of one query."""
+"""Answer Spark's calls on one source of one streaming query: the latest offset, the rows of a batch, metrics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("bayou")
 _running: WeakValueDictionary[int, StreamingSource] = WeakValueDictionary()
-"""The sources of all queries by number."""
+"""The sources of all running queries, by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Reading:
         application: the Spark application.
         session: the JVM session of the reader.
         source: the table as it is read.
-        number: the source's unique number in the application.
+        number: a unique number of the source in the application, by which Spark's plan of the query is found.
         checkpoint: the folder of the source in the query's checkpoint.
-        by_event_time: whether the first snapshot is read in the order of the watermark's column.
+        by_event_time: whether to read the initial snapshot in the order of the watermark's column.
         storage_options: options for the file system.
     """
 
@@ -60,7 +60,11 @@ class Reading:
 
 
 class StreamReader:
-    """Answers Spark's calls. The query's thread makes them one at a time; `metrics` may come from another thread."""
+    """Answers Spark's calls on a source.
+
+    The query's thread makes the calls one after the other. Only `metrics` may come from another thread at the same time, so a lock
+    protects the state.
+    """
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -71,7 +75,11 @@ class StreamReader:
         _running[reading.number] = reading.source
 
     def __call__(self, facts: str, _: Any) -> Any:
-        """Answer a call of `bayou.StreamSource`. The two arguments are offsets, or what their place is used for."""
+        """Answer a call of `bayou.StreamSource`.
+
+        Args:
+            facts: the message: the kind of call and two arguments. They are offsets, or a limit, or empty, depending on the call.
+        """
         message = Message.decode(facts)
         first, second = message.texts
         answers: dict[str, Callable[[str, str], Any]] = {
@@ -90,7 +98,11 @@ class StreamReader:
             return answers[message.word](first, second)
 
     def _check(self, reached: SourceOffset | None) -> None:
-        """Check the query before its first batch. Spark has analysed its plan by then."""
+        """Check the query before its first batch. This is not possible earlier, because it needs Spark's analysed plan.
+
+        Args:
+            reached: the offset that the query has already reached; None for a new query.
+        """
         reading = self._reading
         leaf = stream_leaf(reading.application.jvm, reading.session, reading.number)
         if leaf is not None:
@@ -107,10 +119,10 @@ class StreamReader:
 
     def _check_columns(self, leaf: StreamLeaf) -> None:
         """Check that the plan has the table's columns in the same order, because Spark binds them by position."""
-        planned = parse_schema(leaf.columns).fields
-        self._metadata = next((each for each in planned if is_file_metadata(each)), None)
-        given = [(each.name, each.type) for each in planned if not is_file_metadata(each)]
-        if given != [(each.name, each.type) for each in readable_schema(self._source.schema).fields]:
+        fields_in_plan = parse_schema(leaf.columns).fields
+        self._metadata = next((each for each in fields_in_plan if is_file_metadata(each)), None)
+        columns_in_plan = [(each.name, each.type) for each in fields_in_plan if not is_file_metadata(each)]
+        if columns_in_plan != [(each.name, each.type) for each in readable_schema(self._source.schema).fields]:
             raise SchemaChangedError(
                 "The table's schema changed after this streaming DataFrame was made.",
                 table=self._source.table_uri,
@@ -129,8 +141,8 @@ class StreamReader:
 
     def _latest(self, start: str, limit: str) -> str | None:
         limits = ReadLimits(None, None) if limit == "all" else self._source.limits
-        found = self._source.latest_offset(self._offset(start), limits)
-        return None if found is None else found.to_json()
+        offset = self._source.latest_offset(self._offset(start), limits)
+        return None if offset is None else offset.to_json()
 
     def _batch(self, start: str, end: str) -> JavaObject:
         last, reading = self._offset(end), self._reading

@@ -95,7 +95,7 @@ class TableMaintenance(TableHandle):
             kind or ("lite" if is_on(settings, _LITE) else "full"),
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),
-            tuple(arguments.integer(each, "keep_versions", table=self._path) for each in keep_versions),
+            tuple(arguments.integer(version, "keep_versions", table=self._path) for version in keep_versions),
             check_retention=is_on(settings, _RETENTION_CHECK, default=True),
             ignores_hours=is_on(settings, _RETENTION_IGNORED),
             is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
@@ -226,5 +226,5 @@ def _listing(inventory: DataFrame) -> pa.Table:
     """Collect the columns of an inventory that VACUUM needs, one row per file."""
     frame = frame_of(inventory)
     types = {"path": "string", "length": "bigint", "isDir": "boolean", "modificationTime": "bigint"}
-    known = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
-    return collected(frame.select(*known), _INVENTORY)
+    columns = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
+    return collected(frame.select(*columns), _INVENTORY)

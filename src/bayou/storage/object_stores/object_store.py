@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log store for tables in S3, Google Cloud Storage and Azure."""
+"""The log store for tables in S3, Google Cloud Storage and Azure, without the JVM.
+
+It uses the package obstore, the Python interface of the Rust library object_store ("the library" below).
+"""
 
 from __future__ import annotations
 
@@ -31,30 +34,31 @@ T = TypeVar("T")
 
 _THREADS: Final = 32
 _PAGE: Final = 1000
-# After every other character, so that it sorts after every key of a folder.
+# The greatest character: a folder's name with it sorts after every key in the folder.
 _LAST: Final = "\U0010ffff"
-# One PUT can have 5 GiB on S3 and GCS, and 5,000 MiB on Azure. object_store does not split a conditional PUT.
+# The limit of one PUT is 5 GiB on S3 and GCS, and 5,000 MiB on Azure. object_store does not split a conditional PUT.
 _MOST_BYTES: Final = 5_000 << 20
 _SPLIT_FROM: Final = 64 << 20
 _NO_SUCH_RANGE: Final = 416
 _BAD_REQUEST: Final = 400
 
 _alone: Final = threading.Lock()
-"""Held while a single writer looks for a file and writes it."""
+"""Held while a single writer checks that a file does not exist and writes it."""
 
 
 def open_object_store(place: QualifiedPath, storage_options: Mapping[str, str]) -> ObjectStore:
-    """Return the store of a table, as `bayou.storage.register` needs it."""
-    found = place_of(place)
-    given = without_session(storage_options, found, place.uri)
-    return ObjectStore(place.uri, found, lambda: ObjectOptions.of(given, found.kind, redact_uri(place.uri)))
+    """Return the store of a table; the factory for `bayou.storage.register`."""
+    location = place_of(place)
+    options = without_session(storage_options, location, place.uri)
+    return ObjectStore(place.uri, location, lambda: ObjectOptions.of(options, location.kind, redact_uri(place.uri)))
 
 
 class ObjectStore:
-    """See `bayou.storage.LogStore` and `bayou.storage.TreeStore`.
+    """A LogStore and TreeStore on an object store.
 
-    A conditional PUT excludes writers. The library sends it once and does not retry it, because it would report a lost answer as
-    "the object exists". This class retries, and compares the existing object with what it sent.
+    A conditional PUT ("create only if absent") decides between concurrent writers. The hard case is a lost answer: the PUT may have
+    created the object, and a retry then reports that the object exists. Therefore the library must not retry a conditional PUT.
+    This class retries it, and compares an existing object with the data that it sent.
     """
 
     def __init__(self, uri: str, place: ObjectPlace, read_options: Callable[[], ObjectOptions]) -> None:
@@ -63,7 +67,8 @@ class ObjectStore:
         Args:
             uri: the table's URI.
             place: the table's location.
-            read_options: reads credentials and settings: now, and again if the server reports expired credentials.
+            read_options: reads credentials and settings. It is called once here, and again when the server reports expired
+                credentials.
 
         Raises:
             MissingPackageError: obstore is not installed.
@@ -114,15 +119,15 @@ class ObjectStore:
                     yield FileStatus(relative, entry["size"], _milliseconds(entry), _etag(entry))
             if passed is None:
                 return
-            # Skip the content of a folder inside this one, whatever its size. Azure has no offsets for this.
+            # Skip the content of the subfolder, which may be large, by listing again after its last key. Azure has no offsets.
             offset = passed
 
     def read(self, path: str) -> bytes:
         """See LogStore."""
-        found: bytes = self._done(
+        data: bytes = self._done(
             "read the file", path, lambda: checked_answer(self._obstore.get(self._client, self._key(path))).bytes().to_bytes()
         )
-        return found
+        return data
 
     def open(self, path: str) -> BinaryIO:
         """See LogStore."""
@@ -131,17 +136,17 @@ class ObjectStore:
         is_the_same = SameObject()
 
         def get(start: int | None, length: int) -> tuple[bytes, int]:
-            wanted = {"suffix": length} if start is None else (start, start + length)
+            byte_range = {"suffix": length} if start is None else (start, start + length)
             try:
-                found = checked_answer(self._obstore.get(self._client, key, options={"range": wanted}))
+                answer = checked_answer(self._obstore.get(self._client, key, options={"range": byte_range}))
             except Exception as error:
                 if start is None and Failure.of(error).status == _NO_SUCH_RANGE:  # an empty file has no last bytes
                     return b"", 0
-                if start is None and "non-partial response" in str(error):  # moto 5.2 answers so for an empty file
+                if start is None and "non-partial response" in str(error):  # moto 5.2 sends all of an empty file
                     whole = self._obstore.get(self._client, key).bytes().to_bytes()
                     return whole, len(whole)
                 raise
-            return is_the_same(found).bytes().to_bytes(), found.meta["size"]
+            return is_the_same(answer).bytes().to_bytes(), answer.meta["size"]
 
         return open_ranged(
             lambda start, length: self._done("read a part of the file", path, lambda: get(start, length)),
@@ -172,11 +177,12 @@ class ObjectStore:
             self._probed = None
 
     def _put_alone(self, path: str, data: bytes) -> bool:
-        """Create a file for a single writer: look for the file, then write it without a condition."""
+        """Create a file for a single writer: check that it does not exist, then write it without a condition."""
         with _alone:
             if self._exists(path):
                 return False
-            # Sent once at a time, so that a refusal after a lost answer does not count as "nothing was written".
+            # By the client that does not retry: with hidden retries, a refusal after a lost answer would look as if nothing was
+            # written.
             return self._tried(
                 "create the file",
                 path,
@@ -191,21 +197,21 @@ class ObjectStore:
             "create the file",
             path,
             lambda: self._obstore.put(self._once, key, data, mode="create", use_multipart=False),
-            lambda: self.read(path) == data,  # a commit's own id makes it unlike any other
+            lambda: self.read(path) == data,  # the txnId in a commit makes its content unique
             needs_object=False,
         )
 
     def _tried(
         self, doing: str, path: str, create: Callable[[], object], is_ours: Callable[[], bool], *, needs_object: bool = True
     ) -> bool:
-        """Create an object unless it exists; return False if it existed.
+        """Create an object unless it exists; retry if the answer was lost. Return False if the object existed before.
 
         Args:
             doing: the action, for errors.
-            path: the object.
+            path: the path of the object.
             create: sends the request once.
-            is_ours: whether the existing object comes from an earlier attempt without an answer.
-            needs_object: whether it is a copy of another object.
+            is_ours: returns whether the existing object was created by an earlier attempt whose answer was lost.
+            needs_object: whether the request reads another object, as a copy does, so that "not found" may be the answer.
 
         Raises:
             FileNotFoundError: the object to copy does not exist.
@@ -228,7 +234,7 @@ class ObjectStore:
                 raise pauses.over(failure, doing, self._uri, path, may_be_done=may_be_ours)
 
     def _known(self, is_ours: Callable[[], bool], path: str) -> bool:
-        """Whether an object is ours. If that is unknown, raise an error that does not say that nothing was written."""
+        """Return whether an object is ours. If a failure prevents the check, raise an error that leaves the outcome unknown."""
         try:
             return is_ours()
         except (FileNotFoundError, StorageError) as error:
@@ -261,39 +267,39 @@ class ObjectStore:
         return None
 
     def list_folders(self, folders: Sequence[str], shown: tuple[str, ...]) -> list[Folder]:
-        """See TreeStore. One LIST for each folder of up to a thousand entries."""
+        """See TreeStore. Cost: one LIST request for each thousand entries of a folder."""
         return list_each(folders, lambda folder: self._folder(folder, shown), threads=_THREADS)
 
     def delete_many(self, paths: Sequence[str]) -> Deletions:
-        """See TreeStore. One request for up to a thousand files, if the store supports it."""
-        wanted, failures = [], dict[str, DeltaError]()
+        """See TreeStore. Cost: one request for up to a thousand files on S3, one request for each file on other stores."""
+        inside, failures = [], dict[str, DeltaError]()
         for path in paths:
             if any(part in {"", ".", ".."} for part in path.split("/")):
                 failures[path] = failed("file-outside-table", table=self._uri, file=path)
             else:
-                wanted.append(path)
-        # If the store has no request for many, obstore deletes one file at a time and stops at the first that fails.
+                inside.append(path)
+        # If the store cannot delete many files by one request, obstore deletes them one by one and stops at the first failure.
         size = _PAGE if self._place.kind == "s3" else 1
-        parts = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+        parts = [inside[start : start + size] for start in range(0, len(inside), size)]
         if parts:
             with ThreadPoolExecutor(min(_THREADS, len(parts)), thread_name_prefix="bayou-delete") as pool:
-                for found in pool.map(self._deleted, parts):
-                    failures |= found
+                for errors in pool.map(self._deleted, parts):
+                    failures |= errors
         return Deletions(len(paths) - len(failures), failures)
 
     def copy_if_absent(self, source: LogStore, source_path: str, path: str) -> bool | None:
-        """See CopyingStore. The server copies within a bucket."""
+        """See CopyingStore. The server copies within a bucket; None for any other source."""
         if self._options.single_writer or not (isinstance(source, ObjectStore) and self._shares_bucket(source)):
             return None
         if any("customer_key" in name for name in self._options.store):
-            return None  # object_store 0.14 does not send the key for the source, which the server needs to read it
+            return None  # object_store 0.14 does not send the encryption key of the source, which the server needs
         self._check_obeys()
-        # A server may obey the condition of a PUT, but not that of a copy.
+        # Some servers obey the condition of a PUT and ignore the condition of a copy, so check before.
         try:
             if self._exists(path):
                 return False
         except StorageError as error:
-            error.facts["is_refused"] = True  # no request was sent that makes a copy
+            error.facts["is_refused"] = True  # no copy was requested yet
             raise
         key = source._key(source_path)  # noqa: SLF001  (of this class)
         try:
@@ -321,6 +327,7 @@ class ObjectStore:
         return same_place and self._options == other._options
 
     def _deleted(self, paths: Sequence[str]) -> dict[str, DeltaError]:
+        """Delete files by one request, and return the errors by path. If it fails, halve the files to find those that failed."""
         keys = [self._key(path) for path in paths]
         try:
             self._done("delete files", None, lambda: self._obstore.delete(self._client, keys))
@@ -336,17 +343,17 @@ class ObjectStore:
 
     def _folder(self, path: str, shown: tuple[str, ...]) -> Folder:
         prefix = self._key(path)
-        found = self._done("list the folder", path, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
-        self._check_empty(is_empty=not (found["common_prefixes"] or found["objects"]))
+        listed = self._done("list the folder", path, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        self._check_empty(is_empty=not (listed["common_prefixes"] or listed["objects"]))
         start = len(prefix) + 1 if prefix else 0
         folder = FolderBuilder(path, shown)
-        # Folders have no modification time here. They count as new and are left alone: an empty one does not exist.
+        # Folders have no modification time here. They count as new, so that VACUUM never deletes them: empty folders do not exist.
         now = int(time.time() * 1000)
-        for each in found["common_prefixes"]:
-            folder.add(each[start:].rstrip("/"), 0, now, is_folder=True)
-        for entry in found["objects"]:
+        for subfolder in listed["common_prefixes"]:
+            folder.add(subfolder[start:].rstrip("/"), 0, now, is_folder=True)
+        for entry in listed["objects"]:
             name = entry["path"][start:]
-            if name:  # the mark that some programs leave for the folder itself
+            if name:  # some programs create an empty object that marks the folder itself
                 folder.add(name, entry["size"], _milliseconds(entry), is_folder=False)
         return folder.build()
 
@@ -362,18 +369,18 @@ class ObjectStore:
                         raise failure.error("list the folder", self._uri, None)
                     if not pauses.wait(failure):
                         raise pauses.over(failure, "list the folder", self._uri, None)
-                    break  # a failed listing yields no further page: start another one after the last key
+                    break  # a failed listing yields no further page: start another listing after the last key
                 if page is None:
                     self._check_empty(is_empty=last == offset)
                     return
                 for entry in page:
                     key = entry["path"]
-                    if last is None or key > last:  # azurite and OneLake start again, whatever the offset is
+                    if last is None or key > last:  # azurite and OneLake ignore the offset and start from the first key
                         last = key
                         yield key, entry
 
     def _check_empty(self, *, is_empty: bool) -> None:
-        """Raise StorageError for an empty listing if the server answers with web pages, which the library lists as nothing."""
+        """Raise StorageError for an empty listing if the server answers with web pages, which the library reads as empty ones."""
         if is_empty and self._web_page is not None:
             raise self._web_page.error("list the folder", self._uri, None)
 
@@ -386,9 +393,9 @@ class ObjectStore:
         """
         pauses = self._pauses()
         while True:
-            found, failure = attempt(request, self._hide)
+            result, failure = attempt(request, self._hide)
             if failure is None:
-                return cast("T", found)
+                return cast("T", result)
             failure = failure if needs_object else failure.of_new_object()
             if failure.meaning is Meaning.ABSENT:
                 raise FileNotFoundError(2, "There is no such object", path)
@@ -430,8 +437,8 @@ class ObjectStore:
         """Read the credentials again, unless another thread has done so since.
 
         Raises:
-            StorageError: new ones cannot be read. Another error would end a commit and claim that nothing was written, although an
-                earlier attempt without an answer may have written it.
+            StorageError: the credentials cannot be read. Any other error would end a commit with the claim that nothing was
+                written, although an earlier attempt whose answer was lost may have written it.
         """
         with self._renewing:
             if self._clients is not expired:
@@ -446,13 +453,13 @@ class ObjectStore:
 
 
 def _may_be_of_one(error: StorageError) -> bool:
-    """Whether a request for many objects failed because of one: by its answer for that one, or by an invalid key."""
+    """Return whether a request for many objects failed because of one: by an error for that object, or by an invalid key."""
     status = error.facts.get("status")
     return status == _BAD_REQUEST if status is not None else error.facts.get("code") is not None
 
 
 def _before(key: str) -> str:
-    """Return a string shortly before a key, so that a listing after it begins with the key."""
+    """Return a string that sorts just before a key, so that a listing after it begins with the key."""
     # Not a slash, which would end a folder, and not a surrogate, which is not a character.
     lower = {"0": ".", "\ue000": "\ud7ff"}.get(key[-1], chr(ord(key[-1]) - 1))
     return key[:-1] if lower < " " else key[:-1] + lower + _LAST
@@ -463,5 +470,5 @@ def _milliseconds(entry: Mapping[str, Any]) -> int:
 
 
 def _etag(entry: Mapping[str, Any]) -> str | None:
-    found = entry.get("e_tag")
-    return None if found is None else str(found)
+    etag = entry.get("e_tag")
+    return None if etag is None else str(etag)

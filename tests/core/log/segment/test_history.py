@@ -183,3 +183,15 @@ def test_times_that_commits_carry_are_searched_with_few_reads():
     versions, read = counted(builder, since=5_090, until=5_092)
     assert versions == [92, 91, 90]
     assert len(read) < 20
+
+
+def test_a_commit_without_its_timestamp_counts_with_the_time_of_its_file():
+    builder = TableBuilder(store=CountingStore()).create(configuration={"delta.enableInCommitTimestamps": "true"})
+    text = builder.store.read(file_names.commit_path(0))
+    builder.write(file_names.commit_path(0), text.replace(b'"timestamp"', b'"inCommitTimestamp":5000,"timestamp"'))
+    builder.store.set_modification_time(file_names.commit_path(0), 5_000)
+    for version in range(1, 9):
+        builder.commit(info={"operation": "WRITE"} | ({"inCommitTimestamp": 5_000 + version} if version != 4 else {}))
+        builder.store.set_modification_time(file_names.commit_path(version), 5_000 + version)
+    assert counted(builder, since=5_003, until=5_005)[0] == [5, 4, 3]
+    assert counted(builder, until=5_001)[0] == [1, 0]

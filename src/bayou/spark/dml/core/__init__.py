@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all row changes share: choose files, find rows, mark or rewrite them, count them, commit.
+"""The steps that all row changes share: choose files, find rows, mark or rewrite them, count them, commit.
 
-Nothing here knows a clause of MERGE or the syntax of a statement.
+Clauses of MERGE and the syntax of statements are outside of this package.
 """

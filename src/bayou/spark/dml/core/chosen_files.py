@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Choose the files of an operation: by partition values and statistics, and which of them match in full."""
+"""Choose the files that a row change must search, by partition values and statistics, and find files whose rows all match."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChosenFiles:
-    """The files of a snapshot that a condition may match. All are positions in `Snapshot.files`.
+    """The files of a snapshot that may hold rows that satisfy a condition. The arrays are positions in `Snapshot.files`.
 
     Attributes:
         total: the number of files in the table.
         in_partitions: the files in partitions that may hold a matching row.
-        candidates: those of them whose statistics allow a matching row.
-        whole: those of the candidates in which every row matches, as the log proves.
+        candidates: the files of `in_partitions` whose statistics allow a matching row.
+        whole: the candidates in which every row matches, as partition values or statistics prove.
     """
 
     total: int
@@ -40,28 +40,28 @@ class ChosenFiles:
 
     @property
     def in_part(self) -> pa.Array:
-        """Return the candidates that are not known to match in full."""
+        """Return the candidates in which some rows may not match."""
         return without(self.candidates, self.whole)
 
 
 def choose_files(application: Application, spark: SparkSession, snapshot: Snapshot, condition: RowCondition) -> ChosenFiles:
-    """Return the files that an operation has to look at.
+    """Return the files that an operation must search.
 
     Args:
         spark: the session whose time zone applies to partition values.
     """
     total = snapshot.files(["path"]).num_rows
-    every = pa.array(np.arange(total), pa.int64())
+    all_files = pa.array(np.arange(total), pa.int64())
     if condition.found is None:
-        chosen = every if condition.always else every.slice(0, 0)
+        chosen = all_files if condition.always else all_files.slice(0, 0)
         return ChosenFiles(total, chosen, chosen, chosen)
     in_partitions = matching_partitions(application, spark, snapshot, condition.partition_parts)
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
-    skipped = choose(application, java_session(spark), snapshot, condition.predicate)
-    candidates = in_partitions if skipped is None else common(in_partitions, skipped)
-    proved = pc.indices_nonzero(must_match(snapshot, condition.predicate))
-    return ChosenFiles(total, in_partitions, candidates, common(candidates, proved))
+    with_matches = choose(application, java_session(spark), snapshot, condition.predicate)
+    candidates = in_partitions if with_matches is None else common(in_partitions, with_matches)
+    whole = pc.indices_nonzero(must_match(snapshot, condition.predicate))
+    return ChosenFiles(total, in_partitions, candidates, common(candidates, whole))
 
 
 def common(first: pa.Array, second: pa.Array) -> pa.Array:

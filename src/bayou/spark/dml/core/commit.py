@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commit a DELETE or UPDATE: removed and added files, deletion vectors, and the metrics of the history."""
+"""Run a DELETE or UPDATE in its transaction: prepare the files, commit them with metrics, and notify the session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stopwatch:
     """Measures the phases of an operation, for the history."""
 
     def __init__(self, spent_seconds: float = 0.0) -> None:
-        """Start. `spent_seconds` is the time that the operation has taken before, for example for planning."""
+        """Start. `spent_seconds` is the time that the operation has already taken, for example for planning."""
         self._lap = time.monotonic()
         self._start = self._lap - spent_seconds
         self._times: dict[str, int] = {}
@@ -43,7 +43,7 @@ class Stopwatch:
         return time.monotonic() - self._start
 
     def begin(self) -> None:
-        """Begin a phase. The time since the end of the previous one belongs to no phase."""
+        """Begin a phase. The time since the end of the previous phase counts for no phase."""
         self._lap = time.monotonic()
 
     def lap(self, name: str) -> None:
@@ -53,13 +53,13 @@ class Stopwatch:
         self._lap = now
 
     def times(self) -> Mapping[str, int]:
-        """Return the durations in milliseconds, by the names of the history."""
+        """Return the durations in milliseconds, by the metric names of the history."""
         return {"executionTimeMs": int(self.seconds * 1000), "scanTimeMs": 0, "rewriteTimeMs": 0, **self._times}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an operation has prepared for its commit.
+    """The files, deleted rows and counts that an operation has prepared for its commit.
 
     Attributes:
         counts: the counts for the metrics.
@@ -91,21 +91,21 @@ def _commit(
     if outcome.deleted is None:
         change.note_reads(transaction.reads)
     else:
-        transaction.delete_rows(outcome.deleted)  # contains the reads
+        transaction.delete_rows(outcome.deleted)  # includes the reads, see `mark_rows`
     if len(outcome.removed):
         transaction.remove_files(change.snapshot.files().take(outcome.removed))
-    made = uncommitted.commit(transaction, outcome.added, metrics)
-    if isinstance(made, Unchanged):
-        return RowChangeResult(change.operation, made.version, committed=False, reason=made.reason, spark=change.target.spark)
+    commit = uncommitted.commit(transaction, outcome.added, metrics)
+    if isinstance(commit, Unchanged):
+        return RowChangeResult(change.operation, commit.version, committed=False, reason=commit.reason, spark=change.target.spark)
     affected = UNKNOWN_ROWS if outcome.counts.changed_rows is None else outcome.counts.changed_rows
     updated, deleted = (0, affected) if change.operation == "DELETE" else (affected, 0)
     return RowChangeResult(
         change.operation,
-        made.version,
+        commit.version,
         committed=True,
         num_updated_rows=updated,
         num_deleted_rows=deleted,
-        metrics=made.metrics or metrics,
+        metrics=commit.metrics or metrics,
         spark=change.target.spark,
         num_rewritten_files=outcome.rewritten,
     )
@@ -115,7 +115,7 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
     """Run an operation in a transaction of its own.
 
     Args:
-        prepare: writes what the commit needs. It returns None if no row changes. It is not called if `txn` was committed before.
+        prepare: writes the files of the commit. It returns None if no row changes. It is not called for a replay.
 
     Raises:
         ConcurrentModificationError: a winning commit conflicts.
@@ -132,7 +132,7 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
             watch = Stopwatch()
             outcome = prepare(transaction, uncommitted, watch) or _no_rows(change)
             result = _commit(change, transaction, uncommitted, outcome, watch)
-    # Outside the transaction, in which reads see the old snapshot.
+    # After the transaction: inside it, reads use the old snapshot.
     if result.committed:
         target = change.target
         target.refresh_caches()
@@ -148,7 +148,7 @@ def _replayed(change: Change) -> RowChangeResult:
 def _no_rows(change: Change) -> Outcome:
     """Return the outcome of an operation that changes no row.
 
-    Its commit records only its `txn`. Otherwise a replay would change rows that were added later. Other commits may change the
-    files that were searched, as if the operation had used deletion vectors.
+    If the operation has a `txn`, the commit records only that. Without the record, a replay would change rows that were added
+    later. The outcome uses empty deletion vectors even if the table has none: then winning commits may change the searched files.
     """
     return Outcome(RowChangeCounts(), deleted=mark_rows(change, {}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The resolved condition of a DELETE or UPDATE: checks, and the predicate that prunes files."""
+"""`RowCondition`: the resolved condition of a row change, its checks, and the predicate that prunes files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class RowCondition:
 
     Attributes:
         found: the condition, resolved and simplified by Spark; None if it is a constant.
-        always: if it is a constant, whether it is true.
-        text: the condition as SQL; None if the statement has no condition.
-        predicate: the condition for data skipping.
+        always: the value of a constant condition; False if the condition is not constant.
+        text: the condition as SQL; None if all rows match.
+        predicate: the condition for pruning by partition values and statistics.
         partition_parts: the conjuncts over partition columns only.
         other_parts: the other conjuncts.
         has_subquery: whether the condition contains a subquery.
@@ -49,7 +49,7 @@ class RowCondition:
 
     @property
     def is_about_partitions(self) -> bool:
-        """Return whether partition values decide for each file that all its rows match, or none."""
+        """Return whether only partition values decide, so that in each file either all rows match, or none."""
         return self.found is not None and not self.other_parts
 
     def matches(self, jvm: Jvm) -> Column:
@@ -72,37 +72,39 @@ def row_condition(application: Application, snapshot: Snapshot, found: JavaObjec
     constant = nodes.constant(found)
     if constant is not None:
         return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
-    parts = nodes.conjuncts(jvm, found)
-    decided = parts_about_partitions(jvm, snapshot, parts)
-    others = tuple(part for part in parts if not any(part is each for each in decided))  # equality would ask the JVM
-    return RowCondition(found, False, text, _predicate(application, snapshot, found), decided, others, nodes.has_subquery(found))
+    conjuncts = nodes.conjuncts(jvm, found)
+    by_partition = parts_about_partitions(jvm, snapshot, conjuncts)
+    # Compare by identity: `==` on JVM objects would call the JVM.
+    others = tuple(part for part in conjuncts if not any(part is each for each in by_partition))
+    predicate = _predicate(application, snapshot, found)
+    return RowCondition(found, False, text, predicate, by_partition, others, nodes.has_subquery(found))
 
 
 def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObject]) -> tuple[JavaObject, ...]:
-    """Return the conjuncts that the partition values of the log decide.
+    """Return the conjuncts that can be evaluated on the partition values in the log.
 
-    They use partition columns only, and Spark can evaluate them outside a query.
+    They use only partition columns, and Spark can evaluate them outside a query.
     """
     partitions = _comparable_partition_columns(snapshot)
     names = [{name.lower() for name in nodes.names_of(jvm, part)} for part in parts]
-    about = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
-    return tuple(part for part in about if not nodes.calls_python(part) and not nodes.has_subquery(part))
+    by_partition = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
+    return tuple(part for part in by_partition if not nodes.calls_python(part) and not nodes.has_subquery(part))
 
 
 def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
-    """Return the partition columns, in lower case, whose values in the log can be compared as they are.
+    """Return the partition columns, in lower case, whose values in a query are the same as in the log.
 
     Columns of type `char` are left out: a query pads their values.
     """
-    found = ((name, snapshot.schema.field(name)) for name in snapshot.partition_columns)
-    return {name.lower() for name, field in found if field is None or type_with_chars(field) is None}
+    fields = ((name, snapshot.schema.field(name)) for name in snapshot.partition_columns)
+    return {name.lower() for name, field in fields if field is None or type_with_chars(field) is None}
 
 
 def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None, *, may_query: bool = False) -> None:
-    """Check a resolved condition without running anything.
+    """Check a resolved condition. Run no job.
 
     Args:
-        found: the condition, or None.
+        found: the condition; None checks nothing.
         may_query: whether it may contain subqueries.
 
     Raises:

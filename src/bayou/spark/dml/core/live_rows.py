@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the rows of files by the log and by footers, and check commits that only move rows by these counts."""
+"""Count the rows of files by statistics or, if these are missing, by footers. Check that a commit that moves rows loses none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def uncounted_rows(change: Change, positions: pa.Array) -> dict[str, int]:
-    """Return the row counts of the files whose statistics lack them, from footers, by the paths in the log."""
+    """Return the row counts, from footers, of those files whose statistics lack the count. The keys are paths as in the log.
+
+    The counts include rows that deletion vectors delete.
+    """
     return _uncounted(change.target.application.jvm, change.snapshot, positions, change.target.options)
 
 
@@ -31,28 +34,25 @@ def _uncounted(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mappi
 
 
 def rows_in_footers(change: Change, positions: pa.Array) -> dict[str, int]:
-    """Return how many rows some files have, by their paths in the log, whatever their statistics say.
-
-    Files that cannot be read are left out.
-    """
+    """Return the row counts in the footers of some files, by their paths in the log. Unreadable files are left out."""
     return _in_footers(change.target.application.jvm, change.snapshot, positions, change.target.options, strict=False)
 
 
 def _in_footers(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str], *, strict: bool) -> dict[str, int]:
     files = snapshot.files(["path", "size"]).take(positions)
-    found = {}
+    counts = {}
     for path, footer in zip(files["path"].to_pylist(), footers_in_turn(jvm, files, snapshot.table_uri, options), strict=True):
         if not isinstance(footer, OSError):
-            found[path] = footer.num_rows
+            counts[path] = footer.num_rows
         elif strict:
             raise footer
-    return found
+    return counts
 
 
 def known_live(change: Change, positions: pa.Array) -> int | None:
     """Return the number of live rows in some files; None if the log lacks the count of one of them."""
-    known = change.snapshot.live_rows(positions)
-    return None if known.null_count else pc.sum(known).as_py() or 0
+    live = change.snapshot.live_rows(positions)
+    return None if live.null_count else pc.sum(live).as_py() or 0
 
 
 def count_live(change: Change, positions: pa.Array) -> int:
@@ -62,24 +62,26 @@ def count_live(change: Change, positions: pa.Array) -> int:
 
 def count_rows(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, options: Mapping[str, str]) -> int:
     """Return the number of live rows in some files of a snapshot; see `count_live`."""
-    known = snapshot.live_rows(positions)
-    unknown = positions.filter(known.is_null())
-    total: int = pc.sum(known).as_py() or 0
+    live = snapshot.live_rows(positions)
+    unknown = positions.filter(live.is_null())
+    total: int = pc.sum(live).as_py() or 0
     if not len(unknown):
         return total
     vectors = snapshot.files(["deletion_vector"])["deletion_vector"].take(unknown).to_pylist()
-    gone: int = sum(each["cardinality"] for each in vectors if each is not None)
-    return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - gone
+    deleted: int = sum(each["cardinality"] for each in vectors if each is not None)
+    return total + sum(_uncounted(jvm, snapshot, unknown, options).values()) - deleted
 
 
 def check_moved_rows(jvm: Jvm, snapshot: Snapshot, removed: pa.Array, written: int, options: Mapping[str, str]) -> None:
-    """Check that new files hold as many rows as the files that they replace. Read footers if statistics are missing.
+    """Check that new files hold as many rows as the files that they replace, for a commit with `dataChange` false.
+
+    Read footers if statistics are missing.
 
     Args:
         removed: the paths of the removed files, as in the log.
 
     Raises:
-        InvalidCommitError: they hold more or fewer rows.
+        InvalidCommitError: the new files hold more or fewer rows.
     """
     if not len(removed):
         return

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RemovedFiles:
-    """The files to remove. A file that keeps some of its rows is removed too: its remaining rows are written to a new file.
+    """The files to remove. A file with remaining rows is among them: these rows are rewritten to a new file.
 
     Attributes:
         change: the operation that deletes the rows.
         files: the files to remove, as positions in `Snapshot.files`.
         num_deleted: the number of deleted rows; None if the log lacks the row count of a file that is removed unread.
-        left: the positions of those files that have remaining rows.
+        left: the removed files that have remaining rows.
         num_deleted_of_left: the number of deleted rows in the files of `left`.
     """
 
@@ -37,10 +37,10 @@ class RemovedFiles:
 
     @classmethod
     def of(cls, change: Change) -> RemovedFiles:
-        """Return the files that a DELETE removes. One job counts the matching rows of files that are not known to match in full.
+        """Return the files that a DELETE removes. Runs a job to count the matching rows, except in files whose rows all match.
 
         Raises:
-            InvalidCommitError: by the log a file has no rows left, and by its footer it has.
+            InvalidCommitError: a file has no remaining rows by the log, but has some by its footer.
         """
         unread = change.files.whole
         touched = count_touched(change, change.files.in_part)
@@ -59,12 +59,12 @@ class RemovedFiles:
     def files_to_rewrite(self) -> pa.Array:
         """Return the files that one job reads to write the remaining rows and the change rows; none if no row remains.
 
-        If a commit has change data files, readers of the feed ignore its other files. With the feed, the job therefore also reads
-        the files without remaining rows, and writes their change rows.
+        If a commit has change data files, readers of the feed ignore its added and removed files. With the feed, the job therefore
+        also reads the files without remaining rows, and writes their change rows.
         """
         return self.files if len(self.left) and self.change.feeds else self.left
 
     @property
     def num_kept(self) -> int:
-        """Return the number of remaining rows, from the log. Read the footers of files whose count the log lacks."""
+        """Return the number of remaining rows. The row counts come from the log, or from footers if the log lacks them."""
         return count_live(self.change, self.left) - self.num_deleted_of_left if len(self.left) else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run an operation again after a winning commit that only moved the rows that it read into other files."""
+"""Rerun an operation if the winning commits only moved its rows into other files, as OPTIMIZE does."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ Result = TypeVar("Result", bound=Repeatable)
 
 
 def may_run_again(error: ConcurrentModificationError) -> bool:
-    """Return whether the winning commit only moved rows, as OPTIMIZE does."""
+    """Return whether the winning commit only moved rows into other files."""
     return error.facts.get("rows_only_moved") is True
 
 
 def with_reruns(planned: Planned, run: Callable[[Planned], Result], again: Callable[[Planned], Planned]) -> Result:
-    """Run an operation, and rerun it as long as winning commits only moved its rows.
+    """Run an operation. If it conflicts with commits that only moved its rows, rerun it.
 
     Args:
         planned: the operation on the snapshot that it was planned for.
         again: plans the operation on the latest version.
 
     Raises:
-        ConcurrentModificationError: a winning commit changed rows that it depends on, or commits moved them more than
-            `MOST_RERUNS` times.
+        ConcurrentModificationError: a winning commit changed rows that the operation depends on, or its rows were moved in every
+            one of `MOST_RERUNS` reruns.
     """
     for retries in range(MOST_RERUNS + 1):
         try:

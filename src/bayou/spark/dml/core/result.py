@@ -24,21 +24,21 @@ COUNTS: Final = {
     "UPDATE": ("num_affected_rows",),
     "MERGE": ("num_affected_rows", "num_updated_rows", "num_deleted_rows", "num_inserted_rows"),
 }
-"""The columns of the row that an operation returns, as in delta-spark."""
+"""The columns of the one row that an operation returns, as in delta-spark."""
 UNKNOWN_ROWS = -1
-"""The number of affected rows if whole files were removed whose row count the log lacks, as in delta-spark."""
+"""The number of affected rows if a removed file was not read and the log lacks its row count, as in delta-spark."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a DataFrame is equal to itself alone, and has no fields to compare
+@dataclass(frozen=True, slots=True, eq=False)  # like a DataFrame, which is equal only to itself
 class RowChangeResult:
-    """What a DELETE, UPDATE or MERGE did. It can be used like the DataFrame of one row that delta-spark returns.
+    """The result of a DELETE, UPDATE or MERGE. It can be used like the DataFrame of one row that delta-spark returns.
 
     Attributes:
         operation: DELETE, UPDATE or MERGE.
         version: the table's version afterwards.
         committed: whether the operation committed that version. It commits nothing if it changes nothing.
         num_updated_rows: the number of updated rows.
-        num_deleted_rows: the number of deleted rows; -1 if files were removed whose rows nobody has counted.
+        num_deleted_rows: the number of deleted rows; -1 if it is unknown (see `UNKNOWN_ROWS`).
         num_inserted_rows: the number of inserted rows.
         metrics: the metrics of the history, by name; empty if nothing was committed.
         reason: why nothing was committed: `empty`, or `replayed` if `txn` was committed before. Empty if something was.
@@ -64,7 +64,7 @@ class RowChangeResult:
     _frames: list[DataFrame] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def by(self, plan: RowChangePlan) -> RowChangeResult:
-        """Return the result with the numbers of scanned and pruned files of the plan that was run."""
+        """Return the result with the numbers of scanned and pruned files from the executed plan."""
         if self.reason == REPLAYED:
             return self
         return self._with(num_scanned_files=plan.to_read.files, num_pruned_files=plan.num_pruned_files)
@@ -74,8 +74,9 @@ class RowChangeResult:
         return self._with(num_retries=count) if count else self
 
     def _with(self, **changes: int) -> RowChangeResult:
-        known = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        return RowChangeResult(**{**known, **changes})
+        # `dataclasses.replace` would create a DataFrame: it calls `__class__`, which is overridden below.
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        return RowChangeResult(**{**values, **changes})
 
     @property
     def num_affected_rows(self) -> int:
@@ -100,7 +101,7 @@ class RowChangeResult:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """`isinstance` asks for this: libraries that compare DataFrames must accept the result, as they accept delta-spark's."""
+        """Return `DataFrame`, so that `isinstance(result, DataFrame)` is true: libraries that compare DataFrames check it."""
         return RowChangeResult if self.spark is None else DataFrame
 
     def __repr__(self) -> str:
@@ -109,13 +110,13 @@ class RowChangeResult:
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the DataFrame of `toDF`."""
-        # PySpark reads `_jdf` of a DataFrame with which another one is joined.
+        # `_jdf` is the only private attribute: PySpark reads it if another DataFrame is joined with this one.
         if self.spark is None or (name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name))):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._frame(), name)
 
     def _frame(self) -> DataFrame:
-        """Return the same DataFrame each time: Spark does not resolve a column of one DataFrame against another."""
+        """Return the DataFrame of `toDF`, always the same: Spark does not resolve a column of one DataFrame against another."""
         if not self._frames:
             self._frames.append(self.toDF())
         return self._frames[0]
@@ -139,27 +140,27 @@ def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A DELETE, UPDATE or MERGE that was planned and not run.
+    """A DELETE, UPDATE or MERGE that was planned and not executed yet.
 
     Attributes:
-        plan: which files it reads, which it prunes and why, and which it may rewrite.
-        work: runs it.
+        plan: the files that it reads, prunes and may rewrite.
+        work: executes it.
     """
 
     plan: RowChangePlan
     work: Callable[[], RowChangeResult] = field(repr=False)
 
     def run(self) -> RowChangeResult:
-        """Run it like `execute`, but raise bayou's own errors, not PySpark's."""
+        """Execute it like `execute`, but raise bayou's own errors instead of PySpark's."""
         with naming_overflow(self.plan.table, self.plan.version):
             return self.work()
 
     @raised_as_pyspark
     def execute(self) -> RowChangeResult:
-        """Run it on the version that it was planned for. Commits of other writers since then may conflict.
+        """Execute it on the version that it was planned for. Later commits of other writers may conflict.
 
-        If such a commit only moved rows into other files, as OPTIMIZE does, the operation is rerun on the latest version, up to
-        three times.
+        If a conflicting commit only moved rows into other files, as OPTIMIZE does, the operation is rerun on the latest version,
+        up to three times.
 
         Raises:
             MultipleMatchesError: several rows of the source of a MERGE would change the same row of the table.

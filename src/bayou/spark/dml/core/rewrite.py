@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write new files for an operation: the remaining rows of touched files, or the rows with new values of an UPDATE."""
+"""Write the new files of a row change: remaining rows of touched files, updated rows of an UPDATE, and change data files."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
 
 def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
-    """Return the rows of some files that do not match, with their ids.
+    """Return the remaining rows of some files, with their row ids.
 
     Args:
-        feeds: whether to return all rows instead, marked by `ROW_ACTION`, so that the same job writes the change data feed.
+        feeds: whether to return all rows of the files, with `ROW_ACTION`, so that one job writes data files and change data files.
     """
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
     jvm = change.target.application.jvm
-    return (
-        select(jvm, change.with_row_actions(rows), [*columns, (ROW_ACTION,)]) if feeds else select(jvm, change.kept(rows), columns)
-    )
+    if feeds:
+        return select(jvm, change.with_row_actions(rows), [*columns, (ROW_ACTION,)])
+    return select(jvm, change.kept(rows), columns)
 
 
 def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
@@ -64,11 +64,12 @@ def write_rows(
     """Write rows of the table as new files.
 
     Args:
-        rows: the rows, with all columns of the table, its columns of row ids if it has them, and `ROW_ACTION` if they feed.
+        rows: the rows, with all columns of the table, its row id columns if it tracks rows, and `ROW_ACTION` if `feeds`.
         uncommitted: takes over the new files.
-        provided: the columns with new values, for which the constraints of the table are checked; None to check nothing.
-        feeds: whether to write the change data feed too.
-        before: the columns with the old values, by the columns that have new values. The change data feed has both.
+        provided: the columns with new values. Only constraints over them are checked; None checks no constraint.
+        feeds: whether the same job also writes the change data files.
+        before: the names of the columns with the old values, by the names of the columns with the new values. A change data file
+            contains both, as pre-image and post-image.
 
     Raises:
         ConstraintViolationError: a row violates a constraint of the table.
@@ -99,15 +100,15 @@ def write_change_rows(
         added: the data files.
         rows: the rows that change, with all columns of the table, `ROW_ACTION`, and the columns with the old values.
         uncommitted: takes over the change data files.
-        expected: the number of change rows; None if it is not known.
-        counted: the positions of the files whose row counts come from the log.
-        before: the columns with the old values, by the columns that have new values.
+        expected: the number of change rows; None if it is unknown.
+        counted: the positions of the files whose row counts come from the log. If the numbers differ, their footers are read.
+        before: the names of the columns with the old values, by the names of the columns with the new values.
 
     Returns:
         The data files, with the change data files.
 
     Raises:
-        InvalidCommitError: the rows that change are not those that were found.
+        InvalidCommitError: the job wrote another number of change rows than `expected`.
     """
     application, request = change.target.application, write_request(change)
     target, old = WriteTarget.of_snapshot(change.target.log, change.snapshot), before or {}

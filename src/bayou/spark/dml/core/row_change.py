@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DELETE, UPDATE or MERGE on one snapshot of its table: the resolved statement, its files, its rows, and its transaction."""
+"""`Change`: a resolved DELETE, UPDATE or MERGE on one snapshot of its table.
+
+It provides the files that may hold matching rows, the DataFrames that read these rows, and the transaction of the commit.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ _PERSISTENT_VECTORS = {
     "UPDATE": "spark.databricks.delta.update.deletionVectors.persistent",
     "MERGE": "spark.databricks.delta.merge.deletionVectors.persistent",
 }
-"""The settings that are `false` if an operation must not write deletion vectors into tables that enable them."""
+"""The setting of each operation. If it is `false`, the operation writes no deletion vectors, even if the table enables them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class Change:
         files: the files that may hold matching rows.
         settings: the session's settings.
         txn: an application id and a version; None to use the session's.
-        matching: if the condition is not enough, the join (`left_semi` or `left_anti`) that selects matching or other rows.
+        matching: joins rows of the table with the rows that select them. Its second argument is the join type: `left_semi` returns
+            the rows that match, `left_anti` the other rows. None if `condition` alone selects the rows.
         queries: the materialised subqueries of the condition; None without subqueries, or before `settled`.
     """
 
@@ -86,9 +90,9 @@ class Change:
 
     @contextlib.contextmanager
     def settled(self) -> Iterator[Change]:
-        """Yield the same change with the subqueries of its condition materialised (see `settle`); itself without subqueries.
+        """Yield the change with the subqueries of its condition materialised (see `settle`). Without subqueries, yield `self`.
 
-        The materialised rows are released at the end. Costs jobs if there are subqueries.
+        Leaving the context releases the materialised rows. Runs jobs if there are subqueries.
         """
         if self.condition.found is None or not self.condition.has_subquery:
             yield self
@@ -97,16 +101,17 @@ class Change:
         application = target.application
         queries = settle(application, target.spark, self.snapshot, self.condition.found, output)
         with contextlib.closing(queries):
-            found = row_changes.simplified_condition(application.jvm, target.spark, output, queries.condition)
-            condition = row_condition(application, self.snapshot, found)
+            simplified = row_changes.simplified_condition(application.jvm, target.spark, output, queries.condition)
+            condition = row_condition(application, self.snapshot, simplified)
             predicate = And((condition.predicate, *queries.predicates))
+            # The history shows the statement's subqueries, not the literals that replace them.
             condition = replace(condition, text=self.condition.text, predicate=predicate)
             files = choose_files(application, target.spark, self.snapshot, condition)
             yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
     def has_constant_condition(self) -> bool:
-        """Return whether all rows match, or none."""
+        """Return whether the condition is the same for all rows: either all of them match, or none."""
         return self.condition.found is None and self.matching is None
 
     @property
@@ -116,14 +121,14 @@ class Change:
 
     @property
     def finds_the_same(self) -> bool:
-        """Return whether searching again finds the same rows, and costs no more than reading them.
+        """Return whether a second search finds the same rows, and costs no more than reading them.
 
-        A user-supplied function may be declared deterministic and not be.
+        Joins and subqueries cost more. A user-supplied function may return different values, even if it is declared deterministic.
         """
-        found = self.condition.found
+        condition = self.condition.found
         if self.matching is not None or self.condition.has_subquery:
             return False
-        return found is None or not ExpressionList.of(self.target.application.jvm, [found]).calls_foreign_code
+        return condition is None or not ExpressionList.of(self.target.application.jvm, [condition]).calls_foreign_code
 
     @property
     def row_ids(self) -> RowIdColumns | None:
@@ -132,19 +137,23 @@ class Change:
 
     @property
     def uses_vectors(self) -> bool:
-        """Return whether deletion vectors delete rows: the table enables them, and no setting of the session disables them."""
+        """Return whether the operation marks old rows in deletion vectors instead of rewriting files.
+
+        The table must enable deletion vectors, and no setting of the session may disable them.
+        """
         setting = _PERSISTENT_VECTORS[self.operation]
         if not is_on(self.settings, setting, default=True):
             return False
         enabled = properties.ENABLE_DELETION_VECTORS.read(self.snapshot.metadata.configuration)
-        # delta-spark does not read vectors of a table with a column of this name.
-        are_read = self.snapshot.schema.field(FILE_METADATA) is None
-        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and are_read
+        # delta-spark ignores the deletion vectors of a table that has a column of this name.
+        can_be_read = self.snapshot.schema.field(FILE_METADATA) is None
+        return bool(enabled) and "deletionVectors" in writer_features(self.snapshot.protocol) and can_be_read
 
     def plan(self, way: Way, *, reads: pa.Array) -> RowChangePlan:
-        """Return the plan. `reads` are the positions of the files to read."""
+        """Return the plan for users. `reads` are the positions of the files to read."""
         sizes = self.snapshot.files(["size"])["size"]
-        total, kept, found = (FileTotals.of(sizes, each) for each in (None, self.files.in_partitions, self.files.candidates))
+        total = FileTotals.of(sizes)
+        in_partitions, candidates = FileTotals.of(sizes, self.files.in_partitions), FileTotals.of(sizes, self.files.candidates)
         to_read = FileTotals.of(sizes, reads)
         unread = self.files.whole if self.operation == "DELETE" else self.files.whole.slice(0, 0)
 
@@ -164,8 +173,8 @@ class Change:
             self.condition.text,
             way,
             total,
-            FileTotals(total.files - kept.files, total.size_bytes - kept.size_bytes),
-            FileTotals(kept.files - found.files, kept.size_bytes - found.size_bytes),
+            FileTotals(total.files - in_partitions.files, total.size_bytes - in_partitions.size_bytes),
+            FileTotals(in_partitions.files - candidates.files, in_partitions.size_bytes - candidates.size_bytes),
             FileTotals.of(sizes, unread),
             to_read,
             to_read if way is Way.REWRITE else FileTotals(),
@@ -185,13 +194,16 @@ class Change:
         """Begin the transaction of the change, on its snapshot."""
         predicate = [] if self.condition.text is None and self.operation == "UPDATE" else [self.condition.text or "true"]
         txn = batch_of(self.settings, self.snapshot.table_uri) if self.txn is None else self.txn
-        found = self.target.begin(self.snapshot, self.operation, {"predicate": predicate}, txn=txn)
+        transaction = self.target.begin(self.snapshot, self.operation, {"predicate": predicate}, txn=txn)
         if self.queries is not None and self.queries.reads_table:
-            found.read_whole_table()
-        return found
+            transaction.read_whole_table()
+        return transaction
 
     def note_reads(self, reads: ReadSet) -> None:
-        """Note the reads of the commit: the predicate, for rows that others add, and the files that were searched."""
+        """Add the reads of the operation to those of the commit, for conflict detection.
+
+        The predicate decides whether a file of a winning commit conflicts. The searched files must not be removed.
+        """
         paths = self.snapshot.files(["path"])["path"].take(self.files.candidates)
         means_every_row = self.condition.found is None and self.condition.always
         reads.note_scan(None if means_every_row else self.condition.predicate, paths)
@@ -199,7 +211,9 @@ class Change:
     def rows(
         self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """Return the rows of some files, with the column names and expression ids of the statement.
+        """Return the rows of some files, with the column names and expression ids that the resolved statement uses.
+
+        Only columns that are also in the statement's relation are read.
 
         Args:
             with_files: whether to add the column `FILE`.
@@ -210,22 +224,22 @@ class Change:
         names = schema_of(self.expressions.relation).names
         fields = [field for name in names if (field := schema.field(name)) is not None]
         marks = positions if with_files else None
-        found = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        scan = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
         jvm, spark = self.target.application.jvm, self.target.spark
-        return found.known(row_changes.statement_rows(jvm, spark, self.expressions.output, found.plan, found.names, found.others))
+        return scan.known(row_changes.statement_rows(jvm, spark, self.expressions.output, scan.plan, scan.names, scan.others))
 
     def affected(self, rows: DataFrame) -> DataFrame:
-        """Return those of some rows, from `rows`, that match the statement."""
+        """Return the matching rows. The argument is a DataFrame from `Change.rows`."""
         if self.matching is not None:
             return self.matching(rows, "left_semi")
         return rows.where(self.condition.filter(self.target.application.jvm))
 
     def kept(self, rows: DataFrame) -> DataFrame:
-        """Return those of some rows, from `rows`, that do not match."""
+        """Return the rows that do not match. The argument is a DataFrame from `Change.rows`."""
         return rows.where(~self._matches) if self.matching is None else self.matching(rows, "left_anti")
 
     def with_row_actions(self, rows: DataFrame) -> DataFrame:
-        """Add `ROW_ACTION` to rows from `rows`: matching rows are deleted, the others are kept."""
+        """Add the column `ROW_ACTION` to a DataFrame from `Change.rows`: matching rows are deleted, the others are kept."""
         kept, deleted = F.lit(int(RowAction.KEPT)), F.lit(int(RowAction.DELETED))
         if self.matching is None:
             return rows.select("*", F.when(self._matches, deleted).otherwise(kept).alias(ROW_ACTION))
@@ -264,7 +278,7 @@ def change_of(
     """Return the change of a resolved statement on a snapshot.
 
     Args:
-        values: the resolved values of an UPDATE, to use instead of the statement's; None to use those.
+        values: the resolved values of an UPDATE that replace the values in the statement; None to keep the statement's values.
         txn: an application id and a version; None to use the session's.
 
     Raises:
@@ -281,6 +295,7 @@ def change_of(
 def _against(
     target: SessionTable, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None
 ) -> Change:
+    """Check that a snapshot permits the operation and has the columns of its expressions, and choose its files."""
     application = target.application
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
@@ -292,10 +307,10 @@ def _against(
 
 
 def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
-    given = schema_of(expressions.relation)
-    refuse_file_metadata(given, snapshot)
-    problems = list(incompatible(given.fields, snapshot.schema))
-    problems += [f"column {name} is new" for name in snapshot.schema.names if given.field(name) is None]
+    resolved_columns = schema_of(expressions.relation)
+    refuse_file_metadata(resolved_columns, snapshot)
+    problems = list(incompatible(resolved_columns.fields, snapshot.schema))
+    problems += [f"column {name} is new" for name in snapshot.schema.names if resolved_columns.field(name) is None]
     if problems:
         raise SchemaChangedError(
             f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",

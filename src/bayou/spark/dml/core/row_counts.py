@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the rows that an operation found with those that it wrote. Otherwise rows could be lost or written twice.
+"""Check that a row change wrote as many rows as it had found. Otherwise rows could be lost or written twice.
 
-An operation reads the table, and the source of a MERGE, once to find rows and once to write them. If the two passes see different
-rows, nothing is committed. A function that is declared deterministic and is not can cause that.
+An operation reads the table, and the source of a MERGE, once to find rows and once to write them. If the two passes read different
+rows, nothing is committed. A typical cause is a function that is declared deterministic and returns different values.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ def check_written(change: Change, *, written: int, expected: int, what: str, cou
     """Check the number of rows in new files.
 
     Args:
-        written: the number of rows by the footers of the files.
-        what: what the files contain, for the message.
-        counted: the positions of the files whose row counts come from the log.
+        written: the number of rows in the footers of the new files.
+        what: the contents of the new files, for the message.
+        counted: the positions of the old files whose row counts come from the log. If the numbers differ, their footers are read,
+            because wrong statistics may be the reason.
 
     Raises:
         InvalidCommitError: the files hold more or fewer rows than expected.
@@ -39,9 +40,9 @@ def check_written(change: Change, *, written: int, expected: int, what: str, cou
 
 
 def check_emptied(change: Change, found: Mapping[int, int]) -> None:
-    """Check that the files that would be removed, because all their rows are deleted, really have no row left.
+    """Check that files really have no remaining rows if the log says so. Such files are removed and not marked.
 
-    The row counts of the log may be too low. Therefore this reads the footers of these files.
+    The row counts in the log may be too low. Therefore this reads the footers of these files.
 
     Args:
         found: the number of live rows that the operation deletes, by the positions of their files.
@@ -50,19 +51,20 @@ def check_emptied(change: Change, found: Mapping[int, int]) -> None:
         InvalidCommitError: one of the files has more rows.
     """
     positions = pa.array(list(found), pa.int64())
-    goes = pc.equal(change.snapshot.live_rows(positions), pa.array(list(found.values()), pa.int64()))
-    gone = positions.filter(goes)  # without files whose row count is unknown
-    if len(gone) and (wrong := _wrong_statistics(change, gone)):
+    is_emptied = pc.equal(change.snapshot.live_rows(positions), pa.array(list(found.values()), pa.int64()))
+    emptied = positions.filter(is_emptied)  # NULL if the row count is unknown: such files are left out
+    if len(emptied) and (wrong := _wrong_statistics(change, emptied)):
         why = "By the log's statistics all rows of a file would be deleted, but the file has others"
         raise _error_of_statistics(change, why, wrong)
 
 
 def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, operation: str | None = None) -> InvalidCommitError:
-    """Return the error of an operation that wrote other rows than it had found.
+    """Return the error of an operation whose two passes read different rows.
 
     Args:
-        counted: the positions of the files whose row counts come from the log. Their footers are read now.
-        operation: the name of the operation in the message; the change's own name if None.
+        counted: the positions of the files whose row counts come from the log. Their footers are read: if they differ from the
+            statistics, the error blames the statistics.
+        operation: the name of the operation in the message; `Change.operation` if None.
     """
     snapshot, operation = change.snapshot, operation or change.operation
     if counted is not None and (wrong := _wrong_statistics(change, counted)):
@@ -82,7 +84,7 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
 
 
 def _wrong_statistics(change: Change, counted: pa.Array) -> list[tuple[str, int, int]]:
-    """Return the files whose statistics have a wrong row count: path, count in the statistics, count in the file."""
+    """Return the files whose statistics have a wrong row count, as tuples: path, count in the statistics, count in the footer."""
     recorded = change.snapshot.statistics({}).num_records.take(counted)
     paths = change.snapshot.files(["path"])["path"].take(counted)
     found = rows_in_footers(change, counted)

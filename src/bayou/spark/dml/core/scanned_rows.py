@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the rows of some files with auxiliary columns: the file, the position in it, and the row id."""
+"""Read the rows of some files of a snapshot, with auxiliary columns: the file, the position of the row in the file, the row id."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from bayou.spark.scan.row_ids import RowIdColumns
 
 FILE = "__bayou_file"
-"""The auxiliary column with the position of a row's file in the snapshot."""
+"""The auxiliary column with the position of the row's file in `Snapshot.files`, or another int for each file."""
 METADATA = "__bayou_metadata"
-"""The auxiliary column that has a row's position in its file, as `row_index`."""
+"""The auxiliary struct column whose field `row_index` is the row's position in its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class ScannedRows:
 
     Attributes:
         plan: the logical plan.
-        names: the names of the requested columns in the plan.
-        others: the auxiliary columns.
-        ids: the columns of row ids among these, or None.
+        names: the names that the requested columns have in the plan.
+        others: the names of the auxiliary columns.
+        ids: the row id columns, which are among the auxiliary columns; None without row ids.
     """
 
     plan: JavaObject
@@ -46,7 +46,7 @@ class ScannedRows:
     ids: RowIdColumns | None
 
     def known(self, rows: DataFrame) -> DataFrame:
-        """Add row ids to rows of the plan, if it reads their columns (see `RowIdColumns.columns`)."""
+        """Compute the row ids of rows of the plan, if it reads the row id columns (see `RowIdColumns.known`)."""
         return rows if self.ids is None else self.ids.known(rows, METADATA)
 
 
@@ -64,8 +64,10 @@ def scanned(
     """Return the rows of some files as a plan.
 
     Args:
-        marks: an int for each file, for the column `FILE`; None for no such column.
-        ids: the columns of row ids to read, or None.
+        marks: the value of the column `FILE` for each file; None to leave the column out.
+        settings: the session's settings, which decide whether `char` columns are padded.
+        with_numbers: whether to add the column `METADATA`. Row ids need it, so `ids` adds it too.
+        ids: the row id columns to read; None for no row ids.
     """
     constants = {} if ids is None else ids.constants(snapshot, positions)
     hidden = {**({} if marks is None else {FILE: marks.cast(pa.int32())}), **constants}

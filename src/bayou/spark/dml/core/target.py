@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table whose rows a statement changes, and the columns that the statement is resolved against."""
+"""The target of a row change: its latest snapshot, and the columns that a statement may name."""
 
 from __future__ import annotations
 
@@ -38,25 +38,26 @@ def latest_snapshot(table: SessionTable) -> Snapshot:
     return snapshot
 
 
-def columns_of_frames(table: SessionTable, snapshot: Snapshot, *given: Any) -> JavaObject | None:
-    """Return the columns of the user's DataFrames of the table that are still columns of it (see `OwnFrames.columns`).
+def columns_of_frames(table: SessionTable, snapshot: Snapshot, *expressions: Any) -> JavaObject | None:
+    """Return the columns of the DataFrames that `toDF()` returned, as far as the table still has them (see `OwnFrames.columns`).
 
-    Return None if no expression can name one: a string cannot.
+    A user may pass `df.id` of such a DataFrame in a condition. Return None if no expression is a `Column`, because a SQL string
+    cannot refer to a DataFrame.
 
     Args:
-        given: the conditions and values of a statement.
+        expressions: the conditions and values of a statement.
     """
-    if table.frames is None or not any(isinstance(each, Column) for each in given):
+    if table.frames is None or not any(isinstance(each, Column) for each in expressions):
         return None
     return table.frames.columns(table.application.jvm, snapshot.schema)
 
 
 @contextlib.contextmanager
-def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *given: Any) -> Iterator[None]:
-    """Resolve a statement, and raise a clearer error if it uses a column of an old DataFrame that the table no longer has.
+def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *expressions: Any) -> Iterator[None]:
+    """Resolve a statement in this context. The error is clearer if the statement uses a dropped column of an old DataFrame.
 
     Args:
-        given: the conditions and values of the statement.
+        expressions: the conditions and values of the statement.
 
     Raises:
         SchemaChangedError: the statement uses such a column.
@@ -64,7 +65,7 @@ def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *given: 
     try:
         yield
     except AnalysisException as error:
-        names = _dropped_columns(table, snapshot, given) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
+        names = _dropped_columns(table, snapshot, expressions) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
         if not names:
             raise
         raise SchemaChangedError(
@@ -75,14 +76,15 @@ def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *given: 
         ) from error
 
 
-def _dropped_columns(table: SessionTable, snapshot: Snapshot, given: Sequence[Any]) -> list[str]:
+def _dropped_columns(table: SessionTable, snapshot: Snapshot, expressions: Sequence[Any]) -> list[str]:
+    """Return the names of columns that the expressions take from old DataFrames of the table, and that the table no longer has."""
     if table.frames is None:
         return []
     jvm = table.application.jvm
-    dropped = table.frames.dropped(jvm, snapshot.schema)
-    found = [nodes.expression(jvm, table.spark, each) for each in given if isinstance(each, Column)]
-    used = {id_of(each) for every in found for each in nodes.references_of(jvm, every) if nodes.is_resolved(each)}
-    return sorted({dropped[each] for each in used & dropped.keys()})
+    dropped = table.frames.dropped(jvm, snapshot.schema)  # names by expression id
+    trees = [nodes.expression(jvm, table.spark, each) for each in expressions if isinstance(each, Column)]
+    used = {id_of(column) for tree in trees for column in nodes.references_of(jvm, tree) if nodes.is_resolved(column)}
+    return sorted({dropped[expression_id] for expression_id in used & dropped.keys()})
 
 
 def table_columns(snapshot: Snapshot) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the rows that an operation changes: their number or their positions, by file. No row leaves the JVM.
+"""Find the rows that an operation changes: their number or their positions, by file. Only counts and bitmaps reach Python.
 
-Spark's `bitmap_construct_agg` turns the positions into one block of 4,096 bytes for each 32,768 rows of a file. Blocks without a
+Spark's `bitmap_construct_agg` turns row positions into one bitmap of 4,096 bytes for each 32,768 rows of a file. Bitmaps without a
 matching row are left out.
 """
 
@@ -29,7 +29,7 @@ _ROW = f"{METADATA}.row_index + 1"
 FILE_OPENING: Final = 4 << 20
 """Spark's estimate for the cost of opening a file, in bytes: the default of `spark.sql.files.openCostInBytes`."""
 _ONE_TASK: Final = 32 << 20
-"""Up to so many bytes, one task without a shuffle is faster than two. Spark reads most files of this size in one task anyway."""
+"""The most bytes for which one task without a shuffle is faster than two stages. Spark reads most such files in one task anyway."""
 
 
 def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFrame:
@@ -43,7 +43,7 @@ def in_few_tasks(rows: DataFrame, change: Change, positions: pa.Array) -> DataFr
 
 
 def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> DataFrame:
-    """Aggregate rows by keys. Return the keys, then the aggregates, whatever `spark.sql.retainGroupColumns` is."""
+    """Aggregate rows by keys. Return the keys, then the aggregates, independent of `spark.sql.retainGroupColumns`."""
     named = [F.expr(f"{key} as key{number}") for number, key in enumerate(keys)]
     values = [each.alias(f"value{number}") for number, each in enumerate(aggregates)]
     names = [*(f"key{number}" for number in range(len(keys))), *(f"value{number}" for number in range(len(aggregates)))]
@@ -51,7 +51,7 @@ def by_groups(rows: DataFrame, keys: Sequence[str], *aggregates: Column) -> Data
 
 
 def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
-    """Return the number of matching rows by the positions of their files, without files that have none."""
+    """Return the number of matching rows by the positions of their files. Files without a match are left out. Runs a job."""
     if not len(positions):
         return {}
     phase("finding rows")
@@ -61,7 +61,7 @@ def count_touched(change: Change, positions: pa.Array) -> dict[int, int]:
 
 
 def find_touched(change: Change, positions: pa.Array) -> dict[int, Bitmap]:
-    """Return the positions of matching rows by the positions of their files, without files that have none."""
+    """Return the row positions of matching rows by the positions of their files. Files without a match are left out. Runs a job."""
     if not len(positions):
         return {}
     phase("finding rows")
@@ -76,28 +76,28 @@ def _gathered(rows: DataFrame, change: Change, positions: pa.Array) -> DataFrame
 
 
 def has_new(rows: DataFrame, new_rows: Mapping[int, Bitmap | None]) -> bool:
-    """Return whether any of some rows is among the new rows of its file.
+    """Return whether one of the rows is among the new rows of its file. Runs a job.
 
     Args:
         rows: the rows, with the columns `FILE` and `METADATA`.
         new_rows: the new rows by the positions of their files; None if all rows of a file are new.
     """
-    if all(each is None for each in new_rows.values()):
+    if all(new is None for new in new_rows.values()):
         return bool(rows.head(1))
-    new = ((found, new_rows[file]) for file, found in row_numbers(rows).items())
-    return any(those is None or found.intersection(those).containers for found, those in new)
+    pairs = ((positions, new_rows[file]) for file, positions in row_numbers(rows).items())
+    return any(new is None or positions.intersection(new).containers for positions, new in pairs)
 
 
 def row_numbers(rows: DataFrame) -> dict[int, Bitmap]:
-    """Return the positions of rows, by the positions of their files. Costs a job.
+    """Return the positions of rows in their files, by the positions of the files. Runs a job.
 
     Args:
         rows: the rows, with the columns `FILE` and `METADATA`.
     """
-    # Spark's bitmap functions count rows from one, and so buckets too.
+    # Spark's bitmap functions count rows and buckets from one.
     numbered = rows.selectExpr(FILE, f"bitmap_bucket_number({_ROW}) as bucket", f"bitmap_bit_position({_ROW}) as bit")
-    found = by_groups(numbered, [FILE, "bucket"], F.expr("bitmap_construct_agg(bit)"))
+    bitmaps = by_groups(numbered, [FILE, "bucket"], F.expr("bitmap_construct_agg(bit)"))
     blocks: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
-    for row in found.collect():
+    for row in bitmaps.collect():
         blocks[int(row[0])].append((int(row[1]) - 1, bytes(row[2])))
     return {file: Bitmap.from_blocks(each) for file, each in blocks.items()}

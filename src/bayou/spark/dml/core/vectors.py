@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write deletion vectors for a row change, and answer what the resolution of conflicts asks about its rows."""
+"""Write the deletion vectors of a row change, and decide by Spark jobs whether winning commits touched its rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkRowOracle(RowConflictOracle):
-    """Answers by Spark jobs on the latest version. MERGE has a subclass, whose rows match if the source has a row for them."""
+    """Finds out by Spark jobs on the latest version whether a winning commit conflicts with a row change.
+
+    MERGE has a subclass: its rows match if they have a match in the source.
+    """
 
     change: Change
 
@@ -49,37 +52,39 @@ class SparkRowOracle(RowConflictOracle):
         return ()
 
     def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
-        """Return whether the operation would have changed a new row. Costs a job.
+        """Return whether the operation would have changed one of the rows that a winning commit added. Runs a job.
 
-        The job may fail on a row of another writer, for example in a cast. The statement need not fail on it when it runs again:
-        Spark chooses the order in which it evaluates the parts of a condition.
+        Evaluating the condition may fail on a row of another writer, for example in a cast. That does not prove a conflict, because
+        a rerun of the statement may succeed: Spark chooses the order in which it evaluates the parts of a condition.
         """
         if self.change.has_constant_condition:
             return True
         try:
-            found = self._on_latest(added, new_rows)
-            if found is None:
+            on_latest = self._on_latest(added, new_rows)
+            if on_latest is None:
                 return True
-            later, places = found
-            return has_new(self.matching_rows(later, pa.array(list(places), pa.int64())), places)
+            later, rows_by_file = on_latest
+            return has_new(self.matching_rows(later, pa.array(list(rows_by_file), pa.int64())), rows_by_file)
         except FAILED_CALL as error:
             return NotEvaluated(reason_of(error))
 
     def _on_latest(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> tuple[Change, dict[int, Bitmap | None]] | None:
-        """Return the operation on the latest version, and the new rows by the positions of their files, None for all rows.
+        """Return the operation on the latest version, and the new rows by the positions of their files there.
 
-        Return None if a file is no longer in the table or columns have changed. The next attempt to commit deals with it.
+        A value of None means that all rows of the file are new. Return None instead of the pair if a file has left the table or
+        columns have changed. The next attempt to commit deals with these cases.
         """
         later = replace(self.change, snapshot=self.change.target.log.update())
-        known = later.snapshot.files(["path"])["path"].combine_chunks()
-        positions = pc.index_in(added["path"].combine_chunks(), value_set=known)
+        paths = later.snapshot.files(["path"])["path"].combine_chunks()
+        positions = pc.index_in(added["path"].combine_chunks(), value_set=paths)
         if positions.null_count or without_marks(later.snapshot.schema) != without_marks(self.change.snapshot.schema):
             return None
-        found: dict[int, Bitmap | None] = {}
+        rows_by_file: dict[int, Bitmap | None] = {}
         for position, rows in zip(positions.to_pylist(), new_rows, strict=True):
-            others = found.get(position, Bitmap())
-            found[position] = None if rows is None or others is None else others.union(rows)
-        return later, found
+            # Several winning commits may have changed the same file.
+            others = rows_by_file.get(position, Bitmap())
+            rows_by_file[position] = None if rows is None or others is None else others.union(rows)
+        return later, rows_by_file
 
 
 def mark_rows(
@@ -88,12 +93,12 @@ def mark_rows(
     needed: Mapping[int, Bitmap] | None = None,
     oracle: RowConflictOracle | None = None,
 ) -> DeletedRows:
-    """Write deletion vectors for the rows that change; nothing if no row changes.
+    """Write deletion vectors for the rows that change. If no row changes, write nothing.
 
     Args:
-        changed: the rows, by the positions of their files.
-        needed: further rows that the operation relies on.
-        oracle: answers for the operation when its commit conflicts; `SparkRowOracle` if None.
+        changed: the rows that change, by the positions of their files.
+        needed: further rows, by file, that the operation depends on and does not change.
+        oracle: decides whether a winning commit conflicts; `SparkRowOracle` if None.
 
     Raises:
         InvalidCommitError: a file would be removed although it has rows left. Nothing was written.

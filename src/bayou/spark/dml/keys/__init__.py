@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of other rows, which say what files of a table may hold: those of a MERGE's source, and those of subqueries."""
+"""Prune files by keys: the values that a MERGE's source or a subquery compares with columns of the table."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derive conditions over the table's columns from the keys of a source: every row that matches satisfies them.
+"""Derive conditions on the table from the keys of a source, to prune files. Every row of the table with a match satisfies them.
 
-A MERGE's condition may compare an expression over the table with one over the source for equality. Then the minimum and the maximum
-of the source's values bound the table's values in rows that match; a few values are listed. The conditions are Catalyst's JSON, so
-that they follow the same rules as any filter: a condition that bayou does not understand prunes nothing.
+If a MERGE matches by `table.k = source.k`, a matching row lies between the minimum and the maximum of the source's `k`. If the
+source has few values of `k`, the condition lists them. The conditions are JSON in Catalyst's format, like any other filter, so that
+the same code turns them into predicates. A condition that this code does not support prunes nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Key:
     """An equality between the table and the source.
 
     Attributes:
-        target: the table's side, as the nodes of Catalyst's JSON.
-        kind: the type in which the sides are compared.
+        target: the table's side, as nodes in Catalyst's JSON format.
+        kind: the type in which the sides are compared, as PROTOCOL.md names primitive types.
         null_safe: whether NULL equals NULL.
         is_partition: whether the table's side is a partition column.
     """
@@ -44,7 +44,7 @@ class Key:
 
     @property
     def is_supported(self) -> bool:
-        """Whether values of the type can be written into a condition."""
+        """Whether a literal of a condition can hold values of the type."""
         return self._form is not None
 
     @property
@@ -61,10 +61,10 @@ class KeyValues:
     """The values of one key in the source, as strings.
 
     Attributes:
-        least: the least value; None if there are only NULLs.
-        greatest: the greatest value.
+        least: the least value; None if all values are NULL or the source is empty.
+        greatest: the greatest value; None in the same cases.
         has_null: whether NULL is among the values.
-        values: all values, if they were listed.
+        values: all values except NULL; None if they were not listed.
     """
 
     least: str | None
@@ -74,9 +74,9 @@ class KeyValues:
 
 
 def condition_of(key: Key, found: KeyValues) -> str | None:
-    """Return a condition that every row of the table with a match satisfies, as Catalyst's JSON.
+    """Return a condition that every row of the table with a match satisfies, in Catalyst's JSON format.
 
-    Return None if the values do not restrict the rows. If no row can match, the condition is FALSE.
+    Return None if any row may match. If no row can match, the condition is FALSE.
     """
     parts: list[Nodes] = []
     if found.least is not None and found.greatest is not None:
@@ -92,9 +92,10 @@ def condition_of(key: Key, found: KeyValues) -> str | None:
 
 
 def _within(key: Key, found: KeyValues) -> Nodes | None:
-    """Return the condition that the table's side is one of the source's values, or in their range; None if that excludes nothing.
+    """Return the condition that the table's side is one of the source's values, or in their range. None if it excludes nothing.
 
-    In Spark, NaN equals itself and is greater than any number. Statistics may omit it, so an upper bound must not be used with NaN.
+    In Spark, NaN equals itself and is greater than any number, but statistics may omit it. Therefore a range whose greatest value
+    is NaN has no upper bound, and a list with NaN is not used.
     """
     kind = _NUMBER_OF.get(key.kind, key.kind)
     if found.values is not None and not _has_nan(found.values):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys by which rows are compared with a table's rows, and their values."""
+"""The keys by which a MERGE's source or a subquery is compared with the table, and the values of these keys."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceKey:
-    """An equality between the table and other rows, as those of a MERGE's source.
+    """An equality between the table and other rows, such as the rows of a MERGE's source.
 
     Attributes:
         key: the table's side, and how the sides are compared.
-        value: the other side; NULL if a part of the condition about the other rows alone is not true.
-        node: the other side as it stands in the condition; None if something else in the condition may make it NULL.
+        value: the other side. It is NULL in rows that cannot match, because another part of the condition excludes them.
+        node: the other side as it is in the condition; None if `value` may be NULL because of another part of the condition.
     """
 
     key: Key
@@ -37,7 +37,7 @@ class SourceKey:
 
 
 def only_of(application: Application, found: JavaObject, ids: frozenset[int]) -> bool:
-    """Whether an expression reads some columns, no other ones, and is deterministic."""
+    """Whether an expression is deterministic, reads at least one column, and reads only columns with some expression ids."""
     if not nodes.is_deterministic(found):
         return False
     references = nodes.references_of(application.jvm, found)
@@ -47,12 +47,12 @@ def only_of(application: Application, found: JavaObject, ids: frozenset[int]) ->
 def values_of(
     frame: DataFrame, keys: Sequence[SourceKey], known: tuple[int, list[KeyValues]] | None
 ) -> tuple[int, list[KeyValues]]:
-    """Return the number of rows, and the values of each key: a range, or a list if there are few.
+    """Return the number of rows, and the values of each key: a range, and a list of the values if they are few.
+
+    Listing values runs one job.
 
     Args:
-        known: the number of rows and the ranges of the keys, if they are known. Otherwise a job counts them.
-
-    Listing values costs one more job.
+        known: the number of rows and the ranges of the keys, for example from footers. If it is None, a job computes them.
     """
     rows = frame.select(*(each.value.alias(f"k{number}") for number, each in enumerate(keys))) if keys else frame
     if known is None:
@@ -63,21 +63,21 @@ def values_of(
 
 
 def _counted(rows: DataFrame, keys: Sequence[SourceKey]) -> tuple[int, list[KeyValues], list[int]]:
-    """Return the number of rows, the range of each key, and which keys have few values. Costs one job."""
-    wanted = [F.count(F.lit(1))]
+    """Return the number of rows, the range of each key, and the numbers of the keys with few values. Runs one job."""
+    aggregates = [F.count(F.lit(1))]
     for number, each in enumerate(keys):
         key, name = each.key, f"k{number}"
-        wanted += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
-        wanted.append(F.approx_count_distinct(name) if key.is_partition else F.lit(None))
-    count, *facts = rows.agg(*wanted).collect()[0]
-    of_keys = [facts[4 * number : 4 * number + 4] for number in range(len(keys))]
-    values = [KeyValues(least, greatest, known < count) for least, greatest, known, _ in of_keys]
-    few = [number for number, (*_, distinct) in enumerate(of_keys) if 0 < min(count, distinct or count) <= MOST_VALUES]
+        aggregates += [F.expr(key.text_of(f"min({name})")), F.expr(key.text_of(f"max({name})")), F.expr(f"count({name})")]
+        aggregates.append(F.approx_count_distinct(name) if key.is_partition else F.lit(None))
+    count, *aggregated = rows.agg(*aggregates).collect()[0]
+    by_key = [aggregated[4 * number : 4 * number + 4] for number in range(len(keys))]
+    values = [KeyValues(least, greatest, not_null < count) for least, greatest, not_null, _ in by_key]
+    few = [number for number, (*_, distinct) in enumerate(by_key) if 0 < min(count, distinct or count) <= MOST_VALUES]
     return count, values, few
 
 
 def _listed(rows: DataFrame, keys: Sequence[SourceKey], values: Sequence[KeyValues], few: Sequence[int]) -> list[KeyValues]:
-    """Add the lists of values of some keys. Costs one job."""
-    wanted = [F.expr(f"collect_set({keys[number].key.text_of(f'k{number}')})") for number in few]
-    found = dict(zip(few, rows.agg(*wanted).collect()[0], strict=True))
-    return [replace(each, values=found.get(number) or None) for number, each in enumerate(values)]
+    """Add the lists of values to the keys whose numbers are in `few`. Runs one job."""
+    aggregates = [F.expr(f"collect_set({keys[number].key.text_of(f'k{number}')})") for number in few]
+    listed = dict(zip(few, rows.agg(*aggregates).collect()[0], strict=True))
+    return [replace(each, values=listed.get(number) or None) for number, each in enumerate(values)]

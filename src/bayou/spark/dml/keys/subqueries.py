@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settle the subqueries of a condition: make sure that they have the same result each time that an operation evaluates them.
+"""Settle the subqueries of a statement: ensure that every evaluation of a subquery returns the same result.
 
-A DELETE or UPDATE evaluates its condition in several jobs, which must agree on the rows. Therefore each subquery is settled first:
+A DELETE or UPDATE evaluates its condition in several jobs, which must select the same rows. Therefore it first settles subqueries:
 
 - An uncorrelated scalar subquery or EXISTS is evaluated once and becomes a literal. The literal also prunes files.
 - In `IN (SELECT ...)`, Delta tables are pinned to a version, and other rows are materialised. The selected keys prune files, like
@@ -46,9 +46,9 @@ class SettledQueries:
     """A condition whose subqueries are settled.
 
     Attributes:
-        predicates: predicates of all rows that satisfy the condition, derived from the keys of the subqueries.
+        predicates: predicates that every row satisfies if it satisfies the condition. They are derived from the subqueries' keys.
         reads_table: whether a subquery may read the table itself.
-        kept: the materialised rows, to be dropped by `close`.
+        kept: the materialised rows, which `close` drops.
     """
 
     condition: JavaObject
@@ -68,7 +68,7 @@ def settle(
     """Settle the subqueries of a condition. Runs jobs.
 
     Args:
-        snapshot: the snapshot that the operation reads. Subqueries over the same table read it, too.
+        snapshot: the snapshot that the operation reads. Subqueries over the same table also read it.
         condition: the condition, resolved and not optimised.
         output: the table's columns in the condition, a Scala `Seq`.
     """
@@ -87,10 +87,10 @@ def settle(
 def with_scalars(
     application: Application, spark: SparkSession, snapshot: Snapshot, values: ExpressionList
 ) -> tuple[ExpressionList, bool]:
-    """Replace uncorrelated scalar subqueries and EXISTS in expressions by literals. Each runs a job.
+    """Replace uncorrelated scalar subqueries and EXISTS in expressions by literals. Runs a job for each.
 
     Args:
-        snapshot: the snapshot that the operation reads. Subqueries over the same table read it, too.
+        snapshot: the snapshot that the operation reads. Subqueries over the same table also read it.
 
     Returns:
         The expressions, and whether one of the subqueries may read the table itself.
@@ -101,7 +101,10 @@ def with_scalars(
 
 
 def may_read_table(application: Application, snapshot: Snapshot, values: ExpressionList) -> bool:
-    """Whether subqueries in some expressions may read the changed table, or rows that were computed from it before."""
+    """Whether subqueries in the expressions may read the changed table, or rows that were computed from it.
+
+    True if the sources of the subqueries are unknown.
+    """
     reads = queries.SubqueryReads.of(application.jvm, values)
     if reads is None:
         return True
@@ -110,17 +113,20 @@ def may_read_table(application: Application, snapshot: Snapshot, values: Express
 
 
 def _is_of(application: Application, snapshot: Snapshot, request: str) -> bool:
-    """Whether a request reads the latest version of the table, by any path. A fixed version does not change."""
-    found = RelationRequest.of_json(request)
-    if found.version is not None:
+    """Whether a request reads the latest version of the table. The table ids are compared, because a table may have several paths.
+
+    A request for a fixed version does not depend on later commits.
+    """
+    relation = RelationRequest.of_json(request)
+    if relation.version is not None:
         return False
-    return bool(application.snapshot(found.path, found.storage_options).metadata.id == snapshot.metadata.id)
+    return bool(application.snapshot(relation.path, relation.storage_options).metadata.id == snapshot.metadata.id)
 
 
 def _meets(table: str, root: str) -> bool:
-    """Whether a path may contain files of the table, or lie in the table. The hosts are ignored: a host may have several names."""
-    given, known = (without_host(qualify(path).uri).rstrip("/") + "/" for path in (root, table))
-    return given.startswith(known) or known.startswith(given)
+    """Whether a path contains the table or lies in it. Hosts are ignored, because a host may have several names."""
+    root_path, table_path = (without_host(qualify(path).uri).rstrip("/") + "/" for path in (root, table))
+    return root_path.startswith(table_path) or table_path.startswith(root_path)
 
 
 class _Settling:
@@ -135,10 +141,10 @@ class _Settling:
     def part(self, part: JavaObject) -> JavaObject:
         """Return a conjunct of the condition with its subqueries settled. Derive predicates if it is `columns IN (SELECT ...)`."""
         jvm = self._bridge
-        found = queries.subqueries_of(jvm, part)
-        if not found:
+        subqueries = queries.subqueries_of(jvm, part)
+        if not subqueries:
             return part
-        settled_queries = [self._settled(each) for each in found]
+        settled_queries = [self._settled(each) for each in subqueries]
         compared = queries.compared_with(jvm, part)
         if compared:
             self._add_predicates(compared, settled_queries[0])
@@ -147,15 +153,15 @@ class _Settling:
     def scalars(self, value: JavaObject) -> JavaObject:
         """Return an expression in which the subqueries that have one value for all rows are literals."""
         jvm = self._bridge
-        found = queries.subqueries_of(jvm, value)
-        has_one_value = [queries.has_one_value(jvm, each) for each in found]
+        subqueries = queries.subqueries_of(jvm, value)
+        has_one_value = [queries.has_one_value(jvm, each) for each in subqueries]
         if not any(has_one_value):
             return value
-        replaced = [self._settled(each) if is_scalar else each for each, is_scalar in zip(found, has_one_value, strict=True)]
+        replaced = [self._settled(each) if is_scalar else each for each, is_scalar in zip(subqueries, has_one_value, strict=True)]
         return queries.with_subqueries(jvm, value, replaced)
 
     def _settled(self, subquery: JavaObject) -> JavaObject:
-        """Return a literal for a subquery with one value. Otherwise return the subquery over rows that do not change."""
+        """Return a literal for a subquery with one value. Otherwise return the subquery over pinned tables or materialised rows."""
         jvm, plan = self._bridge, queries.plan_of_subquery(subquery)
         pinned = [self._pinned(each) for each in queries.leaves_of(jvm, plan)]
         if queries.is_correlated(jvm, subquery):
@@ -166,12 +172,12 @@ class _Settling:
             return queries.literal_of(jvm, self._spark, queries.over_plan(jvm, subquery, plan))
         frame = self._frame(plan)
         fixed = settled(jvm, frame)
-        # Other programs may change files that are not of a Delta table.
+        # Other programs may change files that do not belong to a Delta table.
         frame = self._checkpoint(frame) if fixed is None or fixed.files else fixed.frame
         return queries.over_plan(jvm, subquery, catalyst.plan_of(frame))
 
     def _pinned(self, leaf: JavaObject) -> JavaObject:
-        """Pin a leaf of a subquery to a version, if it is a Delta table without one.
+        """Pin a leaf of a subquery to a version, if it reads a Delta table without a fixed version.
 
         The table that the operation changes is pinned to the operation's version, any other to its latest. A change data feed
         cannot be pinned, so its rows are materialised.
@@ -183,12 +189,12 @@ class _Settling:
             return self._kept(leaf)
         if request.version is not None:
             return leaf
-        known = self._application.snapshot(request.path, request.storage_options)
-        version = self._snapshot.version if known.metadata.id == self._snapshot.metadata.id else known.version
+        latest = self._application.snapshot(request.path, request.storage_options)
+        version = self._snapshot.version if latest.metadata.id == self._snapshot.metadata.id else latest.version
         return queries.at_version(self._bridge, leaf, replace(request, version=version).to_json(), version)
 
     def _kept(self, leaf: JavaObject) -> JavaObject:
-        """Return a leaf over its materialised rows, with the same columns."""
+        """Return a leaf that reads the materialised rows of another leaf, with the same columns."""
         frame = self._checkpoint(self._frame(leaf))
         return queries.under_names_of(self._bridge, leaf, frame)
 
@@ -203,18 +209,18 @@ class _Settling:
         """Derive predicates from the keys of `columns IN (SELECT ...)`, to prune files.
 
         Args:
-            compared: the expressions on the left of IN. Those that contain other columns than the table's are ignored.
+            compared: the expressions on the left of IN. An expression over other columns than the table's is ignored.
             query: the settled subquery.
         """
         application, jvm, snapshot = self._application, self._bridge, self._snapshot
         rows = self._frame(queries.plan_of_subquery(query))
         rows = rows.toDF(*(f"k{number}" for number in range(len(names_of(rows)))))
-        known = ids_of_output(jvm, self._output)
+        table_ids = ids_of_output(jvm, self._output)
         partitions = {name.lower() for name in snapshot.partition_columns}
         keys = []
         for number, value in enumerate(compared):
             kind = json.loads(nodes.type_of(value))
-            if not isinstance(kind, str) or not only_of(application, value, known):
+            if not isinstance(kind, str) or not only_of(application, value, table_ids):
                 continue
             tree = json.loads(described(jvm, value))
             names = {name.lower() for name in nodes.names_of(jvm, value)}

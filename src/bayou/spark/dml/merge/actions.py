@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clause that a joined row falls under, as a column. The first clause of its kind whose condition is true takes the row."""
+"""Compute the clause that a joined row falls under: the first clause of its kind whose condition is true."""
 
 from __future__ import annotations
 
@@ -23,42 +23,43 @@ if TYPE_CHECKING:
 ACTION = "__bayou_action"
 """The column with the number of the clause that a row falls under."""
 KEPT = -1
-"""A row of the table that matches and stays unchanged."""
+"""The value of `ACTION` for a row of the table that matches and stays unchanged."""
 NONE = -2
-"""A row without a match that no clause takes: it stays in the table, or it is not inserted."""
+"""The value of `ACTION` for a row without a match and without a clause: it stays in the table, or it is not inserted."""
 
 
 def action_of(merge: Merge) -> Column:
     """Return the number of the clause that a joined row falls under, or `KEPT` or `NONE`."""
-    matched, inserted, orphaned = (_chain(merge, kind) for kind in Kind)
+    matched, not_matched, by_source = (_chain(merge, kind) for kind in Kind)
     in_table, in_source = f"{FILE} is not null", f"{IN_SOURCE} is not null"
-    return F.when(F.expr(f"{in_table} and {in_source}"), matched).when(F.expr(in_source), inserted).otherwise(orphaned)
+    return F.when(F.expr(f"{in_table} and {in_source}"), matched).when(F.expr(in_source), not_matched).otherwise(by_source)
 
 
 def is_one_of(numbers: Iterable[int]) -> str:
-    """Return a SQL condition: the row falls under one of some clauses."""
+    """Return the SQL condition that a row falls under one of the clauses with these numbers."""
     chosen = ", ".join(map(str, numbers))
     return f"{ACTION} in ({chosen})" if chosen else "false"
 
 
 def matched_action_of(merge: Merge) -> Column:
-    """Return the same for rows that match for certain."""
+    """Return the same for joined rows that are known to match."""
     return _chain(merge, Kind.MATCHED)
 
 
 def inserted_action_of(merge: Merge) -> Column:
-    """Return the same for rows of the source that match nothing for certain."""
+    """Return the same for rows of the source that are known to have no match."""
     return _chain(merge, Kind.NOT_MATCHED)
 
 
 def _chain(merge: Merge, kind: Kind) -> Column:
+    """Return CASE WHEN over the clauses of a kind, in their order."""
     clauses: Sequence[ResolvedClause] = merge.resolution.of_kind(kind)
     otherwise = F.lit(KEPT if kind is Kind.MATCHED else NONE)
-    found = None
-    for each in clauses:
-        number = F.lit(each.number)
-        if each.condition is None:
-            return number if found is None else found.otherwise(number)
-        holds = nodes.column(merge.change.target.application.jvm, each.condition)
-        found = F.when(holds, number) if found is None else found.when(holds, number)
-    return otherwise if found is None else found.otherwise(otherwise)
+    chain = None
+    for clause in clauses:
+        number = F.lit(clause.number)
+        if clause.condition is None:
+            return number if chain is None else chain.otherwise(number)
+        holds = nodes.column(merge.change.target.application.jvm, clause.condition)
+        chain = F.when(holds, number) if chain is None else chain.when(holds, number)
+    return otherwise if chain is None else chain.otherwise(otherwise)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The auxiliary columns of the rows that a MERGE writes: their ids, what becomes of them, and their old values."""
+"""The auxiliary columns of the rows that a MERGE writes: row ids, `ROW_ACTION`, and old values for the change data feed."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class AuxiliaryValues:
     """The auxiliary columns of one MERGE.
 
     Attributes:
-        feeds: whether change rows are written: the table has a change data feed, and it cannot derive the changes from the files
-            that the commit adds and removes.
-        changed: the files whose rows pass through the job that writes.
-        ids: the columns that keep row ids; None if no row ids have to be kept.
+        feeds: whether change rows are written: the table has a change data feed, and readers cannot derive the changes from the
+            added and removed files.
+        changed: the changed rows, by file. All rows of these files pass through the job that writes.
+        ids: the columns that preserve row ids; None if no row ids must be preserved.
     """
 
     def __init__(self, merge: Merge, found: Found, *, rewrites: bool) -> None:
-        """Determine which rows pass through the job.
+        """Determine the rows that pass through the job.
 
         Args:
             rewrites: whether the files of changed rows are rewritten.
@@ -49,7 +49,10 @@ class AuxiliaryValues:
         self.ids = merge.change.row_ids if self.changed else None
 
     def _needs_change_rows(self, found: Found, *, rewrites: bool) -> bool:
-        """Whether there are updated rows, or deleted ones in a file that is rewritten. All other changes follow from the files."""
+        """Whether rows are updated, or are deleted from a file that is rewritten because it has remaining rows.
+
+        Readers derive all other changes from added and removed files and deletion vectors.
+        """
         if found.changed(self._updates):
             return True
         changed = found.changed()
@@ -61,7 +64,7 @@ class AuxiliaryValues:
 
     @property
     def passed(self) -> list[int]:
-        """The clauses whose rows pass through the job that writes."""
+        """The numbers of the clauses whose rows pass through the job that writes."""
         return [*self._updates, *self._inserts, *(self._deletes if self.feeds else [])]
 
     @cached_property
@@ -80,9 +83,9 @@ class AuxiliaryValues:
 
     def joined(self, columns: WrittenColumns) -> list[Column]:
         """Return the columns for joined rows with `ACTION`."""
-        found = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
+        auxiliary = [] if self.ids is None else [*self.ids.columns(F.expr(is_one_of(self._updates)))]
         if not self.feeds:
-            return found
+            return auxiliary
         row_action = F.lit(int(RowAction.KEPT))
         for each, numbers in (
             (RowAction.UPDATED, self._updates),
@@ -91,7 +94,11 @@ class AuxiliaryValues:
         ):
             row_action = F.when(F.expr(is_one_of(numbers)), int(each)).otherwise(row_action) if numbers else row_action
         old = columns.changed_by(self._updates)
-        return [*found, row_action.alias(ROW_ACTION), *(old[name].alias(column) for name, column in self.columns.before.items())]
+        return [
+            *auxiliary,
+            row_action.alias(ROW_ACTION),
+            *(old[name].alias(column) for name, column in self.columns.before.items()),
+        ]
 
     def new(self, *, alone: bool) -> list[Column]:
         """Return the columns for inserted rows.
@@ -99,11 +106,12 @@ class AuxiliaryValues:
         Args:
             alone: whether a separate job writes them.
         """
-        found = [] if self.ids is None or alone else [*self.ids.of_new_rows()]
+        auxiliary = [] if self.ids is None or alone else [*self.ids.of_new_rows()]
         if not self.feeds:
-            return found
-        found.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
+            return auxiliary
+        auxiliary.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
         schema = readable_schema(self._merge.resolution.schema)
         before = {} if alone else self.columns.before
         fields = ((schema.field(name), column) for name, column in before.items())
-        return [*found, *(F.lit(None).cast(spark_data_type(field)).alias(column) for field, column in fields if field is not None)]
+        old = (F.lit(None).cast(spark_data_type(field)).alias(column) for field, column in fields if field is not None)
+        return [*auxiliary, *old]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`DeltaMergeBuilder`, as delta-spark's class of that name."""
+"""`DeltaMergeBuilder`: build a MERGE clause by clause, like with delta-spark's class of the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.read.session_table import SessionTable
 
 
-@dataclass(frozen=True)  # without slots: programs derive fakes of it for their tests
+@dataclass(frozen=True)  # without slots: users derive fakes from it for their tests
 class DeltaMergeBuilder:
     """A MERGE under construction. Each call returns a new builder; the order of the clauses of a kind matters.
 
@@ -115,7 +115,7 @@ class DeltaMergeBuilder:
         return self._with(Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition, None)
 
     def withSchemaEvolution(self) -> DeltaMergeBuilder:  # noqa: N802
-        """Add new columns of the source to the table, whatever the session says."""
+        """Add new columns of the source to the table, independent of the session's settings."""
         return DeltaMergeBuilder(replace(self._request, evolves=True))
 
     @raised_as_pyspark
@@ -163,10 +163,10 @@ def merge_builder(
         target: the table.
         name: the alias of the table in expressions, or an empty tuple.
         source: the source, a DataFrame.
-        condition: when two rows match, as SQL or as a column.
-        txn: an application's id and a version of its own.
+        condition: the condition under which two rows match, as SQL or as a column.
+        txn: an application id and a version.
         keep: `latest`, or None for all rows of the source.
-        by: the column that says which row is the latest.
+        by: the column of the source whose greatest value marks the latest row.
 
     Raises:
         TypeError, ValueError: an argument is not of its type.

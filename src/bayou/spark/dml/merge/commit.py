@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a MERGE: the rows that its commit depends on, its metrics in the history, and the commit itself."""
+"""Finish a MERGE: write deletion vectors, decide which rows its commit depends on, compute metrics, and commit."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 def marked(merge: Merge, found: Found) -> DeletedRows:
     """Write deletion vectors for the rows that change. If no row changes, write none.
 
-    If rows are inserted, the commit depends on the rows that matched and stay: without them other rows would be inserted. A MERGE
-    that only inserts has not searched these rows. It searches them in files that winning commits changed.
+    If a clause inserts, the commit also depends on rows that matched and stay unchanged: without them, other rows would be
+    inserted. A MERGE that only inserts has no first pass to find these rows. If a winning commit changes one of its files, conflict
+    resolution searches that file for them (see `MergeRowOracle.needed_rows`).
 
     Raises:
         InvalidCommitError: a file would be removed although it has remaining rows. Nothing was written.
@@ -60,41 +61,44 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
 
 @dataclass(frozen=True)
 class MergeRowOracle(SparkRowOracle):
-    """Answers for a MERGE, by joins with its source."""
+    """Finds out by joins with the source whether a winning commit conflicts with a MERGE."""
 
     merge: Merge
 
     def matching_rows(self, later: Change, positions: pa.Array) -> DataFrame:
-        """Return the rows of some files that a clause changes, or for which the MERGE inserts no other row."""
+        """Return the rows of some files that a clause changes. If a clause inserts, return all rows with a match.
+
+        A match decides whether a row is inserted, even if the match itself stays unchanged.
+        """
         merge = replace(self.merge, change=later)
-        orphans = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
+        has_by_source = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
         rows = merge.rows(positions, with_numbers=True)
-        joined = rows.join(merge.source.marked(), self._condition, "left" if orphans else "inner")
-        action = action_of(merge) if orphans else matched_action_of(merge)
+        joined = rows.join(merge.source.marked(), self._condition, "left" if has_by_source else "inner")
+        action = action_of(merge) if has_by_source else matched_action_of(merge)
         return joined.where(action >= (KEPT if clauses_with(merge, Action.INSERT) else 0))
 
     def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
-        """Return whether a clause changes a new row, or whether the MERGE would insert no row because of it."""
-        found = SparkRowOracle.matches_added_rows(self, added, new_rows)
-        check_source(self.merge)
-        return found
+        """Return whether a clause would change a new row, or whether the MERGE would insert fewer rows because of it."""
+        matches = SparkRowOracle.matches_added_rows(self, added, new_rows)
+        check_source(self.merge)  # after the job, which reads the source once more
+        return matches
 
     def needed_rows(self, paths: Sequence[str]) -> Sequence[MarkedFile]:
-        """Return the rows of some files that match a row of the source. Costs a job."""
+        """Return the rows of some files that match a row of the source. Runs a job."""
         phase("looking at the rows that others changed")
         merge, change = self.merge, self.change
         candidates = change.files.candidates
-        known = canonical_paths(change.snapshot.files(["path"])["path"].take(candidates), change.snapshot.table_uri)
-        places = candidates.filter(pc.is_in(known, value_set=pa.array(paths, pa.string())).combine_chunks())
-        found = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), self._condition, "left_semi"))
+        candidate_paths = canonical_paths(change.snapshot.files(["path"])["path"].take(candidates), change.snapshot.table_uri)
+        places = candidates.filter(pc.is_in(candidate_paths, value_set=pa.array(paths, pa.string())).combine_chunks())
+        matching = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), self._condition, "left_semi"))
         check_source(merge)
-        matched = positions_of(found)
+        matched = positions_of(matching)
         return marked_files(
             change.snapshot,
             change.target.log.store,
             change.snapshot.files().take(matched),
             [Bitmap()] * len(matched),
-            needed=[found[each] for each in matched.to_pylist()],
+            needed=[matching[each] for each in matched.to_pylist()],
             physical_rows=uncounted_rows(change, matched),
             storage_options=change.target.options or None,
         )
@@ -148,14 +152,14 @@ def commit_merge(
     *,
     rewritten: int,
 ) -> RowChangeResult:
-    """Commit what was prepared.
+    """Commit the new files, removed files and deletion vectors of a MERGE.
 
     Args:
         rewritten: the number of files of the table that were rewritten.
 
     Raises:
-        ConcurrentModificationError: another commit excludes this one.
-        StorageError: the store failed; the commit may be in the log nevertheless.
+        ConcurrentModificationError: a winning commit conflicts.
+        StorageError: the store failed; the commit may nevertheless be in the log.
     """
     spark = merge.change.target.spark
     outcome = uncommitted.commit(transaction, written, metrics)

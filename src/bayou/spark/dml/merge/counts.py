@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the rows that a MERGE found with those that it wrote, and check that its source did not change.
+"""Check that a MERGE wrote as many rows of each kind as it had found, and that its source did not change meanwhile.
 
-If rows are inserted, the number of written rows does not show how many of them are updated, and the job that writes may count each
-kind. A count may be too high if Spark retried a task, but never too low. The footers have the exact total.
+The footers of the new files have the exact total. If rows are inserted, the total does not show how many rows are updated. Then the
+job that writes may count the rows of each kind by `DataFrame.observe`. Such a count may be too high if Spark retried a task, but it
+is never too low.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.target_rows import Merge
 
 OF_TABLE: Final = "bayou.merge.table"
-"""The observation of written rows of the table, and of new rows from the same join."""
+"""The name of the observation of rows from `Part.TABLE` and `Part.BOTH`."""
 OF_SOURCE: Final = "bayou.merge.source"
-"""The observation of written rows of the source."""
+"""The name of the observation of rows from `Part.INSERTS` and `Part.SOURCE`."""
 _KINDS: Final = ("updated", "deleted", "copied", "inserted")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRows:
-    """The number of rows of the table that the first pass of a MERGE found, by what becomes of them.
+    """The numbers of table rows that the first pass of a MERGE found, by their fate: updated, deleted or copied.
 
     Attributes:
         updated: the updated rows, by the kind of the clause.
@@ -54,7 +55,7 @@ class FoundRows:
 
     @classmethod
     def of(cls, merge: Merge, found: Found, removed: pa.Array) -> FoundRows:
-        """Count the rows. Files whose number of rows is not in the log are opened.
+        """Count the rows. Read the footers of files whose row count the log lacks.
 
         Args:
             removed: the positions of the files that are rewritten.
@@ -82,15 +83,16 @@ class FoundRows:
         return sum(self.deleted.values())
 
     def num_inserted(self, written: NewFiles) -> int:
-        """Return the number of inserted rows in new files."""
+        """Return the number of inserted rows in new files: the written rows that are not updated or copied."""
         return written.num_rows - self.num_updated - self.copied
 
 
 def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
-    """Observe rows that are written: count each kind.
+    """Count the rows of each kind while a job writes them.
 
     Args:
         rows: the rows, with the column `ACTION`.
+        name: the name of the observation.
     """
 
     def count(action: Action) -> str:
@@ -119,26 +121,29 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
     if found.num_inserted(written) < 0:
         why = f"{written.num_rows} rows were written, with {found.num_updated} that are updated and {found.copied} that are copied"
         raise other_rows(merge.change, why, counted=found.files)
-    wanted = (found.num_updated, found.num_deleted if feeds else 0, found.copied)
-    if not is_counted or not any(wanted):
+    expected_counts = (found.num_updated, found.num_deleted if feeds else 0, found.copied)
+    if not is_counted or not any(expected_counts):
         return
-    seen = _seen(written.observed)
-    updated, deleted, copied, inserted = seen
-    # If a task was retried, the job may have counted a row twice, so that too high a count proves nothing.
+    observed_counts = _seen(written.observed)
+    updated, deleted, copied, inserted = observed_counts
+    # A retried task may count a row twice. Then the sum exceeds the exact total, and too high a count proves nothing.
     is_exact = updated + copied + inserted <= written.num_rows
-    if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), wanted, strict=True)):
-        was, had = (", ".join(f"{count} {each}" for count, each in zip(row, _KINDS, strict=False)) for row in (seen[:3], wanted))
+    if any(a < b or (is_exact and a > b) for a, b in zip((updated, deleted, copied), expected_counts, strict=True)):
+        was, had = (
+            ", ".join(f"{count} {kind}" for count, kind in zip(counts, _KINDS, strict=False))
+            for counts in (observed_counts[:3], expected_counts)
+        )
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
 class ChangedSourceError(InvalidCommitError):
-    """Files of a source were changed: its rows may have differed between the passes."""
+    """Files of the source changed during the MERGE, so that the two passes may have read different rows."""
 
 
 def check_source(merge: Merge) -> None:
     """Check that the files of the source did not change since the MERGE began.
 
-    Otherwise one pass may have read other rows than the other one, and existing keys would be inserted again.
+    Otherwise the two passes may have read different rows, and existing keys might be inserted again.
 
     Raises:
         ChangedSourceError: a file of the source was rewritten or deleted, or the list of its files was replaced.

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MERGE from its clauses to its commit."""
+"""Run a MERGE from its clauses to its commit: resolve, prepare the source, find rows, write files, check counts, commit.
+
+`planned` does everything up to the source and its keys. `PlannedChange.run` does the rest, and may repeat it (see `_run`).
+"""
 
 from __future__ import annotations
 
@@ -49,8 +52,9 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
 
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
+"""Texts in Spark's error if a block of materialised rows is lost."""
 _ATTEMPTS: Final = 4
-"""How often a MERGE runs if its materialised source loses blocks, as in delta-spark."""
+"""How many times a MERGE runs at most if blocks of its materialised source are lost, as in delta-spark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,11 @@ class MergeRequest:
 
     Attributes:
         name: the alias of the table in expressions, or an empty tuple.
-        condition: when two rows match.
-        evolves: whether the table's schema may change; if False the session decides.
-        txn: an application's id and its own version; each pair is merged once.
+        condition: the condition under which a row of the table and a row of the source match.
+        evolves: whether the table's schema may change; if False, the session decides.
+        txn: an application id and a version. A MERGE with a pair that is already in the log is a replay.
         node: the table's node in a statement that Spark resolved; None if names are not resolved yet.
-        latest_by: the column of the source that decides which of its rows with one key is used; None uses all rows.
+        latest_by: the column of the source that selects the latest row of each key; None uses all rows.
     """
 
     target: SessionTable
@@ -89,13 +93,12 @@ class MergeRequest:
 
 
 def planned(request: MergeRequest) -> PlannedChange:
-    """Plan a MERGE. The source is counted, and materialised if it is not the same at every evaluation.
+    """Plan a MERGE. Count its source, and materialise it if evaluations may return different rows.
 
     Raises:
         InvalidOptionError: clauses contradict each other.
         SchemaMismatchError: a column does not exist, or is set twice.
         UnsupportedFeatureError: a condition contains a subquery or is not deterministic, or bayou lacks a feature of the table.
-        AppendOnlyError: the table only takes appends, and rows would change.
     """
     watch = Stopwatch()
     clauses = [each for each in request.clauses if not each.does_nothing]
@@ -111,7 +114,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     def run() -> RowChangeResult:
         if done and request.transaction_id is None:
             raise _executed_before(plan, done[0].version)
-        # An execution drops the materialised rows that it uses; another one evaluates the source again.
+        # An execution drops the materialised rows that it uses. The next execution then evaluates the source again.
         merge = ready.pop() if ready else _merge(request, snapshot)
         if not merge.source.is_materialised:
             ready.append(merge)
@@ -134,12 +137,15 @@ def _executed_before(plan: RowChangePlan, version: int) -> TransactionStateError
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
     txn = request.transaction_id
-    done = None if txn is None else snapshot.transactions.get(txn[0])
-    return txn is not None and done is not None and done.version >= txn[1]
+    committed = None if txn is None else snapshot.transactions.get(txn[0])
+    return txn is not None and committed is not None and committed.version >= txn[1]
 
 
 def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
-    """Return the MERGE with its source. If the source reads the table, it reads the snapshot, and the commit depends on that."""
+    """Return the resolved MERGE with its source.
+
+    If the source reads the table itself, it reads the same snapshot, and the commit depends on these reads.
+    """
     with operation("MERGE", request.target.spark, request.settings):
         phase("reading the source")
         return _read(request, snapshot)
@@ -174,7 +180,6 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
 
 
 def _way(merge: Merge) -> Way:
-    """Return how rows of the table change."""
     if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
         return Way.APPEND if merge.source.rows and clauses_with(merge, Action.INSERT) else Way.NOTHING
     return Way.VECTORS if merge.change.uses_vectors else Way.REWRITE
@@ -196,7 +201,7 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
 
 
 def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Run a MERGE. If a winning commit only moved the table's rows, run it again on the latest version."""
+    """Run a MERGE. If a winning commit only moved the table's rows, rerun it on the latest version."""
 
     def again(before: Merge) -> Merge:
         return _merge(request, latest_snapshot(before.change.target))
@@ -205,9 +210,9 @@ def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResu
 
 
 def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
-    """Run a MERGE. Run it again if a block of a materialised source was lost, or if files of another source changed.
+    """Run a MERGE on the version that it was planned for.
 
-    It always runs on the version that it was planned for.
+    Run it again if a block of a materialised source was lost, or if files of a source that is not materialised changed.
     """
     for attempt in range(_ATTEMPTS):
         try:
@@ -215,7 +220,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
                 return _once(request, merge, watch).by(_plan(merge))
             finally:
                 merge.source.close()
-        except ChangedSourceError:
+        except ChangedSourceError:  # materialise the source this time, unless the user excluded that
             if request.settings.get(MATERIALIZE, "auto").lower() == "none":
                 raise
             request = replace(request, settings={**request.settings, MATERIALIZE: "all"})
@@ -245,11 +250,11 @@ def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
 
 def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     def clauses(kind: Kind) -> list[dict[str, str]]:
-        found = []
+        described = []
         for each in merge.resolution.of_kind(kind):
             when = {} if each.condition is None else {"predicate": nodes.text_of(each.condition)}
-            found.append({**when, "actionType": each.action.value})
-        return found
+            described.append({**when, "actionType": each.action.value})
+        return described
 
     parameters = {
         "predicate": [nodes.text_of(merge.resolution.condition)],
@@ -301,7 +306,7 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.strategy.counts_rows)
         if rewrites and changed:
             change.note_reads(transaction.reads)
-        else:
+        else:  # also if no row changes: the inserted rows depend on the rows that matched (see `marked`)
             deleted = marked(merge, found)
             transaction.delete_rows(deleted)
         watch.lap("rewriteTimeMs")

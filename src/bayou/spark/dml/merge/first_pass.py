@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first pass of a MERGE: find the rows that it changes, by the columns of the conditions alone.
+"""The first pass of a MERGE: find the rows that it changes. It reads only the columns of the conditions.
 
-The result is a bitmap of row numbers for each clause and file, with the number of pairs. If there are more pairs than rows, a row
-of the table has matched several rows of the source.
+A pair is a row of the table and a row of the source that match. The result is a bitmap of row positions for each clause and file,
+and the number of pairs. If there are more pairs than rows, a row of the table matches several rows of the source.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _SAMPLE: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the first pass found. Files are given by their positions.
+    """The result of the first pass. A file is identified by its position in `Snapshot.files`.
 
     Attributes:
-        rows: the rows that each clause changes, by its number and by file.
-        kept: the rows that match and stay unchanged.
-        overlaps: whether a row in `kept` matches several rows of the source.
-        repeats: whether a deleted row matches several rows of the source.
-        matches: the keys of the source's rows that match, as `Merge.keys` names them, once for each pair, with the pair's
-            `ACTION`. None if the pairs are not materialised.
-        num_pairs: the number of pairs that match.
+        rows: the rows that each clause changes, by the number of the clause and by file.
+        kept: the rows that match and that no clause changes, by file.
+        overlaps: whether a row of `kept` has several matches. Another match of it may change the row.
+        repeats: whether a row that is deleted has several matches.
+        matches: one row for each pair: the source's keys, named as in `Merge.keys`, and `ACTION`. None if the pairs are not
+            materialised.
+        num_pairs: the number of pairs.
     """
 
     rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
@@ -62,12 +62,12 @@ class Found:
 
     def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
         """Return the rows that some clauses change, by file. None means all clauses."""
-        found: dict[int, Bitmap] = {}
+        by_file: dict[int, Bitmap] = {}
         for number, files in self.rows.items():
             if clauses is None or number in clauses:
                 for file, rows in files.items():
-                    found[file] = rows if file not in found else found[file].union(rows)
-        return found
+                    by_file[file] = rows if file not in by_file else by_file[file].union(rows)
+        return by_file
 
     def count(self, number: int) -> int:
         """Return the number of rows that a clause changes."""
@@ -76,10 +76,10 @@ class Found:
 
 @contextmanager
 def pairs_of(merge: Merge) -> Iterator[DataFrame]:
-    """Yield one row for each pair that matters, and for each row of the table without a match that a clause takes.
+    """Yield one row for each pair, and for each row of the table without a match that a clause changes.
 
-    If the second pass needs the pairs, they are materialised until the end of the context, in memory or on disk, so that the
-    table's keys are read once. Spark recomputes lost blocks.
+    If the second pass needs the pairs, they are persisted until the end of the context, so that the table's keys are read once.
+    Unlike with the source, Spark recomputes lost blocks.
     """
     pairs = _pairs(merge)
     if not merge.strategy.materialises_pairs:
@@ -93,33 +93,36 @@ def pairs_of(merge: Merge) -> Iterator[DataFrame]:
 
 
 def find(merge: Merge, joined: DataFrame) -> Found:
-    """Find the rows that a MERGE changes.
+    """Find the rows that a MERGE changes. Runs a job.
+
+    Args:
+        joined: the rows from `pairs_of`.
 
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
     """
     phase("finding rows")
-    counted: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
-    pairs: defaultdict[tuple[int, int], int] = defaultdict(int)
+    blocks_of: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))  # by clause and file
+    pairs: defaultdict[tuple[int, int], int] = defaultdict(int)  # by clause and file
     aggregates = F.expr("bitmap_construct_agg(bit)"), F.count(F.lit(1))
     for row in by_groups(joined, [FILE, "bucket", ACTION], *aggregates).collect():
         file, bucket, number, bits, count = row
-        counted[number][file].append((bucket - 1, bytes(bits)))
+        blocks_of[number][file].append((bucket - 1, bytes(bits)))  # Spark counts buckets from one
         pairs[number, file] += count
-    found = {number: {file: Bitmap.from_blocks(blocks) for file, blocks in files.items()} for number, files in counted.items()}
-    kept = found.pop(KEPT, {})
+    rows = {number: {file: Bitmap.from_blocks(blocks) for file, blocks in files.items()} for number, files in blocks_of.items()}
+    kept = rows.pop(KEPT, {})
     matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
-    repeats = _is_ambiguous(found, pairs, matched)
+    repeats = _is_ambiguous(rows, pairs, matched)
     if repeats and not merge.resolution.deletes_all_matches:
         raise _error(merge)
-    changed = Found(found).changed(matched)
+    changed = Found(rows).changed(matched)
     overlaps = any(
-        pairs[KEPT, file] > rows.cardinality or rows.intersection(changed.get(file, Bitmap())).containers
-        for file, rows in kept.items()
+        pairs[KEPT, file] > kept_rows.cardinality or kept_rows.intersection(changed.get(file, Bitmap())).containers
+        for file, kept_rows in kept.items()
     )
     matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.materialises_pairs else None
     num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
-    return Found(found, kept, bool(overlaps), repeats, matches, num_pairs)
+    return Found(rows, kept, bool(overlaps), repeats, matches, num_pairs)
 
 
 def _pairs(merge: Merge) -> DataFrame:
@@ -134,19 +137,20 @@ def _pairs(merge: Merge) -> DataFrame:
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 
 
-def _is_ambiguous(found: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
-    files = {file for number in matched for file in found.get(number, {})}
+def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
+    """Whether a row has several matches that would change it: a file has more changing pairs than changed rows."""
+    files = {file for number in matched for file in rows.get(number, {})}
     for file in files:
-        rows = [found[number][file] for number in matched if file in found.get(number, {})]
-        if sum(pairs.get((number, file), 0) for number in matched) > reduce(Bitmap.union, rows).cardinality:
+        bitmaps = [rows[number][file] for number in matched if file in rows.get(number, {})]
+        if sum(pairs.get((number, file), 0) for number in matched) > reduce(Bitmap.union, bitmaps).cardinality:
             return True
     return False
 
 
 def _error(merge: Merge) -> MultipleMatchesError:
-    """Return the error for rows with several matches. Two queries count the rows and their keys, and take the least keys.
+    """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
 
-    A source that gives other rows at each evaluation may not have the rows again.
+    If evaluations of the source differ, the queries may not find the rows again.
     """
     jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
     ids = catalyst.ids_of(jvm, resolution.sides.target)
@@ -163,16 +167,16 @@ def _error(merge: Merge) -> MultipleMatchesError:
         .where("matches > 1")
     )
     num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
-    # Sort and limit are one step: each task keeps only a sample.
-    found = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
+    # Spark combines sort and limit, so that each task keeps only a sample.
+    sample = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
     return MultipleMatchesError(
         "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
-        f"possibly conflicting ways. {_described(num_rows, num_keys, found)}",
+        f"possibly conflicting ways. {_described(num_rows, num_keys, sample)}",
         at=snapshot,
         error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
         "key: merge(..., keep='latest', by=column).",
-        keys=found,
+        keys=sample,
         num_keys=num_keys,
         num_rows=num_rows,
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The second pass of a MERGE: write inserted, updated and copied rows, by the joins of its strategy.
 
-For a change data feed, deleted rows pass through the same job, and updated rows with their old values.
+With a change data feed, the same job also writes the change rows. For them, deleted rows and old values pass through the job.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ if TYPE_CHECKING:
 
 _MATCH = "__bayou_match"
 _MANY_COLUMNS: Final = 500
-"""Spark compares each column with each other one to find that two projections on top of each other cannot become one."""
+"""From this number of columns on, an observation separates two projections.
+
+Spark compares each column of a projection with each column of the projection below it before it finds that it cannot merge them.
+"""
 _REPARTITION = "spark.databricks.delta.merge.repartitionBeforeWrite.enabled"
 
 
@@ -61,7 +64,7 @@ class Writer:
     """Writes the rows of one MERGE.
 
     Attributes:
-        strategy: the joins, by what the first pass found.
+        strategy: the joins, chosen from the result of the first pass.
     """
 
     def __init__(self, merge: Merge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
@@ -106,20 +109,20 @@ class Writer:
         """
         written = list(self._by_one_job() if self.strategy.one_job else self._by_parts())
         seen = {name: values for each in written for name, values in each.observed.items()}
-        if len(written) > 1:  # identity values are made of rows that are not observed any more
+        if len(written) > 1:  # a job that generates identity values does not observe its rows
             seen[OF_SOURCE] = [0, 0, 0, sum(each.num_rows for each in written[1 if self._changed else 0 :])]
         head = next((each.head for each in reversed(written) if each.head), self._table.head)
         files, changes = [file for each in written for file in each.files], [file for each in written for file in each.changes]
         return NewFiles(files, sum(e.num_rows for e in written), sum(e.num_bytes for e in written), head, changes, seen)
 
     def _by_one_job(self) -> Iterator[NewFiles]:
-        made: dict[Part, Callable[[], DataFrame]] = {
+        rows_of: dict[Part, Callable[[], DataFrame]] = {
             Part.TABLE: self._table_part,
             Part.INSERTS: lambda: self._source_part(self._inserts),
             Part.BOTH: lambda: self._made([*self._updates, *self._inserts], self._of_both()),
             Part.SOURCE: lambda: self._source_part([*self._updates, *self._inserts]),
         }
-        parts = [made[each]() for each in self.strategy.parts]
+        parts = [rows_of[part]() for part in self.strategy.parts]
         if parts:
             rows = self._in_tasks(reduce(DataFrame.union, parts))
             yield self._write(rows, self._provided([*self._updates, *self._inserts]), self._auxiliary.columns)
@@ -148,11 +151,12 @@ class Writer:
 
     @property
     def request(self) -> WriteRequest:
-        """The request of the write. Rows of a partitioned table are coalesced by partition first, into files of a good size."""
+        """The request of the write. By default, rows of a partitioned table are coalesced by partition, into larger files."""
         change = self._merge.change
         request = write_request(change)
-        known = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        if request.options.optimize_write is None and known is None and self._may_repartition and change.snapshot.partition_columns:
+        of_table = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
+        is_unset = request.options.optimize_write is None and of_table is None
+        if is_unset and self._may_repartition and change.snapshot.partition_columns:
             return replace(request, options=replace(request.options, optimize_write=True))
         return request
 
@@ -161,15 +165,18 @@ class Writer:
         return is_on(self._merge.change.settings, _REPARTITION, default=True)
 
     def _inserts_by_identities(self) -> list[list[int]]:
-        """Return the clauses that insert, grouped by the identity columns that they assign."""
-        found: dict[frozenset[str], list[int]] = {}
+        """Return the clauses that insert, grouped by the identity columns that they assign.
+
+        Each group needs its own job: a job generates the values of an identity column for all of its rows, or for none.
+        """
+        groups: dict[frozenset[str], list[int]] = {}
         for each in self._merge.resolution.clauses:
             if each.number in self._inserts:
-                found.setdefault(each.assigned & self._identities, []).append(each.number)
-        return list(found.values())
+                groups.setdefault(each.assigned & self._identities, []).append(each.number)
+        return list(groups.values())
 
     def _left_out(self, clauses: Sequence[int]) -> set[str]:
-        """Return the columns that no insert of some clauses assigns, and that every write completes."""
+        """Return the identity and generated columns that no clause assigns. The write computes them."""
         assigned = self._provided(clauses)
         schema = self._merge.resolution.schema
         generated = {field.name.lower() for field in schema.fields if generation_expression(field) is not None}
@@ -177,7 +184,7 @@ class Writer:
 
     @cached_property
     def _table(self) -> WriteTarget:
-        """The table after the MERGE. It is made once, because new columns of a mapped table get random names."""
+        """The table after the MERGE. It is computed once, because column mapping gives new columns random physical names."""
         change, schema = self._merge.change, self._merge.resolution.schema
         partitions = change.snapshot.partition_columns
         return changed(change.target.log, change.snapshot, schema, readable_schema(schema), partitions=partitions)
@@ -196,26 +203,27 @@ class Writer:
         return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
-        """Count rows by kind if the strategy says so. Wide rows always are: it keeps the projections below and above apart."""
+        """Observe the number of rows by kind, if the strategy requires it or rows are wide (see `_MANY_COLUMNS`)."""
         is_wide = len(self._merge.resolution.schema.fields) >= _MANY_COLUMNS
         return observed(rows, self._merge, name) if self.strategy.counts_rows or is_wide else rows
 
     def _provided(self, clauses: Iterable[int]) -> set[str]:
         """Return the columns that some clauses assign."""
-        wanted = set(clauses)
-        return {name for each in self._merge.resolution.clauses if each.number in wanted for name in each.assigned}
+        numbers = set(clauses)
+        return {name for each in self._merge.resolution.clauses if each.number in numbers for name in each.assigned}
 
     def _in_tasks(self, rows: DataFrame) -> DataFrame:
-        """Limit the tasks, each of which writes a file, if the session allows it and partitions are not coalesced anyway."""
-        most = self.strategy.max_tasks
-        is_free = most is not None and self._may_repartition and not is_gathered(self.request.options, self._table)
-        return rows.coalesce(most) if most is not None and is_free else rows
+        """Limit the number of tasks, and so of files, if the session allows it. If the write coalesces its rows, limit nothing."""
+        max_tasks = self.strategy.max_tasks
+        if max_tasks is None or not self._may_repartition or is_gathered(self.request.options, self._table):
+            return rows
+        return rows.coalesce(max_tasks)
 
     def _table_part(self) -> DataFrame:
         return self._made(self._updates, self._of_table())
 
     def _made(self, clauses: Iterable[int], joined: DataFrame) -> DataFrame:
-        """Return the columns to write of joined rows, some of which are the table's."""
+        """Return the columns to write, from joined rows that include rows of the table."""
         columns = WrittenColumns(self._merge, clauses)
         copies = self._rewrites or self._auxiliary.feeds
         return columns.of(joined, copies=copies, auxiliary=self._auxiliary.joined(columns))
@@ -226,7 +234,7 @@ class Writer:
         return columns.of(rows, copies=False, auxiliary=self._auxiliary.new(alone=alone))
 
     def _of_table(self) -> DataFrame:
-        """Return the table's rows that are rewritten, joined with the rows that they match."""
+        """Return the table's rows that pass through the job, joined with the source's rows that they match."""
         merge, matches = self._merge, self.strategy.matches
         files = positions_of(self._changed)
         rows = merge.rows(files, with_numbers=matches is Matches.ONE, with_ids=self._auxiliary.ids is not None)
@@ -236,13 +244,17 @@ class Writer:
         joined = rows.join(merge.source.marked(), condition, "left" if self._needs_all else "inner")
         joined = joined.withColumn(ACTION, action_of(merge) if self._needs_all else matched_action_of(merge))
         if matches is Matches.ONE:
-            # A row that one of its matches changes is changed; an unchanged match has the lesser number.
+            # Keep the match with the greatest action: an action that changes the row is greater than `KEPT`.
             numbered = Window.partitionBy(FILE, f"{METADATA}.row_index").orderBy(F.col(ACTION).desc())
             joined = joined.withColumn(_MATCH, F.row_number().over(numbered)).where(F.col(_MATCH) == 1)
         return self._written(joined)
 
     def _of_both(self) -> DataFrame:
-        """Return these rows, and the source's rows without a match. Files with matches alone take part and are not copied."""
+        """Return the rows of `_of_table`, and the source's rows without a match, by one join.
+
+        Files in which rows match but no row changes must take part in the join, so that their matches are not inserted. Their marks
+        are negative, so that `_written` does not copy their rows.
+        """
         merge = self._merge
         files = positions_of({*self._changed, *self._found.changed(), *self._found.kept})
         marks = pa.array([each if each in self._changed else -1 - each for each in files.to_pylist()], pa.int32())
@@ -252,7 +264,7 @@ class Writer:
 
     @property
     def _needs_all(self) -> bool:
-        """Whether rows of the table without a match are written, too."""
+        """Whether rows of the table without a match must pass through the join: they are copied, or a clause may change them."""
         return self._rewrites or bool(self._merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
 
     def _written(self, joined: DataFrame) -> DataFrame:

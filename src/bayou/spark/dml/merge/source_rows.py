@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source's rows for which a MERGE writes a row: rows without a match, and rows with all values of an updated row.
+"""Select the rows of the source from which a MERGE writes new rows: rows without a match, and for `Part.SOURCE` rows with a match.
 
-The keys of a row, which are all columns that the condition reads, decide what becomes of it. The first pass materialises those that
-match.
+The keys of a source row are all of its columns that the condition reads. Therefore they decide which table rows it matches. The
+first pass may materialise the keys that match, so that the second pass need not read the table.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ADAPTIVE = "spark.sql.adaptive.enabled"
 
 
 class SourceRows:
-    """The rows of one MERGE's source, compared with what the first pass found."""
+    """Selects rows of one MERGE's source by the result of the first pass."""
 
     def __init__(self, merge: Merge, found: Found) -> None:
         self._merge = merge
@@ -49,7 +49,7 @@ class SourceRows:
         return positions_of({*self._found.changed(matched), *self._found.kept})
 
     def rows(self, clauses: Sequence[int]) -> DataFrame:
-        """Return the rows that fall under some clauses, with `ACTION`, once for each row of the table that they update.
+        """Return the source rows that fall under some clauses, with `ACTION`. A row occurs once for each table row that it updates.
 
         Args:
             clauses: the clauses that insert, and for `Part.SOURCE` also those that update.
@@ -65,7 +65,7 @@ class SourceRows:
         return rows.withColumn(ACTION, action).where(is_one_of(clauses))
 
     def _with_matches(self, rows: DataFrame) -> DataFrame:
-        """Join the rows with the `ACTION` of their pairs. If rows are inserted, rows without a pair stay, with NULL."""
+        """Join the rows with the `ACTION` of their pairs. If a clause inserts, rows without a pair remain, with NULL."""
         assert self._found.matches is not None  # noqa: S101  (`Part.SOURCE` materialises them)
         how = "left" if clauses_with(self._merge, Action.INSERT) else "inner"
         return rows.join(self._broadcast(self._found.matches), self._has_keys, how)
@@ -73,7 +73,7 @@ class SourceRows:
     def _without_matches(self, rows: DataFrame) -> DataFrame:
         """Return the rows without those that match a row of the table.
 
-        A small source is compared with the keys that matched, which are few, so that the table is not shuffled.
+        With `inserts_by_keys`, compare the source with the keys that matched. These are few, so that the table is not shuffled.
         """
         merge, matches = self._merge, self._found.matches
         condition = nodes.column(merge.change.target.application.jvm, merge.resolution.condition)
@@ -88,14 +88,14 @@ class SourceRows:
 
     @property
     def _has_keys(self) -> Column:
-        """The condition that a row of the source has the keys of a pair."""
+        """The join condition between rows of the source and keys of pairs."""
         jvm, named = self._merge.change.target.application.jvm, zip(self._merge.source.keys, self._merge.keys, strict=True)
         return reduce(and_, (nodes.column(jvm, key).eqNullSafe(F.expr(name)) for key, name in named))
 
     def _broadcast(self, matches: DataFrame) -> DataFrame:
-        """Broadcast the keys of pairs: they are at most as many as the source's rows, which fit.
+        """Broadcast the keys of pairs. They are at most as many as the source's rows, which are small enough for a broadcast.
 
-        Finding them may read the table. Without adaptive execution that is part of the broadcast, which would have to end within
+        Without adaptive execution, do not: computing the keys may read the table, and that time would count for
         `spark.sql.broadcastTimeout`.
         """
         return F.broadcast(matches) if is_on(self._merge.change.settings, _ADAPTIVE, default=True) else matches

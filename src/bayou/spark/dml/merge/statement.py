@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """MERGE INTO as SQL: replace a statement by a command that runs it.
 
-Most statements come from the parser, and bayou resolves them itself (see `dml.statements.parsed`). In a statement that Spark
-resolved, `*` is expanded, structs are cast by the position of their fields, and DEFAULT is NULL. Its names are therefore resolved
-again, from the statement's string. If that fails, as with parameters, Spark's resolution is used, and what it may misunderstand is
-refused.
+Most statements come from the parser, and bayou resolves them itself (see `dml.statements.parsed`). Other statements arrive after
+Spark resolved them: `*` is expanded, structs are cast by the position of their fields, and DEFAULT is NULL. For these, bayou parses
+the statement's string and resolves its names again. If that fails, for example because of parameters, bayou uses Spark's
+resolution, and refuses assignments that Spark may have resolved differently.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def merge_command(application: Application, statement: JavaObject) -> JavaObject
 
 
 def command_of_parsed_merge(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """Return the command that replaces a parsed MERGE that is not resolved yet, or None if Spark has to resolve it."""
+    """Return the command that replaces a parsed MERGE whose names are not resolved yet; None to let Spark resolve it first."""
     return command_of_parsed(
         application, parsed, catalyst.target_of(parsed), catalyst.condition_of(parsed), _planned, in_script=in_script
     )
@@ -104,14 +104,14 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
 
 
 def _source(target: SessionTable, statement: JavaObject, parsed: JavaObject) -> DataFrame:
-    """Return the source as Spark resolved it, under its name in the statement."""
+    """Return the source that Spark resolved, under its name in the statement, so that unresolved expressions can refer to it."""
     jvm, source = target.application.jvm, catalyst.source_of(statement)
     name = catalyst.name_of(jvm, target.spark, catalyst.source_of(parsed))
     return catalyst.frame_of(jvm, target.spark, nodes.with_name(jvm, source, *name))
 
 
 def _as_written(target: SessionTable, source: DataFrame, parsed: JavaObject) -> MergeRequest:
-    """Return the request of an unresolved statement, with the rows of its source."""
+    """Return the request of a statement whose expressions are not resolved, with a resolved source."""
     jvm = target.application.jvm
     return MergeRequest(
         target,
@@ -131,8 +131,8 @@ def _as_resolved(target: SessionTable, statement: JavaObject) -> MergeRequest:
     return MergeRequest(target, frame, (), catalyst.condition_of(statement), clauses, node=catalyst.target_of(statement))
 
 
-def _clauses(found: Sequence[catalyst.StatementClause]) -> list[Clause]:
-    return [Clause(_KINDS[each.list_name], _ACTIONS[each.node], each.condition, _set(each)) for each in found]
+def _clauses(clauses: Sequence[catalyst.StatementClause]) -> list[Clause]:
+    return [Clause(_KINDS[each.list_name], _ACTIONS[each.node], each.condition, _set(each)) for each in clauses]
 
 
 def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]] | None:
@@ -140,7 +140,7 @@ def _set(clause: catalyst.StatementClause) -> list[tuple[JavaObject, JavaObject]
 
 
 def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaObject) -> None:
-    """Raise an error for assignments that Spark may have resolved differently."""
+    """Refuse assignments that Spark may have resolved differently than bayou."""
     jvm = target.application.jvm
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
@@ -150,7 +150,7 @@ def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaOb
 
 
 def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
-    """Raise an error for `*` if the table would get columns of the source: Spark expanded it without them."""
+    """Refuse `*` if the table would get new columns from the source: Spark expanded `*` without them."""
     jvm = target.application.jvm
     wants = catalyst.wants_evolution(jvm, statement) or merges_schemas(settings_of(target.spark))
     if not wants or not (parsed is None or any(each.pairs is None for each in catalyst.clauses_of(jvm, parsed))):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choose the joins of a MERGE, from facts about its clauses, its source and its table.
 
-`choose_strategy` is a pure function of two values. The plan of a MERGE calls it before the first pass, and the second pass calls it
-again with what the first pass found.
+`choose_strategy` is a pure function. It is called twice: for the plan, before the first pass; and for the second pass, with the
+result of the first pass.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MOST_BYTES: Final = 256 << 20
-"""The most bytes of a source from which updated rows are made without the table's rows.
+"""The most bytes of a source for `Part.SOURCE`.
 
-Each task that reads some of the source writes a file. If a filter leaves few rows of many files, the table's tasks are fewer.
+With this part, each task that reads the source writes a file. If a source is large and a filter leaves few of its rows, a job over
+the table's files has fewer tasks and writes fewer files.
 """
 ONE_TASK: Final = 4 << 20
-"""The bytes that one task reads and writes: no more than the opening of another file costs."""
+"""The most bytes that one task reads and writes: it equals Spark's estimate for the cost of opening a file."""
 _FEW_FILES: Final = 32
 """The most files that one task opens one after the other."""
 
 
 class Part(Enum):
-    """A join that gives some of the rows that the second pass writes; the value describes it in a plan."""
+    """A join that computes some of the rows that the second pass writes. The value describes it in a plan."""
 
     TABLE = "rewritten rows: the table's files that changed, joined with the source"
     INSERTS = "inserted rows: the source without the rows that match"
@@ -35,29 +36,31 @@ class Part(Enum):
 
 
 class Matches(Enum):
-    """Which matches of a row of the table take part in `Part.TABLE`."""
+    """The matches of a table row that take part in `Part.TABLE`. Each row must come out of the join once."""
 
     ALL = "all"
-    """Each row has at most one."""
+    """Each row has at most one match."""
     CHANGING = "those that a clause changes"
     ONE = "one: the one that a clause changes, if any"
 
 
 @dataclass(frozen=True, slots=True)
 class MergeFacts:
-    """What decides the joins of a MERGE before it reads the table.
+    """The facts that decide the joins of a MERGE before it reads the table.
 
     Attributes:
-        source_bytes: the bytes that have to be read for the source: of its files, or of its rows if they are materialised.
+        source_rows: the number of rows of the source.
+        source_bytes: the bytes to read for the source: the size of its files, or of its rows if they are materialised.
         broadcasts_source: whether the source is small enough for a broadcast.
-        repeats_rows: whether both passes see the same rows of the source and evaluate conditions over them in the same way.
-        has_exact_keys: whether the condition looks at columns of the source whose equal values are the same in all expressions.
+        repeats_rows: whether both passes read the same rows of the source, and evaluate conditions over them in the same way.
+        has_exact_keys: whether equality identifies values of the source's keys: equal values give equal results in all
+            expressions. That is false for strings with a collation, for example.
         inserts: whether a clause inserts rows.
         changes: whether a clause updates or deletes rows.
-        by_source: whether a clause is about rows that the source does not match.
-        updates_from_source: whether updated rows need no old values: clauses set all columns from the source alone, files are not
+        by_source: whether there is a NOT MATCHED BY SOURCE clause.
+        updates_from_source: whether updated rows need no old values: clauses set all columns from the source, files are not
             rewritten, and the table has neither a change data feed nor row ids.
-        generates_identities: whether inserted rows get values of identity columns.
+        generates_identities: whether inserted rows get generated values of identity columns.
     """
 
     source_rows: int
@@ -74,14 +77,14 @@ class MergeFacts:
 
 @dataclass(frozen=True, slots=True)
 class FirstPass:
-    """What the first pass found, as far as it decides the second one.
+    """The results of the first pass that decide the joins of the second pass.
 
     Attributes:
         writes_table_rows: whether rows of the table pass through the job that writes.
         writes_change_rows: whether the job writes change rows.
-        has_matches: whether a row of the table matches one of the source.
-        overlaps: whether a row that matches and stays, for one row of the source, matches another one too.
-        repeats: whether a row that is deleted matches several rows of the source.
+        has_matches: whether a row of the table has a match.
+        overlaps: whether a row has several matches, one of which leaves it unchanged (see `first_pass.Found`).
+        repeats: whether a row that is deleted has several matches.
         num_pairs: the number of pairs that match.
         num_files: the number of files of the table that the second pass reads.
         num_bytes: the total size of these files.
@@ -106,10 +109,10 @@ class MergeStrategy:
         materialises_pairs: whether the first pass materialises the matching pairs for the second one.
         inserts_by_keys: whether `Part.INSERTS` compares the source with the keys that matched instead of the table's rows.
         parts: the joins whose rows are written.
-        one_job: whether one job writes the rows of all parts. Otherwise each part has its own, and `Part.INSERTS` one for each
-            set of identity columns that clauses assign: a write numbers all of its rows, or none.
-        matches: which matches take part in `Part.TABLE`.
-        counts_rows: whether the job counts the rows of each kind, because new rows would hide that others are missing.
+        one_job: whether one job writes the rows of all parts. Otherwise each part has its own job, and `Part.INSERTS` has one for
+            each set of identity columns that clauses assign: a job generates identity values for all of its rows, or for none.
+        matches: the matches that take part in `Part.TABLE`.
+        counts_rows: whether the job counts the rows of each kind. The total is not enough if inserted rows may hide missing rows.
         max_tasks: the most tasks that write; None for no limit.
     """
 
@@ -123,7 +126,7 @@ class MergeStrategy:
     max_tasks: int | None
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines that describe it in a plan."""
+        """Yield the lines that describe the strategy in a plan."""
         yield "the source is broadcast" if self.broadcasts_source else "the source is not broadcast"
         if self.materialises_pairs:
             yield "the keys that match are materialised"
@@ -134,12 +137,13 @@ def choose_strategy(facts: MergeFacts, found: FirstPass | None = None) -> MergeS
     """Choose how a MERGE finds and writes rows.
 
     Args:
-        found: what the first pass found; None before it, for one that finds a match at most for each row.
+        found: the results of the first pass; None before it, to assume that each row has at most one match.
     """
     found = FirstPass(writes_table_rows=facts.changes, has_matches=facts.changes) if found is None else found
     by_keys = facts.broadcasts_source and facts.has_exact_keys
     inserts_by_keys = by_keys and facts.inserts
-    # The pairs also hold rows without a match if a clause is about them, and none of these is joined with the source.
+    # With a NOT MATCHED BY SOURCE clause, the materialised rows of the first pass also include rows without a match, which
+    # `Part.SOURCE` does not need. Then they are materialised only if the inserts need them anyway.
     updates_by_keys = by_keys and facts.updates_from_source and (facts.inserts or not facts.by_source)
     matches = _matches(facts, found)
     parts = _parts(facts, found, matches, updates_by_keys=updates_by_keys)
@@ -163,7 +167,8 @@ def _matches(facts: MergeFacts, found: FirstPass) -> Matches:
 
 def _parts(facts: MergeFacts, found: FirstPass, matches: Matches, *, updates_by_keys: bool) -> tuple[Part, ...]:
     if not facts.generates_identities:
-        # A source row cannot stand for another one with its keys if each row of the table has one match.
+        # `Part.SOURCE` joins the source with the matched keys. Source rows with the same keys match the same rows of the table, so
+        # no table row may have several matches. The keys of the pairs are broadcast, so they must not outnumber the source.
         is_one_to_one = not found.overlaps and found.num_pairs <= facts.source_rows
         if updates_by_keys and found.writes_table_rows and is_one_to_one and facts.source_bytes <= _MOST_BYTES:
             return (Part.SOURCE,)
@@ -174,7 +179,7 @@ def _parts(facts: MergeFacts, found: FirstPass, matches: Matches, *, updates_by_
 
 
 def _max_tasks(facts: MergeFacts, found: FirstPass, parts: tuple[Part, ...]) -> int | None:
-    """Return the most tasks that write, so that few rows leave few files."""
+    """Return the most tasks that write, so that a small MERGE writes few files."""
     if parts == (Part.SOURCE,):
         return max(1, -(-facts.source_bytes // ONE_TASK))
     is_little = found.num_files <= _FEW_FILES and found.num_bytes + facts.source_bytes <= ONE_TASK

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table's side of a MERGE: the files that may contain a match, and their rows under the ids of the MERGE's expressions."""
+"""`Merge`: a resolved MERGE with its source, the files of the table that may contain a match, and the rows of these files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
@@ -52,6 +51,8 @@ class Merge:
 
     Attributes:
         change: the table, the snapshot, and the files that may contain a match.
+        resolution: the resolved clauses.
+        source: the source's rows.
     """
 
     change: Change
@@ -60,7 +61,7 @@ class Merge:
 
     @property
     def keys(self) -> list[str]:
-        """Names for the source's columns that the condition reads."""
+        """Names for the source's columns that the condition reads. Columns of the source may have any names."""
         return [f"__bayou_key{number}" for number in range(len(self.source.keys))]
 
     @property
@@ -71,7 +72,7 @@ class Merge:
 
     @cached_property
     def facts(self) -> MergeFacts:
-        """What decides the joins of the MERGE, before the first pass."""
+        """The facts that decide the joins of the MERGE before the first pass."""
         source, resolution = self.source, self.resolution
         jvm, actions = self.change.target.application.jvm, {each.action for each in resolution.clauses}
         identities = {each.name.lower() for each in identity_columns(resolution.schema)}
@@ -91,14 +92,14 @@ class Merge:
 
     @cached_property
     def strategy(self) -> MergeStrategy:
-        """The joins of the MERGE, by what is known before the first pass."""
+        """The joins of the MERGE, as far as they are decided before the first pass."""
         return choose_strategy(self.facts)
 
     def _updates_from_source(self) -> bool:
-        """Whether the rows that an update leaves can be made of the source's rows alone.
+        """Whether updated rows can be computed from the source's rows alone.
 
-        The table's own rows are marked in deletion vectors, and no value of theirs is needed. User-defined functions would be
-        called for more rows than are updated.
+        Then the old rows are only marked in deletion vectors, and their values are not read. Not with user-defined functions: they
+        would be called for more rows than are updated.
         """
         change, resolution = self.change, self.resolution
         if not change.uses_vectors or change.feeds or change.row_ids is not None:
@@ -115,33 +116,35 @@ class Merge:
     def rows(
         self, positions: pa.Array, marks: pa.Array | None = None, *, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """Return the rows of some files, under the ids that the expressions have for their columns.
+        """Return the rows of some files with the schema after the MERGE, under the expression ids that the resolved clauses use.
 
-        The column `FILE` is never NULL in rows of the table, and is NULL after an outer join without a match.
+        The column `FILE` is never NULL in rows of the table. Therefore a NULL in it after an outer join means a source row without
+        a match.
 
         Args:
-            marks: an int for each file, as the value of `FILE`; None means the positions.
-            with_ids: whether the rows have their row ids, if the table keeps them (see `RowIdColumns.columns`).
+            marks: the value of `FILE` for each file; None to use the positions.
+            with_numbers: whether to add the column `METADATA` with the position of the row.
+            with_ids: whether to add row ids, if the table tracks rows (see `RowIdColumns.columns`).
         """
         change, snapshot = self.change, self.change.snapshot
         jvm, spark = change.target.application.jvm, change.target.spark
         stored = readable_schema(snapshot.schema).fields
         marks = positions if marks is None else marks
-        found = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        scan = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
         output = plans.output(self.resolution.sides.target)
-        plan, names = found.plan, found.names
+        plan, names = scan.plan, scan.names
         if self.resolution.schema != snapshot.schema:
-            wanted = plans.schema_of(self.resolution.sides.target)
+            after = plans.schema_of(self.resolution.sides.target)
             frame = catalyst.frame_of(jvm, spark, plan)
             read = [_named(*pair) for pair in zip(stored, names, strict=True)]
-            known = {field.name: field for field in stored}
-            after = [
-                *(_brought(each, known.get(each.name)) for each in wanted.fields),
-                *((quoted_name(n), n, None) for n in found.others),
+            before = {field.name: field for field in stored}
+            aligned_columns = [
+                *(_with_type_after(field, before.get(field.name)) for field in after.fields),
+                *((quoted_name(name), name, None) for name in scan.others),
             ]
-            frame = select(jvm, frame, [*read, *((each,) for each in found.others)])
-            plan, names = catalyst.plan_of(selected(frame, after)), wanted.names
-        return found.known(row_changes.statement_rows(jvm, spark, output, plan, names, found.others))
+            frame = select(jvm, frame, [*read, *((name,) for name in scan.others)])
+            plan, names = catalyst.plan_of(selected(frame, aligned_columns)), after.names
+        return scan.known(row_changes.statement_rows(jvm, spark, output, plan, names, scan.others))
 
 
 def _named(field: StructField, name: str) -> str | Column:
@@ -151,10 +154,10 @@ def _named(field: StructField, name: str) -> str | Column:
     return F.col(quoted_name(name)).cast(spark_data_type(field)).alias(field.name)
 
 
-def _brought(wanted: StructField, known: StructField | None) -> AlignedColumn:
-    """Return a column of the table as it is after the MERGE, from the column before it."""
-    text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
-    return text, wanted.name, wanted.type
+def _with_type_after(after: StructField, before: StructField | None) -> AlignedColumn:
+    """Return a column with its type after the MERGE, from the column before it. A new column is NULL."""
+    text = cast_sql("null", after.type) if before is None else aligned(quoted_name(before.name), before.type, after.type)
+    return text, after.name, after.type
 
 
 def merge_of(
@@ -165,15 +168,19 @@ def merge_of(
     settings: Mapping[str, str],
     txn: tuple[str, int] | None,
 ) -> Merge:
-    """Return a MERGE with the files that may contain a match, or a row without a match that a clause changes."""
+    """Return a MERGE whose files may contain a match, or a row without a match that a clause changes.
+
+    The predicate for pruning combines the parts of the condition over the table alone, the keys of the source, and the conditions
+    of the clauses.
+    """
     application = target.application
     total = snapshot.files(["path"]).num_rows
-    every = pa.array(np.arange(total), pa.int64())
     own = _own_parts(target, snapshot, resolution, resolution.condition)
     parts = parts_about_partitions(application.jvm, snapshot, own)
     predicate = _of_matches(target, snapshot, resolution, source, own)
-    if orphaned := resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
-        changed = [_about_table(target, snapshot, resolution, each.condition) for each in orphaned]
+    if by_source := resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+        # These clauses also change rows in partitions that the search condition excludes.
+        changed = [_about_table(target, snapshot, resolution, each.condition) for each in by_source]
         predicate, parts = Or((predicate, *changed)), ()
     partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
     in_partitions = matching_partitions(application, target.spark, snapshot, parts)
@@ -183,7 +190,7 @@ def merge_of(
     chosen = choose(application, session, snapshot, predicate)
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
     condition = RowCondition(resolution.condition, False, nodes.text_of(resolution.condition), predicate, parts)
-    files = ChosenFiles(total, in_partitions, candidates, every.slice(0, 0))
+    files = ChosenFiles(total, in_partitions, candidates, whole=pa.array([], pa.int64()))
     expressions = Expressions(resolution.sides.target, plans.output(resolution.sides.target), resolution.condition)
     return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
 
@@ -191,27 +198,27 @@ def merge_of(
 def _of_matches(
     target: SessionTable, snapshot: Snapshot, resolution: Resolution, source: Source, own: Sequence[JavaObject]
 ) -> Predicate:
-    """Return a predicate that every row of the table satisfies whose match matters to the MERGE.
+    """Return a predicate that every row of the table satisfies if the MERGE must find its match.
 
-    If no clause inserts, a match only matters if a clause may change it.
+    If a clause inserts, it must find all matches. Otherwise it must find matches that a clause may change.
     """
     if source.rows == 0:
         return Boolean(value=False)
-    found = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
+    of_matches = (*source.predicates, *(_predicate(target, snapshot, each) for each in own))
     if resolution.of_kind(Kind.NOT_MATCHED):
-        return And(found)
+        return And(of_matches)
     changed = [_about_table(target, snapshot, resolution, each.condition) for each in resolution.of_kind(Kind.MATCHED)]
-    return And((*found, Or(tuple(changed))))
+    return And((*of_matches, Or(tuple(changed))))
 
 
 def _about_table(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject | None) -> Predicate:
-    """Return the part of a clause's condition that depends on the table alone."""
+    """Return the part of a clause's condition that reads only the table, as a predicate."""
     own = [] if condition is None else _own_parts(target, snapshot, resolution, condition)
     return And(tuple(_predicate(target, snapshot, each) for each in own))
 
 
 def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution, condition: JavaObject) -> list[JavaObject]:
-    """Return the conjuncts of a condition that read nothing but the table, as Spark simplifies them.
+    """Return the conjuncts of a condition that read only the table, as Spark simplifies them.
 
     Conjuncts about columns that the MERGE widens are left out: their values have a wider type than the statistics.
     """
@@ -228,7 +235,7 @@ def _own_parts(target: SessionTable, snapshot: Snapshot, resolution: Resolution,
     widened = {
         field.name.lower()
         for field in resolution.schema.fields
-        if (known := snapshot.schema.field(field.name)) is not None and known.type != field.type
+        if (before := snapshot.schema.field(field.name)) is not None and before.type != field.type
     }
     return [part for part in own if not widened or widened.isdisjoint(map(str.lower, nodes.names_of(jvm, part)))]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the rows that a MERGE writes: the values of each clause, cast to the table's types."""
+"""Compute the columns of the rows that a MERGE writes: the values of each clause, cast to the table's types."""
 
 from __future__ import annotations
 
@@ -53,26 +53,27 @@ class ClauseValues(NewValues):
         target = merge.change.target
         super().__init__(target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
         self._columns = columns
-        self._fills = merge.resolution.evolves
+        self._fills_missing = merge.resolution.evolves
         self._apart = clause.apart
 
     def _existing(self, path: tuple[str, ...]) -> Column:
-        found = self._columns[path[0].lower()]
+        value = self._columns[path[0].lower()]
         for name in path[1:]:
-            found = found.getField(name)
-        return found
+            value = value.getField(name)
+        return value
 
     def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:
-        """Return NULL for a struct whose fields `*` sets one by one, if it is NULL in the table and in the source."""
+        """Return a rebuilt struct. If `*` sets its fields one by one, it is NULL if it is NULL in the table and in the source."""
         source = self._apart.get(tuple(map(str.lower, path)))
         if source is None:
             return struct
         return F.when(nodes.column(self._bridge, source).isNotNull() | self._existing(path).isNotNull(), struct)
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
-        lacking = [field for field in wanted.fields if given.field(field.name) is None]
+        """Return a struct cast to the column's type. With schema evolution, fields that the source lacks become NULL."""
+        is_lacking = any(given.field(field.name) is None for field in wanted.fields)
         has_more = any(wanted.field(field.name) is None for field in given.fields)
-        if not self._fills or not lacking or has_more:  # extra fields are an error, and are never dropped
+        if not self._fills_missing or not is_lacking or has_more:  # extra fields are an error; they are never dropped
             return super()._struct(value, given, wanted, path)
         members = []
         for field in wanted.fields:
@@ -86,7 +87,7 @@ class ClauseValues(NewValues):
 
 
 def check_values(merge: Merge) -> None:
-    """Raise an error for values that do not fit their columns, also in clauses that no row falls under; see `NewValues.check`.
+    """Check that values fit their columns, even if no row falls under their clause (see `NewValues.check`). Runs no job.
 
     Raises:
         SchemaMismatchError: the fields of a struct differ from its column's.
@@ -99,7 +100,7 @@ def check_values(merge: Merge) -> None:
 
 
 class _TableColumns(Mapping[str, Column]):
-    """The table's columns by their names in lower case. Each is created on first use, because most are not used."""
+    """The table's columns by their names in lower case. Each is created on access, because most are never used."""
 
     def __init__(self, jvm: Jvm, output: ExpressionList, places: Mapping[str, int]) -> None:
         self._bridge = jvm
@@ -124,13 +125,13 @@ class WrittenColumns:
 
         Args:
             clauses: the numbers of the clauses whose rows are written.
-            left_out: the columns, in lower case, that the writer adds itself.
+            left_out: the columns, in lower case, that the write computes itself.
         """
         self._merge = merge
         jvm = merge.change.target.application.jvm
-        wanted = set(clauses)
+        numbers = set(clauses)
         omitted = set(left_out)
-        self._clauses: Sequence[ResolvedClause] = [each for each in merge.resolution.clauses if each.number in wanted]
+        self._clauses: Sequence[ResolvedClause] = [each for each in merge.resolution.clauses if each.number in numbers]
         schema = merge.resolution.schema
         self._fields = [f for f in readable_schema(schema).fields if f.name.lower() not in omitted]
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
@@ -143,12 +144,12 @@ class WrittenColumns:
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 
     def of(self, joined: DataFrame, *, copies: bool, auxiliary: Sequence[Column] = ()) -> DataFrame:
-        """Return the rows, with the table's columns.
+        """Return the rows to write, with the table's columns.
 
         Args:
             joined: joined rows, with the column `ACTION`.
-            copies: whether some of them have no new values.
-            auxiliary: further columns, made from the joined rows.
+            copies: whether some of them are copied without a new value.
+            auxiliary: further columns, computed from the joined rows.
         """
         columns = ChosenColumns(self._bridge, joined.sparkSession)
         matches: dict[int, int] = {}
@@ -157,24 +158,25 @@ class WrittenColumns:
         computed = {field.name: numbers for field in self._fields if (numbers := self._computing(field))}
         if not computed:
             return columns.selected(joined, auxiliary)
+        # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(joined, [*auxiliary, F.col(ACTION)])
         rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
         return select(self._bridge, rows, [*new, *((name,) for name in names_of(rows)[len(self._fields) : -1])])
 
     def changed_by(self, clauses: Iterable[int]) -> dict[str, Column]:
-        """Return the columns that get new values from some clauses, with their old values."""
-        wanted = set(clauses)
-        assigned = {name for each in self._clauses if each.number in wanted for name in each.assigned}
-        changed = (f for f in self._fields if f.name.lower() in assigned or not wanted.isdisjoint(self._computing(f)))
+        """Return the old values of the columns that some clauses change, by the names of the columns."""
+        numbers = set(clauses)
+        assigned = {name for each in self._clauses if each.number in numbers for name in each.assigned}
+        changed = (f for f in self._fields if f.name.lower() in assigned or not numbers.isdisjoint(self._computing(f)))
         return {field.name: self._columns[field.name.lower()] for field in changed}
 
     def _add(self, field: StructField, columns: ChosenColumns, matches: dict[int, int], *, copies: bool) -> None:
         """Add a column: the value of the clause that a row falls under, as CASE WHEN over the clauses.
 
         Args:
-            columns: receives the column. Expressions are known by their positions in it.
-            matches: the positions of the conditions "a row falls under clause n" by n. Columns share them.
+            columns: receives the column. A position in it identifies an expression.
+            matches: the positions of the conditions "the row falls under clause n", by n. All columns share them.
             copies: whether some rows keep their values.
         """
         values = [(clause.number, self._value(clause, field, columns)) for clause in self._clauses]
@@ -189,14 +191,14 @@ class WrittenColumns:
         columns.add(field.name, otherwise, [(matches[number], value) for number, value in new])
 
     def _value(self, clause: ResolvedClause, field: StructField, columns: ChosenColumns) -> int | None:
-        """Return the position of the value that a clause gives a column, or None if it does not change the column."""
+        """Return the position of the value that a clause assigns to a column; None if the clause does not change the column."""
         values = self._values[clause.number]
         if field.name.lower() in values.names:
             return values.of(field, columns)
         return columns.given(self._default(field)) if clause.action is Action.INSERT else None
 
     def _default(self, field: StructField) -> Column:
-        """Return the value of a column in rows that are inserted without it."""
+        """Return the value of a column in inserted rows whose clause does not assign it: its default, or NULL."""
         default = self._table[field.name].metadata.get(CURRENT_DEFAULT)
         if not isinstance(default, str):
             return F.lit(None).cast(spark_data_type(field))
@@ -204,7 +206,10 @@ class WrittenColumns:
         return own_column(self._merge.change.target.spark, parenthesised(default)).cast(spark_data_type(field))
 
     def _computing(self, field: StructField) -> list[int]:
-        """Return the clauses in whose rows a generated column is computed: those that do not set it. Empty for other columns."""
+        """Return the numbers of the clauses whose rows need a generated column computed: they do not assign it.
+
+        Empty for other columns.
+        """
         text = generation_expression(self._table[field.name]) if self._generates else None
         if text is None:
             return []
@@ -212,7 +217,7 @@ class WrittenColumns:
         return [each.number for each in self._clauses if field.name.lower() not in each.assigned]
 
     def _recomputed(self, field: StructField, numbers: Sequence[int]) -> str:
-        """Return the SQL of a generated column, which is computed in the rows of some clauses and kept in others."""
+        """Return the SQL of a generated column. It is computed in rows of the clauses `numbers`, and kept in other rows."""
         name, text = quoted_name(field.name), generation_expression(self._table[field.name]) or "null"
         return f"if({is_one_of(numbers)}, cast({parenthesised(text)} as {sql_type(field.type)}), {name}) as {name}"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """DELETE and UPDATE: entry points for Python and SQL, assignments, DEFAULT, and the execution of each.
 
-What MERGE and overwrites need too is in `spark.dml.core`.
+Code that MERGE and overwrites also use is in `spark.dml.core`.
 """

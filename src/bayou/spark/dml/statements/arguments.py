@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks for the arguments of `DeltaTable` and its MERGE builder. The messages are delta-spark's."""
+"""Check the arguments of `DeltaTable` and its MERGE builder. The messages are the same as in delta-spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def checked_values(values: Any, name: str) -> Mapping[str, Any]:
 
     Raises:
         ValueError: the argument is None.
-        TypeError: it is not such a dict.
+        TypeError: it is not a dict of strings or columns by strings.
     """
     if values is None:
         raise ValueError(f"{name} cannot be None")

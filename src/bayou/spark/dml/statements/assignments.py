@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the assignments of an UPDATE, and cast the new values to the types of their columns."""
+"""Check the assignments of an UPDATE or a MERGE clause, and cast the new values to the types of their columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
 _FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
-"""Whether values are cast as the session casts any others; see docs/settings.md."""
+"""If this setting is true, values are cast by `spark.sql.ansi.enabled` instead of the store policy; see docs/settings.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Assignment:
 
     Attributes:
         path: the path of the column or field, with the table's names.
-        values: the resolved values of all assignments of the clause.
-        place: the position of this value in them.
+        values: the resolved values of all assignments of the clause. They stay in the JVM, because there may be thousands.
+        place: the position of this assignment's value in `values`.
         type: the type of the value.
     """
 
@@ -58,7 +58,7 @@ class Assignment:
 
     @property
     def value(self) -> JavaObject:
-        """Return the value. Costs a call of the JVM."""
+        """Return the value. Calls the JVM."""
         return self.values[self.place]
 
 
@@ -73,9 +73,9 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
         UnsupportedFeatureError: a field inside an array or map is set.
         InvalidSchemaError: an identity column is set.
     """
-    found = typed_assignments(pairs, snapshot)
-    _refuse_conflicts(found, snapshot)
-    for each in found:
+    assignments = typed_assignments(pairs, snapshot)
+    _refuse_conflicts(assignments, snapshot)
+    for each in assignments:
         field = snapshot.schema.field(each.path[0])
         if field is not None and is_identity(field):
             raise InvalidSchemaError(
@@ -84,7 +84,7 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
                 error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
                 next_step="Leave the column out.",
             )
-    return found
+    return assignments
 
 
 def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
@@ -120,11 +120,11 @@ def _parsed_types(texts: Sequence[str]) -> list[DataType]:
     return [field.type for field in parse_schema(json.dumps({"type": "struct", "fields": list(fields)})).fields]
 
 
-def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
-    conflict = first_conflict([tuple(name.lower() for name in each.path) for each in found])
+def _refuse_conflicts(assignments: Sequence[Assignment], snapshot: Snapshot) -> None:
+    conflict = first_conflict([tuple(name.lower() for name in each.path) for each in assignments])
     if conflict is None:
         return
-    named = ", ".join(f"`{'.'.join(found[each].path)}`" for each in conflict)
+    named = ", ".join(f"`{'.'.join(assignments[each].path)}`" for each in conflict)
     raise SchemaMismatchError(
         f"There is a conflict from these SET columns: [{named}].",
         at=snapshot,
@@ -135,12 +135,15 @@ def _refuse_conflicts(found: Sequence[Assignment], snapshot: Snapshot) -> None:
 
 
 def widens(given: DataType, wanted: DataType) -> bool:
-    """Return whether a type widens to another one without loss."""
+    """Return whether both types are primitive, and the first one can be widened to the second without loss."""
     return isinstance(given, str) and isinstance(wanted, str) and is_widening(given, wanted)
 
 
 class NewValues:
-    """The new values of an UPDATE's columns."""
+    """The new values of an UPDATE, cast to the types of their columns.
+
+    MERGE has a subclass for the values of a clause.
+    """
 
     def __init__(
         self, jvm: Jvm, spark: SparkSession, assignments: Sequence[Assignment], snapshot: Snapshot, settings: Mapping[str, str]
@@ -161,32 +164,35 @@ class NewValues:
         return chosen.given(self._value(field, (field.name,)))
 
     def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
-        """Check casts that are not possible and constants that do not fit, even if no row matches. Runs nothing.
+        """Raise errors for impossible casts and for constants that do not fit, even if no row matches. Runs no job.
+
+        Spark's optimizer raises them, because it evaluates casts of constants.
 
         Args:
-            rows: creates rows with the columns that the values use. Called only if a value needs a cast.
+            rows: creates a DataFrame with the columns that the values use. It is called only if a value needs a cast.
 
         Raises:
             SchemaMismatchError: a struct has other fields than its column.
         """
         columns = {field.name.lower(): field for field in schema.fields}  # a table may have thousands
-        made: list[Column] = []
+        casts_to_check: list[Column] = []
         for each in self._by_path.values():
             top = columns.get(each.path[0].lower())
-            found = None if top is None else fields_on(each.path, StructType((top,)))
-            if found and not same_names_and_types(each.type, found[-1].type) and not widens(each.type, found[-1].type):
-                made.append(self._new(each, found[-1], each.path).alias(f"value{len(made)}"))
-        if made:
-            row_changes.optimised(rows().select(*made))
+            fields = None if top is None else fields_on(each.path, StructType((top,)))
+            if fields and not same_names_and_types(each.type, fields[-1].type) and not widens(each.type, fields[-1].type):
+                casts_to_check.append(self._new(each, fields[-1], each.path).alias(f"value{len(casts_to_check)}"))
+        if casts_to_check:
+            row_changes.optimised(rows().select(*casts_to_check))
 
-    def _new(self, given: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
-        return self._stored(nodes.column(self._bridge, given.value), given.type, field, path)
+    def _new(self, assignment: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
+        return self._stored(nodes.column(self._bridge, assignment.value), assignment.type, field, path)
 
     def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
+        """Return the value of a column or field: the assigned value, a rebuilt struct if inner fields are set, or the old value."""
         key = tuple(name.lower() for name in path)
-        found = self._by_path.get(key)
-        if found is not None:
-            return self._new(found, field, path)
+        assignment = self._by_path.get(key)
+        if assignment is not None:
+            return self._new(assignment, field, path)
         is_inside = any(each[: len(key)] == key for each in self._by_path)
         if not is_inside or not isinstance(field.type, StructType):
             return self._existing(path)
@@ -194,7 +200,7 @@ class NewValues:
         return self._assembled(path, F.struct(*members))
 
     def _assembled(self, path: tuple[str, ...], struct: Column) -> Column:  # noqa: ARG002  (for subclasses)
-        """Return a struct that was rebuilt because some of its fields are set."""
+        """Return a struct that was rebuilt because some of its fields are set. A subclass may add a condition."""
         return struct
 
     def _existing(self, path: tuple[str, ...]) -> Column:
@@ -202,7 +208,12 @@ class NewValues:
         return F.col(column_sql(path))
 
     def _stored(self, value: Column, given: DataType, field: StructField, path: tuple[str, ...]) -> Column:
-        """Return a value cast to the column's type, by Spark's store assignment."""
+        """Return a value cast to the column's type, like Spark's store assignment. Fields of structs are matched by name.
+
+        Args:
+            given: the type of the value.
+            field: the column or field that stores the value.
+        """
         wanted = field.type
         if same_names_and_types(given, wanted):
             return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value of the word DEFAULT in an assignment."""
+"""The value of the keyword DEFAULT in an assignment."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
-    """Return a column's default as SQL, `null` without a default.
+    """Return a column's default as SQL; `null` without a default.
 
     Raises:
-        InvalidSchemaError: the default contains something that bayou does not allow in defaults.
+        InvalidSchemaError: the default contains an expression that bayou does not allow in defaults.
     """
     default = field.metadata.get(CURRENT_DEFAULT)
     if not isinstance(default, str):

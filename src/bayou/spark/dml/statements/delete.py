@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DELETE: remove files that match in full; delete other rows by deletion vectors or by rewriting the rest of their files."""
+"""DELETE: remove files whose rows all match. Delete other rows by deletion vectors, or by rewriting the remaining rows."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def _prepared(change: Change, way: Way, uncommitted: UncommittedFiles, watch: St
 
 
 def _of_whole_files(change: Change, positions: pa.Array) -> RowChangeCounts:
-    """Return the counts of files that are removed in full, without row counts if the log lacks one."""
-    counted = known_live(change, positions)
+    """Return the counts for files that are removed unread. If the log lacks the row count of one, the row counts are None."""
+    num_rows = known_live(change, positions)
     files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
     vectors = files.num_rows - files["deletion_vector"].null_count
     totals = FileTotals.of(files["size"])
     return RowChangeCounts(
-        changed_rows=counted,
-        copied_rows=0 if counted is not None else None,
+        changed_rows=num_rows,
+        copied_rows=0 if num_rows is not None else None,
         removed_files=totals.files,
         removed_bytes=totals.size_bytes,
         vectors_removed=vectors,
@@ -86,7 +86,7 @@ def _by_rewriting(change: Change, uncommitted: UncommittedFiles, watch: Stopwatc
     if len(removed.left):
         added = _rewritten(change, removed, uncommitted)
         watch.lap("rewriteTimeMs")
-    found = RowChangeCounts(
+    outcome_counts = RowChangeCounts(
         changed_rows=removed.num_deleted,
         copied_rows=added.num_rows,
         removed_files=counts.removed_files,
@@ -95,11 +95,14 @@ def _by_rewriting(change: Change, uncommitted: UncommittedFiles, watch: Stopwatc
         added_bytes=added.num_bytes,
         vectors_removed=counts.vectors_removed,
     )
-    return Outcome(found, removed.files, added, rewritten=len(removed.left))
+    return Outcome(outcome_counts, removed.files, added, rewritten=len(removed.left))
 
 
 def _rewritten(change: Change, removed: RemovedFiles, uncommitted: UncommittedFiles) -> NewFiles:
-    """Write the remaining rows as new files, and the deleted rows for the change data feed."""
+    """Write the remaining rows as new files, and the deleted rows as change data files if the table has a change data feed.
+
+    A second job writes the change data files if it is certain to find the same rows. Otherwise one job writes both.
+    """
     is_separate = change.feeds and change.finds_the_same
     in_one_job = change.feeds and not is_separate
     rows = kept_rows(change, removed.files_to_rewrite if in_one_job else removed.left, feeds=in_one_job)
@@ -120,7 +123,7 @@ def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:
         return Outcome(whole, change.files.whole)
     marked = mark_rows(change, touched)
     counted = marked.metrics()
-    found = RowChangeCounts(
+    counts = RowChangeCounts(
         changed_rows=None if whole.changed_rows is None else whole.changed_rows + counted["numDeletedRows"],
         removed_files=whole.removed_files + counted["numRemovedFiles"],
         removed_bytes=whole.removed_bytes + counted["numRemovedBytes"],
@@ -129,4 +132,4 @@ def _by_vectors(change: Change, watch: Stopwatch) -> Outcome:
         vectors_updated=counted["numDeletionVectorsUpdated"],
     )
     watch.lap("rewriteTimeMs")
-    return Outcome(found, change.files.whole, deleted=marked)
+    return Outcome(counts, change.files.whole, deleted=marked)

@@ -38,18 +38,19 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 OPERATIONS = {"DeleteFromTable": "DELETE", "UpdateTable": "UPDATE"}
-"""The operations by the names of Spark's nodes."""
+"""The operations, by the names of the nodes in Spark's plans."""
 
 
 def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, txn: tuple[str, int] | None) -> PlannedChange:
     """Plan `DeltaTable.delete`.
 
     Args:
-        name: the name that the condition may use for the table, or empty.
+        name: the alias that the condition may use for the table, or an empty tuple.
         condition: the condition for rows, as SQL or a column; None for all rows.
+        txn: an application id and a version; None to use the session's.
 
     Raises:
-        TypeError: the condition is neither.
+        TypeError: the condition is neither SQL nor a column.
     """
     check_condition_type(condition)
     snapshot = latest_snapshot(target)
@@ -69,20 +70,21 @@ def planned_update(
     """Plan `DeltaTable.update`.
 
     Args:
-        name: the name that expressions may use for the table, or empty.
+        name: the alias that expressions may use for the table, or an empty tuple.
         condition: the condition for rows, as SQL or a column; None for all rows.
         assignments: the new values by column, as SQL or columns.
+        txn: an application id and a version; None to use the session's.
 
     Raises:
-        TypeError, ValueError: an argument is wrong.
+        TypeError, ValueError: an argument has the wrong type.
     """
-    given = checked_values(assignments, "'set'")
+    values = checked_values(assignments, "'set'")
     check_condition_type(condition)
     jvm, spark = target.application.jvm, target.spark
-    keys = ExpressionList.made(jvm, spark, [Named(name) for name in given])
-    pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(given.values())))
+    keys = ExpressionList.made(jvm, spark, [Named(column) for column in values])
+    pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(values.values())))
     where = None if condition is None else nodes.expression(jvm, spark, condition)
-    return _planned_update(target, name, where, pairs, txn, given=(condition, *given.values()))
+    return _planned_update(target, name, where, pairs, txn, user_supplied=(condition, *values.values()))
 
 
 def _planned_update(
@@ -92,31 +94,36 @@ def _planned_update(
     pairs: Pairs,
     txn: tuple[str, int] | None = None,
     *,
-    given: Sequence[Any] = (),
+    user_supplied: Sequence[Any] = (),
 ) -> PlannedChange:
-    """Plan an UPDATE of unresolved expressions. `given` are the user-supplied ones."""
+    """Plan an UPDATE whose expressions are not resolved.
+
+    Args:
+        user_supplied: the condition and values as the user passed them, to find columns of DataFrames in them.
+    """
     jvm, snapshot = target.application.jvm, latest_snapshot(target)
-    named = _with_defaults(target, snapshot, name, pairs)
+    pairs = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
-    with explaining_dropped_columns(target, snapshot, *given):
+    with explaining_dropped_columns(target, snapshot, *user_supplied):
+        frame_columns = columns_of_frames(target, snapshot, *user_supplied)
         statement, values = row_changes.update_statement(
-            jvm, target.spark, columns, name, condition, named, handed_out=columns_of_frames(target, snapshot, *given)
+            jvm, target.spark, columns, name, condition, pairs, handed_out=frame_columns
         )
     check_condition("UPDATE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
     return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
 
 
 def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
-    """Replace the word DEFAULT in the values by the column's default."""
+    """Replace the keyword DEFAULT in the values by the default of the column."""
     jvm, schema = target.application.jvm, snapshot.schema
     defaults = pairs.values.defaults
-    if not defaults or schema.field("default") is not None:
+    if not defaults or schema.field("default") is not None:  # a column named `default` takes precedence over the keyword
         return pairs
     values: list[Any] = list(pairs.values)
     for place in defaults:
         parts = nodes.parts_of(jvm, pairs.keys[place], name)
         field = schema.field(parts[0]) if len(parts) == 1 else None
-        if field is not None:  # fields of structs have no defaults; a column named `default` was excluded above
+        if field is not None:  # fields of structs have no defaults
             values[place] = default_of(jvm, target.spark, field, schema, snapshot)
     return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
 
@@ -139,9 +146,9 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
 
 
 def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """Return the command for a parsed DELETE, or None to let Spark resolve the statement.
+    """Return the command for a parsed DELETE; None to let Spark resolve the statement.
 
-    Spark resolves all but tables at a path whose name is computed by an expression.
+    Only a DELETE whose table name is computed by an expression needs a command: Spark can resolve all others.
     """
     if not has_computed_table(row_changes.relation_of(parsed)):
         return None
@@ -150,7 +157,7 @@ def command_of_parsed_delete(application: Application, parsed: JavaObject, *, in
 
 
 def command_of_parsed_update(application: Application, parsed: JavaObject, *, in_script: bool) -> JavaObject | None:
-    """Return the command for a parsed UPDATE, or None to let Spark resolve the statement."""
+    """Return the command for a parsed UPDATE; None to let Spark resolve the statement."""
     condition = row_changes.condition_of_statement(parsed)
     table = row_changes.relation_of(parsed)
     return command_of_parsed(application, parsed, table, condition, _planned_as_written, in_script=in_script)

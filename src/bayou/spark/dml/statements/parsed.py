@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Create commands for UPDATE and MERGE in SQL, and for DELETE of a computed table name, from the parsed statement.
+"""Replace parsed UPDATE and MERGE statements by commands, before Spark's analyzer resolves them. Also DELETE with a computed name.
 
-If Spark resolved them first, it would refuse columns that a MERGE adds, cast constants early, and cast structs by the position of
-their fields. Spark resolves any other DELETE, and statements on a view, with WITH or with parameters. The rule in the analyzer
-makes commands of these.
+Spark's analyzer would refuse columns that a MERGE adds, cast constants early, and cast structs by the position of their fields.
+Spark resolves all other statements: any other DELETE, and statements on a view, with WITH or with parameters. bayou's analyzer rule
+replaces them by commands afterwards (see `statements.entry.command_of` and `merge.statement.merge_command`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 _VERBS = {"DeleteFromTable": ("DELETE", "WHERE"), "UpdateTable": ("UPDATE", "WHERE"), "MergeIntoTable": ("MERGE", "ON")}
-"""The statement of each of Spark's nodes, and the word before its condition."""
+"""The keyword of each statement and the keyword before its condition, by the names of the nodes in Spark's plans."""
 
 
 def command_of_parsed(
@@ -50,12 +50,15 @@ def command_of_parsed(
     *,
     in_script: bool,
 ) -> JavaObject | None:
-    """Return the command for a parsed statement, or None to let Spark resolve the statement.
+    """Return the command for a parsed statement; None to let Spark resolve the statement.
 
     Args:
+        parsed: the statement.
+        table: its target.
         condition: its condition, or None.
         planned: plans the statement for a table; None to let Spark resolve it when it is executed.
-        in_script: whether it is part of a SQL script. The script may create the table, or change the database, before it.
+        in_script: whether the statement is part of a SQL script. The script may create the table, or change the database, before it
+            reaches the statement. Then the table is looked up only when the command runs.
     """
     jvm = application.jvm
     is_computed = has_computed_table(table)
@@ -63,11 +66,11 @@ def command_of_parsed(
     if (parts is None and not is_computed) or catalyst.has_parameters(jvm, parsed):
         return None
     if is_computed and not in_script:
-        found = with_named_table(jvm, active_session(jvm), parsed)
-        parts = None if found is None else catalyst.table_name_of(jvm, table_node(found))
-        if found is None or parts is None:
+        with_name = with_named_table(jvm, active_session(jvm), parsed)
+        parts = None if with_name is None else catalyst.table_name_of(jvm, table_node(with_name))
+        if with_name is None or parts is None:
             return None
-        parsed = found
+        parsed = with_name
     shown = "a computed name" if parts is None else column_sql(parts)
     named = shown if in_script else _name_of_ours(application, active_session(jvm), parts or ())
     if named is None:
@@ -77,7 +80,7 @@ def command_of_parsed(
 
     def run(statement: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
-        # Only here is the value of a computed name in a script known.
+        # In a script, the expression of a computed name can only be evaluated now: it may use variables.
         if is_computed and in_script:
             statement = with_named_table(jvm, spark, statement) or statement
         parts = catalyst.table_name_of(jvm, table_node(statement))
@@ -90,12 +93,12 @@ def command_of_parsed(
 
 
 def _name_of_ours(application: Application, spark: SparkSession, parts: Sequence[str]) -> str | None:
-    """Return the SQL name of a Delta table in the session's catalog, or None if the name is not that of a Delta table."""
+    """Return the SQL name of a Delta table in the session's catalog; None if the name does not refer to a Delta table."""
     jvm = application.jvm
-    found = table_name(jvm, java_session(spark), column_sql(parts))
-    if found is None or not Catalog(jvm, spark).is_delta(column_sql(found)):
+    resolved_parts = table_name(jvm, java_session(spark), column_sql(parts))
+    if resolved_parts is None or not Catalog(jvm, spark).is_delta(column_sql(resolved_parts)):
         return None
-    return column_sql(found)
+    return column_sql(resolved_parts)
 
 
 def _run(
@@ -105,6 +108,7 @@ def _run(
     spark: SparkSession,
     planned: Callable[[SessionTable, JavaObject], PlannedChange],
 ) -> str:
+    """Run a statement that bayou resolves. If a name in it is unknown, let Spark resolve and run the statement."""
     location = qualify(Catalog(application.jvm, spark).delta_location(name)).uri
     try:
         plan = planned(SessionTable.of(application, spark, location, {}), parsed)
@@ -115,7 +119,7 @@ def _run(
         try:
             return commands.run_resolved(application.jvm, spark, parsed)
         except AnalysisException as other:
-            # If Spark does not find the name either, raise our error; otherwise the one that Spark's run met.
+            # If Spark does not find the name either, raise bayou's error. Otherwise raise Spark's error.
             raise (error if is_unresolved(other) else other) from None
     return plan.run().counts_text
 

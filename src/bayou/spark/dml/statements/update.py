@@ -67,6 +67,12 @@ def plan_update(change: Change) -> PlannedChange:
 
 
 class _Update:
+    """An UPDATE on one snapshot.
+
+    It has two ways. `_by_rewriting` copies whole files with the new values. `_by_vectors` writes only the updated rows, and marks
+    the old rows in deletion vectors. If partition values decide that whole files match, it always rewrites them.
+    """
+
     def __init__(self, change: Change) -> None:
         self._change = change
         self._assignments: tuple[Assignment, ...] = assignments_of(_pairs(change), change.snapshot)
@@ -93,9 +99,11 @@ class _Update:
         return _Update(self._change.on_latest())
 
     def prepare(self, transaction: Transaction, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
+        """Write the files of the commit; return None if no row changes."""
         change = self._change
         has_subquery = _pairs(change).values.has_subquery
-        # The plan that writes the rows finds the same errors. Check here if no row is searched; do not plan a subquery twice.
+        # Planning the write job raises the same errors. Check before if that job may not run, except with subqueries: planning them
+        # twice is expensive.
         is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
         if is_checked:
             self._check()
@@ -111,7 +119,7 @@ class _Update:
         return outcome
 
     def _check(self) -> None:
-        """Raise the errors of values that no row can take, even if no row matches."""
+        """Raise the errors of values that can never be stored in their columns, even if no row matches (see `NewValues.check`)."""
         none = pa.array([], pa.int64())
         self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
 
@@ -127,7 +135,7 @@ class _Update:
             return None
         rows = change.rows(positions, with_ids=True)
         matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
-        if matches is not None and change.condition.has_subquery:  # otherwise Spark joins once per column with a new value
+        if matches is not None and change.condition.has_subquery:  # a column, so that Spark does not join once per new value
             rows, matches = rows.select("*", matches.alias(_MATCHES)), F.col(_MATCHES)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
         totals = FileTotals.of(files["size"])
@@ -158,8 +166,8 @@ class _Update:
             return None
         rows = change.affected(change.rows(pa.array(sorted(touched), pa.int64()), with_ids=True))
         added = self._written(rows, None, uncommitted, feeds=change.feeds)
-        found = sum(each.cardinality for each in touched.values())
-        check_written(change, written=added.num_rows, expected=found, what="the rows that were found")
+        num_found = sum(bitmap.cardinality for bitmap in touched.values())
+        check_written(change, written=added.num_rows, expected=num_found, what="the rows that were found")
         marked = mark_rows(change, touched)
         counted = marked.metrics()
         counts = RowChangeCounts(
@@ -175,6 +183,12 @@ class _Update:
         return Outcome(counts, added=added, deleted=marked)
 
     def _written(self, rows: DataFrame, matches: Column | None, uncommitted: UncommittedFiles, *, feeds: bool) -> NewFiles:
+        """Write rows with their new values as new files.
+
+        Args:
+            matches: the condition for rows that change; None if all rows change.
+            feeds: whether the same job writes the change data files.
+        """
         ids = self._change.row_ids
         auxiliary = [] if ids is None else [*ids.columns(F.lit(True) if matches is None else matches)]
         auxiliary += self._for_feed(matches) if feeds else []
@@ -195,7 +209,7 @@ class _Update:
 
     @cached_property
     def _before(self) -> dict[str, str]:
-        """Return, for columns that change, the columns with the old values for the change data feed."""
+        """Return the names of the columns with the old values for the change data feed, by the names of the columns that change."""
         fields = self._change.snapshot.schema.fields
         names = [f.name for f in fields if f.name.lower() in self._values.names or self._generated(f) is not None]
         return {name: f"__bayou_before{number}" for number, name in enumerate(names)}
@@ -210,13 +224,13 @@ class _Update:
         """Return the rows with their new values.
 
         Args:
-            matches: the condition for rows that change; None for all.
+            matches: the condition for rows that change; None if all rows change.
             auxiliary: the auxiliary columns, computed from the old rows.
         """
         jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
         output = self._change.expressions.output
         places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
-        columns, known = ChosenColumns(jvm, rows.sparkSession), ExpressionList.output(jvm, output)
+        columns, old_values = ChosenColumns(jvm, rows.sparkSession), ExpressionList.output(jvm, output)
         condition = None if matches is None else columns.given(matches)
         for field in schema.fields:
             name = field.name.lower()
@@ -224,20 +238,21 @@ class _Update:
             if new is not None and condition is None:
                 columns.add(field.name, new)
             else:
-                old = columns.place(known, places[name])
+                old = columns.place(old_values, places[name])
                 columns.add(field.name, old, [] if new is None or condition is None else [(condition, new)])
         computed = {
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
         }
         if not computed:
             return columns.selected(rows, auxiliary)
+        # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(rows, [*auxiliary, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
         rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
-        made = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
-        return select(jvm, rows, [*made, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
+        stored = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
+        return select(jvm, rows, [*stored, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:
-        """Return the expression of a generated column that the UPDATE does not set, to compute it from the new values."""
+        """Return the expression of a generated column if the UPDATE does not set the column; otherwise None."""
         target, snapshot = self._change.target, self._change.snapshot
         text = generation_expression(field) if has_generated_columns(snapshot.protocol, snapshot.schema) else None
         if text is None or field.name.lower() in self._values.names:
@@ -254,9 +269,9 @@ class _Update:
 
 
 def _pairs(change: Change) -> Pairs:
-    found = change.expressions.assignments
-    assert found is not None  # noqa: S101  (it is an UPDATE)
-    return found
+    pairs = change.expressions.assignments
+    assert pairs is not None  # noqa: S101  (it is an UPDATE)
+    return pairs
 
 
 def _recomputed(field: StructField, text: str) -> str:

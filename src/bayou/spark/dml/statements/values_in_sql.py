@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Restore the values of an UPDATE in SQL that Spark has resolved, from the statement's SQL.
+"""Correct the values of an UPDATE that Spark has resolved: resolve structs and DEFAULT again from the statement's SQL.
 
-This is for statements that `dml.statements.parsed` left to Spark. Spark casts structs by the position of their fields, but Delta
+Only for statements that `dml.statements.parsed` leaves to Spark. Spark casts structs by the position of their fields, but Delta
 stores them by name. Spark also replaces DEFAULT by NULL, because the relation of the table has no defaults.
 """
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObject, snapshot: Snapshot) -> ExpressionList:
-    """Return the resolved values of an UPDATE.
+    """Return the resolved values of an UPDATE, with structs and DEFAULT corrected.
 
     Args:
-        statement: the `UpdateTable`; it may be of a view.
+        statement: Spark's `UpdateTable` node. Its target may be a view.
         on_table: the same statement on the table of the view.
 
     Raises:
-        UnsupportedFeatureError: the value of a struct cannot be restored from the text.
+        UnsupportedFeatureError: the value of a struct cannot be resolved from the statement's SQL.
     """
     jvm = target.application.jvm
     pairs = row_changes.assignments_of(jvm, on_table)
@@ -45,12 +45,12 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
         return pairs.values
     text = row_changes.written(jvm, statement)
     texts = [] if text is None else [_Written(statement, text, each) for each in row_changes.values_assigned(jvm, text)]
-    found = []
+    values = []
     for number, (key, value, field) in enumerate(zip(pairs.keys, pairs.values, fields, strict=True)):
-        given: JavaObject | None = value
+        corrected: JavaObject | None = value
         if field is not None and doubtful[number]:
-            given = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
-        if given is None:
+            corrected = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
+        if corrected is None:
             raise UnsupportedFeatureError(
                 f"The new value of {nodes.text_of(key)} is a struct that cannot be taken from the statement's text.",
                 at=snapshot,
@@ -58,13 +58,19 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
                 features=["structs with parameters"],
                 next_step="Set the fields one by one, or use DeltaTable.update.",
             )
-        found.append(given)
-    return ExpressionList.of(jvm, found)
+        values.append(corrected)
+    return ExpressionList.of(jvm, values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """An assignment in the SQL of a statement."""
+    """An assignment in the SQL of a statement.
+
+    Attributes:
+        statement: the statement that Spark resolved.
+        parsed: the same statement, parsed again from its SQL and not resolved.
+        value: the assigned value in `parsed`.
+    """
 
     statement: JavaObject
     parsed: JavaObject
@@ -74,24 +80,30 @@ class _Written:
 def _as_written(
     target: SessionTable, snapshot: Snapshot, written: _Written, field: StructField, value: JavaObject
 ) -> JavaObject | None:
+    """Return the resolved value of an assignment from its SQL; None if that is not possible.
+
+    Args:
+        value: the value that Spark resolved. It is correct if it is neither DEFAULT nor a struct.
+    """
     jvm, spark = target.application.jvm, target.spark
-    text = written.value
-    if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, text):
-        text = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
+    unresolved = written.value
+    if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, unresolved):
+        unresolved = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
     elif not has_struct(field.type):
         return value
-    found = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, text)
-    if found is None:
+    resolved = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, unresolved)
+    if resolved is None:
         return None
-    return row_changes.over_table(jvm, row_changes.relation_of(written.statement), ExpressionList.of(jvm, [found]))[0]
+    return row_changes.over_table(jvm, row_changes.relation_of(written.statement), ExpressionList.of(jvm, [resolved]))[0]
 
 
 def _field(snapshot: Snapshot, path: tuple[str, ...] | None) -> StructField | None:
+    """Return the column or nested field on a path; None if the table has none."""
     kind: DataType = snapshot.schema
-    found = None
+    field = None
     for name in path or ():
-        found = kind.field(name) if isinstance(kind, StructType) else None
-        if found is None:
+        field = kind.field(name) if isinstance(kind, StructType) else None
+        if field is None:
             return None
-        kind = found.type
-    return found
+        kind = field.type
+    return field

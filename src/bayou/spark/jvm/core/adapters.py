@@ -194,11 +194,11 @@ class Adapters:
         """
         name = f"CatalogOver{hashlib.sha256(parent.encode()).hexdigest()[:12]}"
         try:
-            found = self._jvm.loader.loadClass(parent)
-            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(found):
+            parent_class = self._jvm.loader.loadClass(parent)
+            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(parent_class):
                 message = f"{parent} does not implement {_EXTENSION}"
                 raise SessionError(message)
-            loader = found.getClassLoader()
+            loader = parent_class.getClassLoader()
             try:
                 loader.loadClass(f"bayou.{name}")
             except FAILED_CALL:
@@ -243,8 +243,8 @@ class Adapters:
 
     def _known_or_object(self, name: str) -> str:
         """Return a type of Spark's catalogs, or Object on a Spark without it, which calls no method with that parameter."""
-        found = f"org.apache.spark.sql.connector.catalog.{name}"
-        return found if self._jvm.has_class(found) else "java.lang.Object"
+        qualified = f"org.apache.spark.sql.connector.catalog.{name}"
+        return qualified if self._jvm.has_class(qualified) else "java.lang.Object"
 
     @staticmethod
     def _source(name: str, placeholders: Mapping[str, str]) -> str:
@@ -257,11 +257,11 @@ class Adapters:
         """Return what the compiled classes depend on: Spark's version and JARs, the JVM, and whether delta-spark is present."""
         jar = self._jvm.java_class(_FILE_INDEX).getProtectionDomain().getCodeSource().getLocation().getPath()
         system = self._jvm.static("java.lang.System")
-        found = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
+        environment = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
         with contextlib.suppress(OSError):
             facts = Path(jar).stat()
-            found.append(f"{facts.st_size} {facts.st_mtime_ns}")
-        return found
+            environment.append(f"{facts.st_size} {facts.st_mtime_ns}")
+        return environment
 
     def _compile(self, sources: Mapping[str, str]) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
@@ -351,8 +351,8 @@ def _code(text: str) -> str:
 
 def _read_missing(folder: Path) -> dict[str, str]:
     file = folder / _MISSING
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return found
+    missing: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return missing
 
 
 def has_delta_spark(jvm: Jvm) -> bool:

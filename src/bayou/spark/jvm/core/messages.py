@@ -34,7 +34,7 @@ class Message:
 
     def encode(self) -> str:
         """Return the string that an adapter sends for this message."""
-        return "".join(each + _END for each in (self.word, *self.texts))
+        return "".join(text + _END for text in (self.word, *self.texts))
 
     @property
     def pairs(self) -> dict[str, str]:

@@ -31,26 +31,26 @@ def parse_members(text: str) -> list[tuple[str, Parameters]]:
     Args:
         text: for example `Array(public static int a.B.f(int,java.lang.String) throws a.E, public a.B(int))`.
     """
-    found = []
-    for each in text.removeprefix("Array(").split(", "):
-        member = _MEMBER.search(each)
+    members = []
+    for text_of_member in text.removeprefix("Array(").split(", "):
+        member = _MEMBER.search(text_of_member)
         if member is not None:
             name, parameters = member.groups()
-            found.append((name.rpartition(".")[2], tuple(filter(None, parameters.split(",")))))
-    return found
+            members.append((name.rpartition(".")[2], tuple(filter(None, parameters.split(",")))))
+    return members
 
 
 def by_name(members: Sequence[tuple[str, Parameters]]) -> Mapping[str, list[Parameters]]:
     """Return the parameters of each overload, by the method's name."""
-    found: dict[str, list[Parameters]] = {}
+    overloads: dict[str, list[Parameters]] = {}
     for name, parameters in members:
-        found.setdefault(name, []).append(parameters)
-    return found
+        overloads.setdefault(name, []).append(parameters)
+    return overloads
 
 
 def fitting(overloads: Sequence[Parameters], count: int) -> Parameters | None:
     """Return the shortest overload that takes at least `count` arguments, or None."""
-    return min((each for each in overloads if len(each) >= count), key=len, default=None)
+    return min((parameters for parameters in overloads if len(parameters) >= count), key=len, default=None)
 
 
 def unknown_signature(spark_version: str, owner: str, method: str, overloads: Sequence[Parameters], wanted: str) -> SessionError:
@@ -60,7 +60,7 @@ def unknown_signature(spark_version: str, owner: str, method: str, overloads: Se
         method: its name; `<init>` for a constructor.
         wanted: the arguments that bayou wanted to pass, in words.
     """
-    takes = " or ".join(f"({', '.join(each)})" for each in overloads) or "nothing: it is not there"
+    takes = " or ".join(f"({', '.join(parameters)})" for parameters in overloads) or "nothing: it is not there"
     message = f"Spark {spark_version} has another {owner}.{method} than bayou knows. It takes {takes}; bayou has {wanted}."
     return SessionError(message, next_step=NEXT_STEP)
 
@@ -77,8 +77,8 @@ def missing_class(spark_version: str, names: Sequence[str]) -> MissingClassError
 
 def missing_call(spark_version: str, error: BaseException) -> SessionError | None:
     """Return the error for a call that failed because this Spark lacks the method or class, or None for any other failure."""
-    found = _MISSING.search(str(error))
-    if found is None:
+    match = _MISSING.search(str(error))
+    if match is None:
         return None
-    message = f"Spark {spark_version} has no {found[1] or found[2]}, which bayou calls for this."
+    message = f"Spark {spark_version} has no {match[1] or match[2]}, which bayou calls for this."
     return SessionError(message, next_step=NEXT_STEP)

@@ -22,9 +22,9 @@ def tell_transactions(jvm: Jvm) -> None:
     known = weakref.ref(jvm)  # the watch must not keep a stopped JVM alive
 
     def set_ids(ids: str) -> None:
-        found = known()
+        running = known()
         try:
-            context = None if found is None else found.context
+            context = None if running is None else running.context
             if context is not None:
                 context.setLocalProperty(TRANSACTIONS_PROPERTY, ids or None)
         except Py4JError:

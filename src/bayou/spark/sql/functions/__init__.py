@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provide SQL functions that return tables: the change data feed and log rows, wherever a query may name a table."""
+"""Provide the SQL functions that return tables: `table_changes`, `table_history`, `table_detail` and `table_files`."""

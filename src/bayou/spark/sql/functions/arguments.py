@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the arguments of a table function."""
+"""Check and convert the arguments of a table function such as `table_changes`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Argument:
 
     Attributes:
         type: Spark's name of its type; `void` for NULL, `?` for an expression that is not a constant.
-        text: its value: a string, a number, the microseconds of a timestamp, or the days of a date. The expression if it is not a
-            constant.
+        text: its value as a string. A timestamp is in microseconds and a date in days since the epoch. If the argument is not a
+            constant, the expression.
     """
 
     type: str
@@ -39,7 +39,7 @@ class Argument:
         """Raise InvalidOptionError if the argument is not a constant."""
         if self.type != "?":
             return
-        is_of_delta = function.startswith("table_changes")
+        is_of_delta = function.startswith("table_changes")  # the functions that delta-spark has, with its error class
         raise InvalidOptionError(
             f"The argument {self.text} ({name}) of {function} is not a constant.",
             error_class="DELTA_CDC_NON_CONSTANT_ARGUMENT" if is_of_delta else "NON_FOLDABLE_ARGUMENT",

@@ -28,8 +28,8 @@ class DescribedQuery:
     """A DESCRIBE in parentheses.
 
     Attributes:
-        start: where it begins, after the parenthesis.
-        end: where it ends, before the parenthesis.
+        start: where it begins, after the opening parenthesis.
+        end: where it ends, before the closing parenthesis.
         call: the equivalent query.
     """
 
@@ -41,8 +41,8 @@ class DescribedQuery:
 def described_queries(text: str, words: Sequence[Word]) -> Iterator[DescribedQuery]:
     """Yield the DESCRIBE HISTORY and DESCRIBE DETAIL in parentheses, from left to right."""
     for place in range(len(words) - 3):
-        opened, describe, kind, first = (each.text.upper() for each in words[place : place + 4])
-        if opened != "(" or describe not in ("DESCRIBE", "DESC") or kind not in _FUNCTIONS or first == ")":
+        parenthesis, describe, kind, first = (each.text.upper() for each in words[place : place + 4])
+        if parenthesis != "(" or describe not in ("DESCRIBE", "DESC") or kind not in _FUNCTIONS or first == ")":
             continue
         reader = Reader(text, words[place + 3 :])
         table = _argument(reader.table())
@@ -63,28 +63,28 @@ def replaced(text: str, queries: Sequence[DescribedQuery]) -> str:
 
 def place_before(queries: Sequence[DescribedQuery], place: int) -> int:
     """Map a position in the replaced statement to the original one. A position inside a call maps to the start of its DESCRIBE."""
-    moved = 0
+    shift = 0
     for query in queries:
-        start = query.start + moved
+        start = query.start + shift
         if place < start:
             break
         if place < start + len(query.call):
             return query.start
-        moved += len(query.call) - (query.end - query.start)
-    return place - moved
+        shift += len(query.call) - (query.end - query.start)
+    return place - shift
 
 
 class DescribedQueries:
-    """Rewrites statements for Spark's parser."""
+    """Rewrites statements with DESCRIBE subqueries, which Spark's parser refuses, into statements that it parses."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
 
     def of_text(self, text: str) -> str | None:
-        """Return a statement that Spark's parser refused with its subqueries replaced, or None if it has none.
+        """Return a statement with its DESCRIBE subqueries replaced, or None if it has none.
 
         Raises:
-            SqlSyntaxError: the statement is wrong elsewhere.
+            SqlSyntaxError: Spark's parser refuses the rewritten statement as well. The error shows the position in the user's text.
         """
         if not _MENTIONED.search(text):
             return None
@@ -94,10 +94,10 @@ class DescribedQueries:
         queries = list(described_queries(text, words))
         if not queries:
             return None
-        found = replaced(text, queries)
-        place = wrong_place(jvm, java_session(active_session(jvm)), found)
+        rewritten = replaced(text, queries)
+        place = wrong_place(jvm, java_session(active_session(jvm)), rewritten)
         if place is None:
-            return found
+            return rewritten
         place = place_before(queries, place)
         raise Reader(text, [each for each in words if each.start >= place]).error()
 

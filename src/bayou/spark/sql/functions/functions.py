@@ -35,7 +35,7 @@ _TIMES: Final = ("timestamp", "timestamp_ntz", "date")
 
 
 class TableFunctions:
-    """Creates the relations of the functions, called by `bayou.Functions`."""
+    """Creates the relations of the functions on behalf of the Java class `bayou.Functions`."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -45,6 +45,7 @@ class TableFunctions:
 
         Args:
             facts: the message: the function, the database of the view that calls it, then type and value of each argument.
+            objects: the session.
 
         Raises:
             InvalidOptionError: an argument is wrong.
@@ -52,20 +53,20 @@ class TableFunctions:
         """
         message = Message.decode(facts)
         function, (database, *texts) = message.word, message.texts
-        given = [Argument(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
-        _check_count(function, given)
+        arguments = [Argument(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
+        _check_count(function, arguments)
         context = Context(self._application, session_of(objects[0]))
         if function in ("table_changes", "table_changes_by_path"):
-            return self._changes(context, objects[0], function, database, given)
-        table, *more = given
+            return self._changes(context, objects[0], function, database, arguments)
+        table, *more = arguments
         limit = more[0].integer(function, "limit") if more else None
         reference = named(context, table.string(function, "table"), database)
         return log_rows_relation(context, objects[0], LogRowsRequest(function, reference, limit))
 
     def _changes(
-        self, context: Context, session: JavaObject, function: str, database: str, given: Sequence[Argument]
+        self, context: Context, session: JavaObject, function: str, database: str, arguments: Sequence[Argument]
     ) -> JavaObject:
-        table, *bounds = given
+        table, *bounds = arguments
         options = {"readChangeFeed": "true"}
         for side, bound in zip(("starting", "ending"), bounds, strict=False):
             options |= _bound(function, side, bound)
@@ -84,11 +85,11 @@ class TableFunctions:
             ) from error
 
 
-def _check_count(function: str, given: Sequence[Argument]) -> None:
+def _check_count(function: str, arguments: Sequence[Argument]) -> None:
     least, most = _COUNTS[function]
-    if least <= len(given) <= most:
+    if least <= len(arguments) <= most:
         return
-    failure = "not enough args" if len(given) < least else "too many args"
+    failure = "not enough args" if len(arguments) < least else "too many args"
     raise InvalidOptionError(
         f"{failure}, {function} requires at least {least} arguments and at most {most} arguments.",
         error_class="INCORRECT_NUMBER_OF_ARGUMENTS",

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read rows of a table's log in a query. A relation holds their place until Spark plans the query."""
+"""Return a table's history, details or files as rows in a query: `table_history`, `table_detail` and `table_files`.
+
+A placeholder relation stands for the rows until Spark optimizes the query. Then the filter, the limit and the used columns are
+determined, and only the necessary part of the log is read.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
 
 _SCHEMAS: Final = {"table_history": HISTORY_SCHEMA, "table_detail": DETAIL_SCHEMA, "table_files": FILES_SCHEMA}
 _OF_LISTING: Final = {"version", "timestamp"}
-"""The columns of a history that need no commit to be read."""
+"""The columns of a history that a listing of the log contains, so that no commit is read for them."""
 _MICROS: Final = 1000
 
 
@@ -56,19 +60,19 @@ class LogRowsRequest:
     @classmethod
     def decode(cls, text: str) -> LogRowsRequest:
         """Decode the JSON of a relation."""
-        given = json.loads(text)
-        return cls(given["function"], TableReference(**given["table"]), given["limit"])
+        fields = json.loads(text)
+        return cls(fields["function"], TableReference(**fields["table"]), fields["limit"])
 
 
 @dataclass(frozen=True, slots=True)
 class WantedRows:
-    """The rows that a query needs. Returning more is correct.
+    """The rows that a query needs. More rows than these are correct too, because Spark filters and limits again.
 
     Attributes:
-        condition: JSON of the filter directly above them, or empty.
+        condition: JSON of the filter directly above the rows, or empty.
         limit: the number of rows; None for all.
-        oldest: whether the oldest rows are needed.
-        columns: the columns that are used.
+        oldest: whether the oldest rows are needed, and not the newest.
+        columns: the columns that the query uses.
     """
 
     condition: str
@@ -78,44 +82,53 @@ class WantedRows:
 
     @classmethod
     def of(cls, condition: str, limit: str, columns: list[str]) -> WantedRows:
-        """Decode what the rule found. The limit is a number of rows, and `first` or `last`; empty for all rows."""
+        """Decode the arguments of the optimizer rule.
+
+        Args:
+            limit: a number of rows, a blank, and `first` for the oldest or `last` for the newest; empty for all rows.
+        """
         count, _, order = limit.partition(" ")
         return cls(condition, int(count) if count else None, order == "first", tuple(columns))
 
 
 def log_rows_relation(context: Context, session: JavaObject, request: LogRowsRequest) -> JavaObject:
-    """Return the relation that holds the place of the rows until a query is planned."""
+    """Return the placeholder relation, with the columns of the function."""
     schema = spark_schema(_SCHEMAS[request.function])
     return log_relation(context.application.jvm, session, schema, request.encode(), _version(context, request))
 
 
 def planned_rows(
-    application: Application, session: JavaObject, text: str, version: str, wanted: WantedRows
+    application: Application, session: JavaObject, text: str, version: str, needed: WantedRows
 ) -> tuple[JavaObject, str]:
-    """Return the rows as a logical plan, and the table's version, which an earlier read in the query may have decided."""
+    """Return the rows as a logical plan, and the version of the table that they describe.
+
+    Args:
+        text: the request, as JSON.
+        version: the version at which the query already reads this table; empty for the latest.
+    """
     request = LogRowsRequest.decode(text)
     context = Context(application, session_of(session))
     version = version or _version(context, request)
-    rows = _rows(context, request, int(version) if version else None, wanted)
+    rows = _rows(context, request, int(version) if version else None, needed)
     return analyzed_plan(context.frame(rows)), version
 
 
-def _rows(context: Context, request: LogRowsRequest, version: int | None, wanted: WantedRows) -> pa.Table:
+def _rows(context: Context, request: LogRowsRequest, version: int | None, needed: WantedRows) -> pa.Table:
     if request.function == "table_detail":
         return DescribeDetail(request.table).rows(context, version=version)
     if request.function == "table_files":
-        return file_rows(_log(context, request).snapshot(version), wanted.columns)
-    part = _part(request, wanted)
-    return DescribeHistory(request.table, wanted.limit).rows(context, version=version, part=part)
+        return file_rows(_log(context, request).snapshot(version), needed.columns)
+    part = _part(request, needed)
+    return DescribeHistory(request.table, needed.limit).rows(context, version=version, part=part)
 
 
-def _part(request: LogRowsRequest, wanted: WantedRows) -> HistoryPart:
+def _part(request: LogRowsRequest, needed: WantedRows) -> HistoryPart:
     """Return the part of a history that a query needs."""
-    reads = not _OF_LISTING.issuperset(wanted.columns)
-    part = HistoryPart(newest=request.limit, oldest=wanted.oldest, reads=reads)
-    if not wanted.condition:
+    reads_commits = not _OF_LISTING.issuperset(needed.columns)
+    part = HistoryPart(newest=request.limit, oldest=needed.oldest, reads=reads_commits)
+    if not needed.condition:
         return part
-    predicate = from_catalyst([wanted.condition], by_logical_name(parse_schema(spark_schema(HISTORY_SCHEMA))))
+    predicate = from_catalyst([needed.condition], by_logical_name(parse_schema(spark_schema(HISTORY_SCHEMA))))
     versions, times = interval_of(predicate, ("version",)), interval_of(predicate, ("timestamp",))
     since = None if times.first is None else -(-times.first // _MICROS)
     until = None if times.last is None else times.last // _MICROS
@@ -123,7 +136,7 @@ def _part(request: LogRowsRequest, wanted: WantedRows) -> HistoryPart:
 
 
 def _version(context: Context, request: LogRowsRequest) -> str:
-    """Return the latest version of the table. It is empty for other tables, which only `table_detail` supports."""
+    """Return the latest version of a Delta table, or an empty string for another table, which only `table_detail` supports."""
     try:
         return str(_log(context, request).version())
     except TableNotFoundError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolve the table that a function's first argument names."""
+"""Resolve the table in the first argument of a table function."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
     from bayou.spark.sql.statements.context import Context
 
 _PATH: Final = re.compile(r"/|[A-Za-z][\w+.-]*:/")
-"""The beginning of a path. No name begins like this."""
+"""The beginning of a path: a slash or a URI scheme. No table name begins like this."""
 
 
 def named(context: Context, text: str, database: str, *, paths: bool = True) -> TableReference:
-    """Return the table by its full name, because the current database may change before the query runs.
+    """Return the table with its full name, because the current database may change before the query runs.
 
     Args:
-        database: the database in SQL of the view that contains the call; empty for the current one.
+        text: the argument: a name in SQL, or a path.
+        database: the name in SQL of the database of the view that contains the call; empty for the current database.
         paths: whether the string may be a path.
 
     Raises:
@@ -43,8 +44,10 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
         )
     if len(parts) == 1 and database:
         return TableReference(f"{database}.{column_sql(parts)}")
-    whole = column_sql(parts)
-    return TableReference(whole if context.catalog.is_temporary(whole) else column_sql(full_name(session, parts)))
+    name_in_database = column_sql(parts)
+    return TableReference(
+        name_in_database if context.catalog.is_temporary(name_in_database) else column_sql(full_name(session, parts))
+    )
 
 
 def delta_path(context: Context, reference: TableReference, operation: str) -> str:

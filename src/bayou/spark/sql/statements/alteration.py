@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run ALTER TABLE ... DROP FEATURE, SYNC IDENTITY and CLUSTER BY, and CONVERT TO DELTA."""
+"""Parse, explain and run ALTER TABLE ... DROP FEATURE, SYNC IDENTITY and CLUSTER BY, and CONVERT TO DELTA.
+
+`sql.alter_table` carries out the forms of ALTER TABLE that Spark parses.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +66,13 @@ class SyncIdentity:
     def explain(self, context: Context) -> list[str]:
         """Return the planned change."""
         table = context.table(self.table, "ALTER TABLE").session_table
-        what = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
-        return [table_line(table.uri, table.snapshot().version), what]
+        line = f"Would set the next number of the column {self.column} to one behind its greatest, which a query looks for."
+        return [table_line(table.uri, table.snapshot().version), line]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterBy:
-    """`ALTER TABLE table CLUSTER BY (column, ...)` or `NONE`, which Spark's parser knows since 4.0."""
+    """`ALTER TABLE table CLUSTER BY {(column, ...) | NONE}`, for Spark before 4.0. Later versions parse it."""
 
     columns: ClassVar = _NO_COLUMNS
 
@@ -83,8 +86,8 @@ class ClusterBy:
     def explain(self, context: Context) -> list[str]:
         """Return the columns that it would set."""
         table = context.table(self.table, "ALTER TABLE").session_table
-        what = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
-        return [table_line(table.uri, table.snapshot().version), what]
+        line = f"Would set the clustering columns to {', '.join(self.by) or 'none'}, and rewrite no file."
+        return [table_line(table.uri, table.snapshot().version), line]
 
 
 class AlterTable:
@@ -149,13 +152,13 @@ class Convert:
 
     def explain(self, context: Context) -> list[str]:
         """Return the folder that it would convert, without listing it."""
-        found = plan_conversion(context.application, context.spark, self.table.text)
-        if found is None:
+        conversion = plan_conversion(context.application, context.spark, self.table.text)
+        if conversion is None:
             return [f"{self.table.text} is a Delta table. Would do nothing."]
         statistics = "the statistics of its columns" if self.has_statistics else "its number of rows"
-        entry = ["Would make the table's entry in the catalog that of a Delta table."] if found.is_named else []
+        entry = ["Would make the table's entry in the catalog that of a Delta table."] if conversion.is_named else []
         return [
-            table_line(found.uri),
+            table_line(conversion.uri),
             f"Would list the folder's Parquet files, read the footer of each for {statistics}, and commit version 0.",
             *entry,
         ]

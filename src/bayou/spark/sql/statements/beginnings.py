@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """List the first words of the statements that Spark's parser does not know.
 
-`bayou.Beginnings` compares them with each statement that Spark refuses, and calls Python only if one matches. This module imports
-nothing else, to load fast.
+`bayou.Beginnings` compares them with each statement that Spark's parser refuses, and calls Python only if one matches. This module
+imports nothing of bayou, so that it loads fast.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ BEGINNINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "scripts, which cannot have these statements": ("BEGIN",),
 }
-"""The beginnings of each kind of statement. A word after `...` must follow somewhere.
+"""The beginnings of each kind of statement. The word after `...` must occur anywhere in the rest of the statement.
 
-Words after `EXPLAIN`, `WITH ... INSERT` or the label of a script count as first words.
+`bayou.Beginnings` skips `EXPLAIN`, the queries of `WITH ... INSERT` and the label of a script before it compares.
 """
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run CREATE TABLE ... CLONE."""
+"""Parse, explain and run CREATE TABLE ... CLONE."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Clone:
         source: the table to clone.
         is_shallow: whether the clone refers to the source's files.
         replaces: whether to replace an existing table.
-        creates: whether to create the table if it does not exist.
+        creates: whether to create the table if it does not exist. False only for REPLACE without CREATE.
         if_absent: whether to do nothing if the table exists.
         moment: VERSION or TIMESTAMP and its value; None for the latest version.
         properties: additional properties, as literals.
@@ -115,7 +115,12 @@ class Clone:
         return [first, *clone_lines(self._cloned(context, table, source, target, dry_run=True), is_shallow=self.is_shallow)]
 
     def _prepared(self, context: Context) -> tuple[StatementTable, Snapshot, str, bool]:
-        """Return the source, its snapshot, the target's name, and whether the target exists, which is checked only if necessary."""
+        """Resolve and check the source and the target.
+
+        Returns:
+            The source, its snapshot, the target's name, and whether the target exists. The last is checked only for IF NOT EXISTS
+            and for REPLACE without CREATE, otherwise it is False.
+        """
         table, suffix = self._source(context)
         if context.path_of(self.target) is None:
             context.check_is_no_path(self.target)
@@ -135,12 +140,13 @@ class Clone:
                 error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
                 next_step="name the version once.",
             )
-        wanted = suffix if self.moment is None else wanted_moment(context, *self.moment)
-        return table, table.session_table.log.snapshot(**wanted, time_zone=context.time_zone), target, exists
+        moment = suffix if self.moment is None else wanted_moment(context, *self.moment)
+        return table, table.session_table.log.snapshot(**moment, time_zone=context.time_zone), target, exists
 
     def _cloned(
         self, context: Context, table: StatementTable, source: Snapshot, target: str, *, dry_run: bool = False
     ) -> CloneResult:
+        """Clone the table, or only plan that in a dry run."""
         _, done = clone_table(
             table.session_table,
             source,
@@ -206,15 +212,15 @@ def _unsupported(name: str, provider: str) -> UnsupportedFeatureError:
 def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:
     """Parse `(key = value, ...)`. Keys are names or string literals; values are string literals, numbers or booleans."""
     reader.expect("(")
-    found: list[tuple[Written, Written]] = []
+    properties: list[tuple[Written, Written]] = []
     while True:
         key = reader.string_or(reader.name)
-        if key in dict(found):
+        if key in dict(properties):
             raise reader.error(f"Found duplicate keys {key.text}", "DUPLICATE_KEY")
         if not reader.take("="):
             reader.take("==")
-        found.append((key, reader.value()))
+        properties.append((key, reader.value()))
         if not reader.take(","):
             break
     reader.expect(")")
-    return tuple(found)
+    return tuple(properties)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Provide the session of a statement, and resolve the tables that it names."""
+"""Resolve the tables, string literals and conditions of a statement on the session that runs it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class StatementTable(TableMaintenance, TableOptimization, TableAlterations, TableClones):
-    """A table with the methods that statements call."""
+    """A table with the public methods of `DeltaTable` that statements call, and dry runs of them for EXPLAIN."""
 
     @property
     def name(self) -> str | None:
@@ -67,7 +67,7 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
 
 @dataclass(frozen=True)
 class Context:
-    """The session on which a statement runs."""
+    """The session on which a statement runs. Each run of a statement has its own context."""
 
     application: Application
     spark: SparkSession
@@ -108,10 +108,10 @@ class Context:
         return name_parts(self.application.jvm, java_session(self.spark), name)
 
     def condition(self, text: str) -> str:
-        """Return a condition, as it is written.
+        """Return a condition unchanged, after checking that it has no alias.
 
         Raises:
-            SqlSyntaxError: it has an alias, as in `p = 1 FULL`: a word of the statement is in the wrong place.
+            SqlSyntaxError: it has an alias, as in `p = 1 FULL`. Then a clause of the statement follows the condition by mistake.
         """
         if has_alias(java_session(self.spark), text):
             raise SqlSyntaxError(
@@ -120,7 +120,7 @@ class Context:
         return text
 
     def path_of(self, reference: TableReference) -> str | None:
-        """Return the path of the table of a statement, or None if it is a name in the catalog."""
+        """Return the path of a table, or None if the reference is a name in the catalog."""
         if reference.path is not None:
             return self.string(reference.path)
         catalog = self.catalog
@@ -128,13 +128,13 @@ class Context:
         return path if catalog.has_paths() else None
 
     def name_of(self, reference: TableReference) -> str:
-        """Return the name of the table in SQL. A computed name is computed once."""
+        """Return the name of the table in SQL. Evaluate the expression of `IDENTIFIER(...)` only once in a context."""
         expression = reference.computed
         if expression is None:
             return reference.text
         if expression not in self._computed:
-            found = self.spark.sql(f"SELECT ({expression})").first()
-            name = None if found is None else found[0]
+            row = self.spark.sql(f"SELECT ({expression})").first()
+            name = None if row is None else row[0]
             if not isinstance(name, str) or table_name(self.application.jvm, java_session(self.spark), name) is None:
                 raise InvalidOptionError(
                     f"IDENTIFIER({expression}) is {name!r}, which is no name of a table in the session's catalog.",
@@ -145,26 +145,28 @@ class Context:
         return self._computed[expression]
 
     def travelled(self, reference: TableReference) -> tuple[TableReference, dict[str, Any]]:
-        """Return a table without the version or time that its name ends with, and this as arguments of `DeltaLog.snapshot`.
+        """Separate a table from the version or time at the end of its name, as in `orders@v3`.
 
-        If a table with the whole name exists, return that table.
+        Returns:
+            The table without the suffix, and the suffix as keyword arguments of `DeltaLog.snapshot`. If a table with the whole name
+            exists, the suffix is a part of its name: then that table, and no arguments.
         """
         path = self.path_of(reference)
         if path is not None:
-            found = split_path(path)
-            if found is None or is_table(path):
+            suffixed = split_path(path)
+            if suffixed is None or is_table(path):
                 return reference, {}
-            quoted = TableReference(None, string_sql(found.path))
+            table = TableReference(None, string_sql(suffixed.path))
         else:
             name = self.catalog.name(self.name_of(reference))
-            found = split_path(name.table)
-            if found is None or self.catalog.entry(name) is not None:
+            suffixed = split_path(name.table)
+            if suffixed is None or self.catalog.entry(name) is not None:
                 return reference, {}
-            quoted = TableReference(column_sql([*filter(None, [name.database]), found.path]))
-        return quoted, {"version": found.version} if found.timestamp is None else {"timestamp": found.timestamp}
+            table = TableReference(column_sql([*filter(None, [name.database]), suffixed.path]))
+        return table, {"version": suffixed.version} if suffixed.timestamp is None else {"timestamp": suffixed.timestamp}
 
     def check_is_no_path(self, reference: TableReference) -> None:
-        """Raise TableNotFoundError if the name is a path. The session's SQL allows none."""
+        """Raise TableNotFoundError if the name is a path. For sessions that do not allow paths in SQL."""
         name = self.catalog.name(self.name_of(reference))
         if name.path is not None:
             raise TableNotFoundError(
@@ -183,9 +185,9 @@ class Context:
         entry = self.entry(name, operation)
         if entry.provider != "delta":
             raise not_delta(name.text, operation)
-        found = StatementTable._at(self.spark, entry.location, {})  # noqa: SLF001  (a class of this package)
-        found._name = entry.name  # noqa: SLF001
-        return found
+        table = StatementTable._at(self.spark, entry.location, {})  # noqa: SLF001  (a class of this package)
+        table._name = entry.name  # noqa: SLF001
+        return table
 
     def entry(self, name: TableName, operation: str) -> CatalogEntry:
         """Return the catalog entry of a table. Raise TableNotFoundError, or InvalidOptionError for a view."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run DESCRIBE HISTORY and DESCRIBE DETAIL."""
+"""Parse, explain and run DESCRIBE HISTORY and DESCRIBE DETAIL."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class DescribeHistory:
         return entry.location
 
     def explain(self, _context: Context) -> list[str]:
-        """Return the number of commits that it would read."""
+        """Return a line with the number of commits that it would read."""
         return [f"Would read {'all' if self.limit is None else f'the last {self.limit}'} commits of {self.table.text}."]
 
 
@@ -115,11 +115,11 @@ class DescribeDetail:
         return detail_rows(context.application.logs.get(qualify(entry.location).uri, {}).snapshot(version), entry.name)
 
     def explain(self, _context: Context) -> list[str]:
-        """Return what it would read."""
+        """Return a line that says that it would read only the log."""
         return [f"Would read the log of {self.table.text}, and no data file."]
 
     def _of_path(self, context: Context, path: str, version: int | None) -> pa.Table:
-        """Return the row of a path. For a folder without a table it has only the location, as in delta-spark."""
+        """Return the row of a path. The row of a folder without a Delta table has only the location, as in delta-spark."""
         try:
             return detail_rows(context.application.logs.get(qualify(path).uri, {}).snapshot(version))
         except TableNotFoundError as error:

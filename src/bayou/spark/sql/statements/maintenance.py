@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS."""
+"""Parse, explain and run VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS.
+
+Each class is one statement: `read` parses it, `run` executes it, and `explain` describes its plan.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +37,10 @@ class Vacuum:
     """`VACUUM table [FULL | LITE] [USING INVENTORY table | (query)] [RETAIN number HOURS] [DRY RUN]`.
 
     Attributes:
-        kind: FULL or LITE; None if the session decides.
+        kind: FULL or LITE; None for the session's setting.
         inventory: the table or query that lists the files; None if VACUUM lists them.
-        hours: the retention as it is written; None if the table decides.
-        is_dry_run: whether to delete nothing.
+        hours: the retention in hours, as it is written; None for the table's property.
+        is_dry_run: whether to list the files and delete nothing.
     """
 
     begins: ClassVar = BEGINNINGS["Vacuum"]
@@ -53,12 +56,12 @@ class Vacuum:
     def read(cls, reader: Reader) -> Self:
         """Parse the words after the beginning."""
         table = reader.table()
-        given: dict[str, object] = {}
+        clauses: dict[str, object] = {}
 
         def once(clause: str, name: str, value: object) -> None:
-            if name in given:
+            if name in clauses:
                 raise reader.error(f"Found duplicate clauses: {clause}", "DUPLICATE_CLAUSES")
-            given[name] = value
+            clauses[name] = value
 
         while not reader.is_at_end:
             if kind := reader.take_one("FULL", "LITE"):
@@ -72,10 +75,10 @@ class Vacuum:
                 once("DRY RUN", "is_dry_run", value=True)
             else:
                 raise reader.error()
-        if given.get("kind") == "LITE" and "inventory" in given:
-            clauses = "Mutually exclusive clauses: LITE and USING INVENTORY"
-            raise reader.error(clauses, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES")
-        return cls(table, **given)  # type: ignore[arg-type]
+        if clauses.get("kind") == "LITE" and "inventory" in clauses:
+            mutually_exclusive = "Mutually exclusive clauses: LITE and USING INVENTORY"
+            raise reader.error(mutually_exclusive, "DELTA_PARSING_MUTUALLY_EXCLUSIVE_CLAUSES")
+        return cls(table, **clauses)  # type: ignore[arg-type]
 
     def run(self, context: Context) -> DataFrame:
         """Delete the files, and return the table's path, or the files that a dry run would delete."""
@@ -86,7 +89,7 @@ class Vacuum:
         return table.vacuum(self._retention, kind=self._kind, dry_run=self.is_dry_run, inventory=inventory)
 
     def explain(self, context: Context) -> list[str]:
-        """Return the files that it would delete. Lists folders or reads commits, as VACUUM does, but reads no inventory."""
+        """Return the files that it would delete. List folders or read commits, as VACUUM does, but do not read an inventory."""
         table = context.table(self.table, "VACUUM")
         first = table_line(table.session_table.uri)
         if self.inventory is not None:
@@ -121,7 +124,7 @@ class Optimize:
     Attributes:
         is_full: whether to recluster all files of a clustered table.
         where: a condition on partition columns; None for all partitions.
-        z_order: the columns of the curve, or empty.
+        z_order: the columns of ZORDER BY, or empty.
     """
 
     begins: ClassVar = BEGINNINGS["Optimize"]
@@ -199,7 +202,7 @@ class Reorg:
         return table.reorg(None if self.where is None else context.condition(self.where))
 
     def explain(self, context: Context) -> list[str]:
-        """Return the files that it would rewrite, and the reasons. Reads the footers of files without deletion vectors."""
+        """Return the files that it would rewrite, and the reasons. Read the footers of files without deletion vectors."""
         self._check()
         table = context.table(self.table, "REORG TABLE").session_table
         where = () if self.where is None else (context.condition(self.where),)
@@ -293,16 +296,19 @@ def version_of(context: Context, value: Written) -> int:
 def time_of(context: Context, value: Written) -> str:
     """Return the time in a string literal or a constant expression.
 
-    A string literal keeps its form. The value of any other expression is returned in UTC, with its offset. NULL is an error.
+    A string literal is returned unchanged. The value of any other expression is returned in UTC, with its offset.
+
+    Raises:
+        InvalidOptionError: the expression is NULL.
     """
     if value.is_string:
         return context.text(value)
-    found = context.spark.sql(f"SELECT unix_micros(CAST(({value.text}) AS TIMESTAMP_LTZ))").first()
-    if found is None or found[0] is None:
+    row = context.spark.sql(f"SELECT unix_micros(CAST(({value.text}) AS TIMESTAMP_LTZ))").first()
+    if row is None or row[0] is None:
         raise InvalidOptionError(
             f"{value.text} is not a time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'."
         )
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=found[0])
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=row[0])
     return moment.isoformat(sep=" ", timespec="microseconds")
 
 
@@ -332,8 +338,8 @@ class Generate:
         table = context.table(self.table, "GENERATE")
         table.check_mode(self.mode)
         snapshot = table.session_table.snapshot()
-        what = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
-        return [table_line(table.session_table.uri, snapshot.version), what]
+        line = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
+        return [table_line(table.session_table.uri, snapshot.version), line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +355,7 @@ class ComputeStatistics:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Parse the words after the beginning, or return None if it is Spark's own statement."""
+        """Parse the words after the beginning, or return None for Spark's own ANALYZE TABLE."""
         table = reader.table()
         return cls(table) if reader.take("COMPUTE", "DELTA", "STATISTICS") else None
 
@@ -361,5 +367,5 @@ class ComputeStatistics:
         """Return the number of files that it would read."""
         table = context.table(self.table, "ANALYZE TABLE").session_table
         snapshot = table.snapshot()
-        what = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."
-        return [table_line(table.uri, snapshot.version), what]
+        line = f"Would read the footers of {snapshot.num_files:,} files, and the rows of those whose footers do not say everything."
+        return [table_line(table.uri, snapshot.version), line]

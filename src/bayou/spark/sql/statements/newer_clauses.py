@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cut clauses that only newer Spark versions parse out of statements, so that every version parses the rest."""
+"""Find the clauses CLUSTER BY and INSERT ... REPLACE, which only newer Spark versions parse, and blank them out of statements.
+
+Every Spark version parses the rest. `sql.older_parsers` adds the clause to the plan.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _QUOTED: Final = re.compile(r"`[^`]*`")
 
 
 def without(text: str, places: Iterable[tuple[int, int]]) -> str:
-    """Replace some ranges of a statement by blanks. Lines and positions stay, so that errors show the user's position."""
+    """Replace some ranges of a statement by blanks. Keep line breaks, so that the positions in Spark's errors remain correct."""
     for start, end in places:
         text = text[:start] + "".join(each if each == "\n" else " " for each in text[start:end]) + text[end:]
     return text
@@ -45,7 +48,7 @@ class ClusteredCreation:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Parse a statement, or return None if it is another one or lacks the clause."""
+        """Parse a statement, or return None for any other statement and for one without CLUSTER BY."""
         begins = (("CREATE", "OR", "REPLACE", "TABLE"), ("CREATE", "TABLE"), ("REPLACE", "TABLE"))
         if not reader.has("CLUSTER") or not any(reader.take(*words) for words in begins):
             return None
@@ -69,7 +72,7 @@ class ClusteredCreation:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A position at which the query of an INSERT may begin.
+    """A possible query of an INSERT: a position at which it may begin.
 
     Attributes:
         start: the position.
@@ -88,7 +91,7 @@ class ReplacingStatement:
 
     Attributes:
         place: where REPLACE begins, and where the columns of USING end or the condition of ON begins.
-        queries: where the query may begin. Only Spark's parser knows where a condition ends.
+        queries: the possible queries. Only Spark's parser can decide where a condition ends and the query begins.
         columns: the columns of USING; None for ON.
         alias: the table's alias, or None.
         alias_place: where the alias begins and ends.
@@ -103,7 +106,7 @@ class ReplacingStatement:
 
     @classmethod
     def read(cls, reader: Reader) -> Self | None:
-        """Parse a statement, or return None if it is another one or lacks the clause."""
+        """Parse a statement, or return None for any other statement and for one without REPLACE USING or REPLACE ON."""
         if not reader.has("REPLACE"):
             return None
         if reader.take("WITH"):
@@ -144,20 +147,20 @@ def _columns(reader: Reader) -> tuple[str, ...]:
 
 
 def _queries(reader: Reader) -> tuple[Query, ...]:
-    """Return every position after a condition at which a query may begin. Raise SqlSyntaxError if no query follows."""
-    found: list[Query] = []
+    """Return every possible query after the condition of ON. Raise SqlSyntaxError without any."""
+    queries: list[Query] = []
     reader.skip()
     while not reader.is_at_end:
         if any(map(reader.next_is, ("(", *_QUERIES))):
-            found.append(_query(reader.copied()))
+            queries.append(_query(reader.copied()))
         reader.skip()
-    if not found:
+    if not queries:
         raise reader.error()
-    return tuple(found)
+    return tuple(queries)
 
 
 def _query(reader: Reader) -> Query:
-    """Return the query in the rest of a statement."""
+    """Return the query that starts at the cursor, with its alias if it is in parentheses and the alias ends the statement."""
     start = reader.position
     if not reader.next_is("("):
         return Query(start)

@@ -42,7 +42,7 @@ class FilledText:
         text: the statement with literals.
         written: the statement as the user wrote it.
         parameters: the parameters in the written statement.
-        values: their literals.
+        values: the literals of the parameters, in the same order.
     """
 
     text: str
@@ -60,8 +60,8 @@ class FilledText:
         return cls("".join([*parts, written[end:]]), written, tuple(parameters), tuple(values))
 
     def place(self, at: int) -> int:
-        """Map a position to the written statement. A position inside a literal maps to the start of its parameter."""
-        shift = 0  # how much longer the statement with literals is up to this position
+        """Map a position in `text` to the position in `written`. A position inside a literal maps to the start of its parameter."""
+        shift = 0  # the number of characters that the literals before this position add
         for parameter, value in zip(self.parameters, self.values, strict=True):
             start = parameter.start + shift
             if at < start:
@@ -77,13 +77,13 @@ def parameters_in(words: Sequence[Word]) -> list[Parameter]:
 
     A colon directly after a name or a bracket is not a parameter: `a:b` is a part of a variant.
     """
-    found: list[Parameter] = []
+    parameters: list[Parameter] = []
     for place, word in enumerate(words):
         if word.text == "?":
-            found.append(Parameter(None, word.start, word.end))
+            parameters.append(Parameter(None, word.start, word.end))
         elif word.text == ":" and place + 1 < len(words) and words[place + 1].is_name:
-            before = words[place - 1] if place else None
-            if before is None or before.end < word.start or not (before.is_name or before.text in _CLOSING):
+            previous = words[place - 1] if place else None
+            if previous is None or previous.end < word.start or not (previous.is_name or previous.text in _CLOSING):
                 name = words[place + 1]
-                found.append(Parameter(name.text.strip("`"), word.start, name.end))
-    return found
+                parameters.append(Parameter(name.text.strip("`"), word.start, name.end))
+    return parameters

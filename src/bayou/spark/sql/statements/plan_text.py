@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Format the plans of statements for EXPLAIN."""
+"""Format the output of EXPLAIN for the statements that only Delta Lake has."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def restore_lines(result: RestoreResult, latest: int) -> list[str]:
 
 
 def clone_lines(result: CloneResult, *, is_shallow: bool) -> list[str]:
-    """Describe the clone."""
+    """Describe the files that CLONE would copy and remove."""
     source = f"version {result.source_version} of the source, {_files(result.num_source_files, result.source_bytes)}"
     copies = f"Would copy {_files(result.num_copied_files, result.copied_bytes)}"
     return [

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read a statement word by word. Spark's lexer splits the words, so quotes and comments work as in Spark."""
+"""Parse a statement word by word, with one method for each kind of clause: names, tables, strings, numbers, expressions.
+
+Spark's lexer splits the statement into words, so quotes and comments work as in Spark.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,19 @@ class TableReference:
 
 
 class Reader:
-    """A cursor over the words of a statement. Its methods raise SqlSyntaxError if the words to read do not come next."""
+    """A cursor over the words of a statement.
+
+    Methods that read something required raise SqlSyntaxError if it does not come next. `take` and `take_one` read optional words.
+    """
 
     def __init__(self, text: str, words: Sequence[Word], filled: FilledText | None = None) -> None:
-        """Start at the first word. A statement with parameters was `filled` with literals."""
+        """Start at the first word.
+
+        Args:
+            text: the statement, with literals in place of parameters.
+            words: its words.
+            filled: the mapping of positions to the user's text; None for a statement without parameters.
+        """
         self.text = text
         self._filled = filled or FilledText(text, text)
         self._words = list(words)
@@ -90,15 +102,17 @@ class Reader:
         return self._words[self._at - 1].end if self._at else 0
 
     def has(self, word: str) -> bool:
-        """Whether a word is among the rest."""
+        """Whether a word occurs at or after the cursor."""
         return any(each.text.upper() == word for each in self._words[self._at :])
 
     def next_is(self, *words: str) -> bool:
-        """Whether these words come next, in any case."""
-        if words[-1].isidentifier():  # errors list expected words, but no signs, which may continue the previous word
+        """Whether these words come next, in upper or lower case. An error at this position lists them as expected."""
+        if words[-1].isidentifier():  # do not list signs such as `.`, which only continue the previous word
             self._wanted.append(" ".join(words))
-        found = self._words[self._at : self._at + len(words)]
-        return len(found) == len(words) and all(each.text.upper() == word for each, word in zip(found, words, strict=True))
+        next_words = self._words[self._at : self._at + len(words)]
+        return len(next_words) == len(words) and all(
+            each.text.upper() == word for each, word in zip(next_words, words, strict=True)
+        )
 
     def take(self, *words: str) -> bool:
         """Read these words if they come next, and return whether they do."""
@@ -112,7 +126,7 @@ class Reader:
         return next((word for word in words if self.take(word)), None)
 
     def begin(self, beginning: str) -> bool:
-        """Read the words of an entry of `BEGINNINGS` if they come next."""
+        """Read the words of an entry of `BEGINNINGS` if they come next, and return whether they do."""
         words, _, mentioned = beginning.partition(" ... ")
         return (not mentioned or self.has(mentioned)) and self.take(*words.split())
 
@@ -132,15 +146,15 @@ class Reader:
     def names(self) -> tuple[str, ...]:
         """Read names separated by commas, with or without parentheses."""
         is_open = self.take("(")
-        found = [self.name()]
+        names = [self.name()]
         while self.take(","):
-            found.append(self.name())
+            names.append(self.name())
         if is_open:
             self.expect(")")
-        return tuple(found)
+        return tuple(names)
 
     def copied(self) -> Reader:
-        """Return a reader of the rest."""
+        """Return a second reader that starts at the cursor."""
         return Reader(self.text, self._words[self._at :])
 
     def table(self) -> TableReference:
@@ -157,7 +171,7 @@ class Reader:
         return TableReference(None, None, computed)
 
     def string_or(self, other: Callable[[], str]) -> Written:
-        """Read a string literal if it comes next, otherwise what a function reads."""
+        """Read a string literal if it comes next. Otherwise call `other`, which reads something else."""
         word = self._peek()
         return Written(self.string(), is_string=True) if word is not None and word.is_string else Written(other())
 
@@ -178,11 +192,11 @@ class Reader:
         """Read an integer without a sign."""
         word = self._peek()
         self._wanted.append("a whole number")
-        found = None if word is None else _INTEGER.fullmatch(word.text)
-        if found is None:
+        digits = None if word is None else _INTEGER.fullmatch(word.text)
+        if digits is None:
             raise self.error()
         self._read(1)
-        return int(found[1])
+        return int(digits[1])
 
     def number(self) -> str:
         """Read a number with an optional sign, and return it without its type suffix: `12` for `12D`."""
@@ -209,7 +223,7 @@ class Reader:
         return self.text[self._words[start].start : self._words[self._at - 1].end]
 
     def skip(self) -> None:
-        """Read the next word, or a whole pair of parentheses."""
+        """Read the next word. If it is an opening parenthesis, read to the closing one."""
         is_open = self.next_is("(")
         self._read(1)
         while is_open and not self.take(")"):
@@ -218,7 +232,7 @@ class Reader:
             self.skip()
 
     def expression(self, *ends: tuple[str, ...]) -> Written:
-        """Read an expression like `until`, and return it with whether it is only a string literal."""
+        """Read an expression up to one of the ends, as `until` does, and note if it is only a string literal."""
         start = self._at
         text = self.until(*ends)
         return Written(text, is_string=self._at == start + 1 and self._words[start].is_string)
@@ -232,20 +246,22 @@ class Reader:
         """Return the error at the next word.
 
         Args:
-            what: what is wrong; None if the word is unexpected.
+            what: the problem, without a full stop; None if the word is unexpected.
             error_class: the error class of Spark or delta-spark.
         """
         word = self._peek()
-        found = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
-        wanted = list(dict.fromkeys(self._wanted))
-        near = [] if word is None else difflib.get_close_matches(word.text.upper(), [each.split()[0] for each in wanted], n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        expected = f" Expected: {', '.join(wanted)}." if wanted and what is None else ""
+        unexpected = "the end of the statement" if word is None else "a string" if word.is_string else f"'{word.text}'"
+        expected_words = list(dict.fromkeys(self._wanted))
+        similar = (
+            [] if word is None else difflib.get_close_matches(word.text.upper(), [each.split()[0] for each in expected_words], n=1)
+        )
+        hint = f" Did you mean {similar[0]}?" if similar else ""
+        expected = f" Expected: {', '.join(expected_words)}." if expected_words and what is None else ""
         place = len(self.text.rstrip()) if word is None else word.start
         return error_at(
             self._filled.written,
             self._filled.place(place),
-            what or f"Syntax error at or near {found}",
+            what or f"Syntax error at or near {unexpected}",
             f"{expected}{hint}",
             error_class=error_class,
         )
@@ -273,16 +289,17 @@ def error_at(text: str, place: int, what: str, more: str = "", *, error_class: s
     """Return the error at a position of a statement.
 
     Args:
-        what: what is wrong, without a full stop.
+        place: the index of the character at which the error is shown.
+        what: the problem, without a full stop.
         more: further sentences, which begin with a blank.
         error_class: the error class of Spark or delta-spark.
     """
     shown = without_secrets(text)
     line = text.count("\n", 0, place) + 1
     column = place - (text.rfind("\n", 0, place) + 1)
-    found = shown.split("\n")[line - 1]
+    shown_line = shown.split("\n")[line - 1]
     return SqlSyntaxError(
-        f"{what} (line {line}, pos {column}).{more}\n\n== SQL ==\n{found}\n{'-' * column}^^^",
+        f"{what} (line {line}, pos {column}).{more}\n\n== SQL ==\n{shown_line}\n{'-' * column}^^^",
         next_step="Correct the statement; docs/sql.md has its clauses.",
         error_class=error_class,
         line=line,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turn a statement of Delta Lake that Spark's parser refuses into a command in Spark's plan."""
+"""Turn a statement that only Delta Lake has, such as VACUUM, into a command in Spark's plan.
+
+Spark's parser refuses most of these statements, and passes their text to bayou. It misreads DESCRIBE HISTORY and DESCRIBE DETAIL as
+statements about a column.
+"""
 
 from __future__ import annotations
 
@@ -64,21 +68,21 @@ STATEMENTS: Final = (
     *(Vacuum, Optimize, Reorg, Restore, Generate, ComputeStatistics),
     *(DescribeHistory, DescribeDetail, Convert, AlterTable, Clone),
 )
-"""All kinds of statements, each with its first words."""
+"""The classes of all statements. Each has the words it begins with, and a method that parses the rest."""
 
 
 def read_statement(reader: Reader) -> Statement | None:
     """Parse a statement, or return None if it is not a statement of Delta Lake.
 
     Raises:
-        SqlSyntaxError: it starts like a statement of Delta Lake and continues differently.
+        SqlSyntaxError: it starts like a statement of Delta Lake, and the rest is not valid.
     """
     for kind in STATEMENTS:
         if any(map(reader.begin, kind.begins)):
-            found: Statement | None = kind.read(reader)
-            if found is not None:
+            statement: Statement | None = kind.read(reader)
+            if statement is not None:
                 reader.end()
-            return found
+            return statement
     return None
 
 
@@ -97,12 +101,12 @@ _DESCRIPTIONS: Final = {"history": DescribeHistory, "detail": DescribeDetail}
 
 def tables_of(statement: Statement) -> list[TableReference]:
     """Return the tables that a statement names."""
-    found = (getattr(statement, name, None) for name in ("table", "target", "source"))
-    return [each for each in found if isinstance(each, TableReference)]
+    references = (getattr(statement, name, None) for name in ("table", "target", "source"))
+    return [each for each in references if isinstance(each, TableReference)]
 
 
 class StatementCommands:
-    """Creates commands for statements. Runs none of them."""
+    """Creates commands for statements. Spark runs them later, or never if it only explains the plan."""
 
     def __init__(self, application: Application) -> None:
         self._application = application
@@ -114,7 +118,7 @@ class StatementCommands:
             context: the values of its parameters, as Spark passes them to its parsers; None without parameters.
 
         Raises:
-            SqlSyntaxError: it starts like a statement of Delta Lake and continues differently, or a parameter has no value.
+            SqlSyntaxError: it starts like a statement of Delta Lake, and the rest is not valid or a parameter has no value.
             UnsupportedFeatureError: it has parameters, whose values this Spark version does not pass to parsers.
         """
         jvm = self._application.jvm
@@ -145,11 +149,11 @@ class StatementCommands:
             )
         values, number = [], 0
         for each in parameters:
-            found = None if context is None else parameter_literal(jvm, context, each.name, number)
-            if found is None:
-                what = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
-                raise error_at(text, each.start, what, error_class="UNBOUND_SQL_PARAMETER")
-            values.append(found)
+            literal = None if context is None else parameter_literal(jvm, context, each.name, number)
+            if literal is None:
+                problem = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
+                raise error_at(text, each.start, problem, error_class="UNBOUND_SQL_PARAMETER")
+            values.append(literal)
             number += each.name is None
         filled = FilledText.of(text, parameters, values)
         return Reader(filled.text, words_of(jvm, filled.text), filled)
@@ -160,7 +164,8 @@ class StatementCommands:
         Return None if such a table exists, or if another table is described. Statements in a script have no text.
         """
         jvm = self._application.jvm
-        if text is not None and not _DESCRIBES.search(without_comments(text)):  # DESCRIBE TABLE history, DESCRIBE `history`
+        # DESCRIBE TABLE history x and DESCRIBE `history` x have the same node, but mean the table `history`.
+        if text is not None and not _DESCRIBES.search(without_comments(text)):
             return None
         described = described_column(jvm, parsed)
         if described is None:
@@ -185,7 +190,7 @@ class StatementCommands:
         return self._command(statement.run, _shown(text), statement.columns)
 
     def _explained(self, statement: Statement, text: str, mode: str) -> JavaObject:
-        """Return the command for EXPLAIN of a statement. The plan is made when the command runs."""
+        """Return the command for EXPLAIN of a statement. The command computes the plan when it runs."""
         shown = _shown(text)
 
         def run(context: Context) -> DataFrame:

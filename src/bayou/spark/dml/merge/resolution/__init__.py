@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clauses of a MERGE: checked, resolved against target and source, with schema evolution.
+"""Check the clauses of a MERGE and resolve them against target and source, with schema evolution.
 
-Nothing here reads rows or chooses a join.
+This package reads no rows and chooses no join.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that the clauses of a MERGE with schema evolution set: the table's, otherwise those of the source."""
+"""Resolve the names on the left of `=` in a MERGE with schema evolution: columns of the table, or new columns from the source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NEXT_STEP: Final = "name a column of the table, or one that the source brings w
 
 @dataclass(frozen=True)  # without slots, for the cached property
 class AssignedNames:
-    """Looks up assigned names like delta-spark: first in the table, then in the source.
+    """Resolves assigned names like delta-spark: first against the table, then against the source.
 
     Attributes:
         name: the alias of the table in expressions, or an empty tuple.
@@ -52,7 +52,7 @@ class AssignedNames:
         """Return the path of an assigned column or field, without aliases.
 
         Args:
-            clause: a clause about rows that match, or about rows of the source.
+            clause: the clause; not a NOT MATCHED BY SOURCE clause.
             key: the assigned name, as SQL or parsed.
 
         Raises:
@@ -62,22 +62,22 @@ class AssignedNames:
         if isinstance(key, str) and key.isidentifier() and (self.snapshot.schema.field(key) or self.source_schema.field(key)):
             return (key,)
         name = catalyst.attribute(self.jvm, key) if isinstance(key, str) else key
-        found = self._column(name)
-        if found is None:
+        column = self._column(name)
+        if column is None:
             message = f"Cannot resolve {nodes.text_of(name)} in {clause.action.value.upper()} clause"
             names = dict.fromkeys((*self.snapshot.schema.names, *self.source_schema.names))
             raise unresolved(self.snapshot, message, list(names), _NEXT_STEP)
-        path = path_of(nodes.tree_of(found))
+        path = path_of(nodes.tree_of(column))
         if path is None:
-            raise no_path(found, self.snapshot)
+            raise no_path(column, self.snapshot)
         return path
 
     def _column(self, name: JavaObject) -> JavaObject | None:
         try:
-            found = catalyst.column_of(self.spark, self._table, name)
+            column = catalyst.column_of(self.spark, self._table, name)
         except AnalysisException:  # a struct of the table lacks the field
-            found = None
-        return catalyst.column_of(self.spark, self.source, name) if found is None else found
+            column = None
+        return catalyst.column_of(self.spark, self.source, name) if column is None else column
 
     @cached_property
     def _table(self) -> JavaObject:

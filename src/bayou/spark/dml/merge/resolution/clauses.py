@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clauses of a MERGE as values, and the rules for their combination."""
+"""`Clause`: a WHEN clause of a MERGE before its names are resolved, and the rules for combining clauses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayou.errors import InvalidOptionError
 
 
 class Kind(Enum):
-    """The rows that a clause is about. The value is the word of delta-spark's error classes."""
+    """The kind of rows that a clause applies to. The value is the word in delta-spark's error classes."""
 
     MATCHED = "MATCHED"
     NOT_MATCHED = "NOT_MATCHED"
@@ -25,7 +25,7 @@ class Kind(Enum):
 
 
 class Action(Enum):
-    """What a clause does with a row. The value is the word of the history."""
+    """The change that a clause makes to a row. The value is the word in the history."""
 
     UPDATE = "update"
     DELETE = "delete"
@@ -37,8 +37,8 @@ class Clause:
     """One WHEN clause, before it is resolved.
 
     Attributes:
-        condition: for which rows of the kind; None for all.
-        assignments: the values by column, or pairs of both; None for `*`, and for a DELETE.
+        condition: the condition for rows of the kind; None for all rows.
+        assignments: the values by column, or pairs of column and value; None for `*` and for a DELETE.
     """
 
     kind: Kind
@@ -54,17 +54,17 @@ class Clause:
     @property
     def pairs(self) -> Sequence[tuple[Any, Any]]:
         """The assigned columns and their values; none for `*`."""
-        given = self.assignments or ()
-        return list(given.items()) if isinstance(given, Mapping) else list(given)
+        assignments = self.assignments or ()
+        return list(assignments.items()) if isinstance(assignments, Mapping) else list(assignments)
 
     @property
     def given(self) -> Sequence[Any]:
-        """The condition and the values."""
+        """The user-supplied expressions: the condition and the values."""
         return [self.condition, *(value for _, value in self.pairs)]
 
     @property
     def does_nothing(self) -> bool:
-        """Whether it is an UPDATE without a condition that sets nothing. delta-spark ignores it."""
+        """Whether the clause is an UPDATE without condition and without assignments. delta-spark ignores such a clause."""
         return self.action is Action.UPDATE and self.condition is None and self.assignments is not None and not self.assignments
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schema evolution in MERGE: the columns of the source that the table gets. Source: delta-spark's `ResolveDeltaMergeInto`."""
+"""Compute the table's schema after a MERGE with schema evolution. Source: delta-spark's `ResolveDeltaMergeInto`."""
 
 from __future__ import annotations
 
@@ -34,31 +34,33 @@ def evolved_schema(
 ) -> StructType:
     """Return the table's schema after a MERGE with schema evolution.
 
-    A `*` adds all columns of the source, also those in structs. Otherwise assigned columns are added if the source has a column of
-    the same path. If types differ, the table's type stays or is widened, provided that Spark casts the values automatically.
+    A `*` adds all columns of the source, and all fields of its structs. Otherwise an assigned column is added if the source has a
+    column with the same path. If types differ, the table's type stays or is widened, provided that Spark casts the values
+    automatically.
 
     Args:
+        assigned: the paths of the assigned columns and fields.
         has_star: whether a clause is `UPDATE SET *` or `INSERT *`.
-        casts: whether values are cast to the first of two types from the second.
+        casts: returns whether Spark casts values of its second argument, a type, to its first one automatically.
 
     Raises:
         SchemaMismatchError: Spark does not cast the values of a column to its type in the table.
     """
-    given = source if has_star else _only(source, [tuple(name.lower() for name in path) for path in assigned])
-    if not given.fields:
+    added = source if has_star else _only(source, [tuple(name.lower() for name in path) for path in assigned])
+    if not added.fields:
         return table
-    return merge_schemas(table, given, widening=widening, keeps=casts, table_uri=uri, version=version)
+    return merge_schemas(table, added, widening=widening, keeps=casts, table_uri=uri, version=version)
 
 
-def lacks_fields(given: StructField, field: StructField) -> bool:
-    """Return whether a struct of the source lacks fields that the table's has, at some depth."""
-    if not isinstance(given.type, StructType) or not isinstance(field.type, StructType):
+def lacks_fields(of_source: StructField, of_table: StructField) -> bool:
+    """Return whether a struct of the source lacks a field of the table's struct, at any depth."""
+    if not isinstance(of_source.type, StructType) or not isinstance(of_table.type, StructType):
         return False
-    return any(found is None or lacks_fields(found, inner) for inner, found in twins(field.type, given.type))
+    return any(twin is None or lacks_fields(twin, field) for field, twin in twins(of_table.type, of_source.type))
 
 
 def _only(source: StructType, paths: list[Path]) -> StructType:
-    """Return the fields of the source on some paths."""
+    """Return a struct with only the fields on some paths, which are in lower case."""
     below: defaultdict[str, list[Path]] = defaultdict(list)
     for path in paths:
         if path:
@@ -69,7 +71,7 @@ def _only(source: StructType, paths: list[Path]) -> StructType:
 
 
 def _part(field: StructField, below: list[Path]) -> StructField | None:
-    """Return the part of a field on some paths below it, or None."""
+    """Return the part of a field on some paths below it; None if no path leads to it. The path `()` means the whole field."""
     if () in below:
         return field
     if not below or not isinstance(field.type, StructType):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the conditions and INSERT clauses of a MERGE may not contain, and the errors for it."""
+"""Check the conditions and INSERT clauses of a MERGE, and create the errors for unsupported expressions and unknown names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 
 def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str) -> JavaObject:
-    """Return a checked condition; a plain NULL becomes a boolean."""
+    """Return a resolved condition if it is a deterministic boolean without subqueries. Cast a NULL literal to boolean.
+
+    Args:
+        name: the name of the condition in errors: `search`, or the action of a clause.
+
+    Raises:
+        UnsupportedFeatureError: the condition contains a subquery or a non-deterministic function.
+        SchemaMismatchError: the condition is not a boolean.
+    """
     if nodes.has_subquery(found):
         raise unsupported(snapshot, "Subqueries", name, found, "DELTA_UNSUPPORTED_SUBQUERY")
     if not nodes.is_deterministic(found):
@@ -42,7 +50,7 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
 
 
 def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: JavaObject, value: Any, name: str | None) -> None:
-    """Raise an error for aggregates, window functions, generators and SQL functions, which Spark only allows in queries.
+    """Refuse aggregates, window functions, generators and SQL functions, which Spark only allows in queries.
 
     Args:
         value: an unresolved condition or value.
@@ -50,14 +58,14 @@ def refuse_functions(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, plan: Ja
 
     Raises:
         UnsupportedFeatureError: a condition contains an aggregate.
-        pyspark.errors.AnalysisException: it contains another of these, or a value contains an aggregate.
+        pyspark.errors.AnalysisException: a condition contains another of these, or a value contains any of them.
     """
     try:
         catalyst.resolved(jvm, spark, plan, [value])
     except catalyst.NotAnExpressionError as error:
-        found = nodes.expression(jvm, spark, value)
-        if error.is_aggregate and name is not None and not nodes.has_subquery(found):
-            raise unsupported(snapshot, "Aggregate functions", name, found, "DELTA_AGGREGATION_NOT_SUPPORTED") from None
+        tree = nodes.expression(jvm, spark, value)
+        if error.is_aggregate and name is not None and not nodes.has_subquery(tree):
+            raise unsupported(snapshot, "Aggregate functions", name, tree, "DELTA_AGGREGATION_NOT_SUPPORTED") from None
         row_changes.refuse_unusual(jvm, spark, plan, [value])
 
 
@@ -68,9 +76,9 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
         UnsupportedFeatureError: a field of a struct is assigned.
         InvalidSchemaError: a column is assigned twice, or an identity column is assigned.
     """
-    found = typed_assignments(pairs, snapshot)
+    assignments = typed_assignments(pairs, snapshot)
     uri, version = snapshot.table_uri, snapshot.version
-    for each in found:
+    for each in assignments:
         if len(each.path) > 1:
             raise UnsupportedFeatureError(
                 f"Nested field is not supported in the INSERT clause of MERGE operation (field = `{'.'.join(each.path)}`).",
@@ -80,7 +88,7 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
                 features=["nested fields in INSERT"],
                 next_step="give the whole struct.",
             )
-    names = [each.path[0].lower() for each in found]
+    names = [each.path[0].lower() for each in assignments]
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise InvalidSchemaError(
@@ -91,7 +99,7 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
             next_step="give each column once.",
         )
     check_no_explicit_values(snapshot.schema, names, table=uri, version=version)
-    return found
+    return assignments
 
 
 _NAME_ONE = "name a column that is there, or use withSchemaEvolution where the source brings new ones."
@@ -113,7 +121,12 @@ def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step
 
 
 def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str) -> UnsupportedFeatureError:
-    """Return the error for what a condition of a MERGE may not contain."""
+    """Return the error for an unsupported expression in a condition of a MERGE.
+
+    Args:
+        what: the kind of expression, in the plural.
+        name: the name of the condition.
+    """
     return UnsupportedFeatureError(
         f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
         at=snapshot,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MERGE whose names are resolved to columns."""
+"""`Resolution` and `ResolvedClause`: a MERGE whose names are resolved to columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class ResolvedClause:
 
     Attributes:
         number: its place among all clauses of the MERGE.
-        condition: for which rows of the kind; None for all.
-        apart: the source's structs whose fields `*` sets one by one, by the path of the table's struct, in lower case.
+        condition: the condition for rows of the kind; None for all rows.
+        assignments: the assigned columns and their values; empty for a DELETE.
+        apart: the source's structs whose fields `*` sets one by one. The keys are paths of the table's structs, in lower case.
     """
 
     number: int
@@ -38,11 +39,11 @@ class ResolvedClause:
 
     @property
     def assigned(self) -> frozenset[str]:
-        """The top-level columns that it sets, in lower case."""
+        """The top-level columns that the clause sets, in lower case."""
         return frozenset(each.path[0].lower() for each in self.assignments)
 
     def sets_whole(self, names: frozenset[str]) -> bool:
-        """Whether it sets each of some columns, in lower case, as a whole and not by fields."""
+        """Whether the clause sets all columns of `names`, which are in lower case, as a whole and not by fields."""
         whole = {each.path[0].lower() for each in self.assignments if len(each.path) == 1}
         return names <= whole
 
@@ -53,10 +54,10 @@ class Resolution:
 
     Attributes:
         sides: the plans of the table and the source that names were resolved against.
-        condition: when a row of the table and a row of the source match.
-        schema: the table's schema afterwards.
+        condition: the condition under which a row of the table and a row of the source match.
+        schema: the table's schema after the MERGE.
         evolves: whether the schema may change.
-        reads_table: whether the value of a subquery depends on rows of the table.
+        reads_table: whether a subquery in a clause may read the table.
     """
 
     sides: catalyst.Sides
@@ -72,12 +73,12 @@ class Resolution:
 
     @property
     def is_insert_only(self) -> bool:
-        """Whether existing rows do not change."""
+        """Whether all clauses insert, so that existing rows do not change."""
         return all(each.kind is Kind.NOT_MATCHED for each in self.clauses)
 
     @property
     def deletes_all_matches(self) -> bool:
-        """Whether all matches are deleted. Only then may a row of the table match several rows of the source."""
+        """Whether an unconditional DELETE is the only WHEN MATCHED clause. Only then may several matches change the same row."""
         matched = self.of_kind(Kind.MATCHED)
         return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
@@ -88,5 +89,5 @@ class Resolution:
 
     @property
     def values(self) -> list[ExpressionList]:
-        """The values that each clause sets."""
+        """The values of each clause that assigns values."""
         return [each.assignments[0].values for each in self.clauses if each.assignments]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolve a MERGE against a table and a source: Spark resolves names, and `*` is expanded."""
+"""Resolve the names in a MERGE to columns of the table and the source, and expand `*`. Spark's analyzer does the resolution."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 
 _SIDES: Final = {Kind.MATCHED: "known_both", Kind.NOT_MATCHED: "source", Kind.NOT_MATCHED_BY_SOURCE: "known_target"}
-"""The plan whose columns the condition and the values of a clause may name; see `Sides`.
+"""The field of `Sides` with the plan whose columns the condition and the values of a clause may name.
 
-A column that schema evolution adds is not among the table's columns here: its name means the source's column.
+A column that schema evolution adds is not in the `known_` plans: its name refers to the source's column.
 """
 
 
@@ -78,7 +78,7 @@ class Resolver:
         Args:
             evolves: whether the table's schema may change.
             node: the table's node, if Spark has resolved the expressions against it.
-            handed_out: the columns of the table's own DataFrames, which expressions may name (see `row_changes.meant`).
+            handed_out: the columns of DataFrames that `toDF()` returned, to which expressions may refer (see `row_changes.meant`).
         """
         self._bridge = jvm
         self._spark = spark
@@ -95,7 +95,7 @@ class Resolver:
         """Resolve the MERGE.
 
         Args:
-            condition: when rows match: SQL, a column, or an expression of Catalyst.
+            condition: the search condition: SQL, a column, or an expression of Catalyst.
 
         Raises:
             SchemaMismatchError: a column does not exist, a column is set twice, or a condition is not a boolean.
@@ -105,20 +105,20 @@ class Resolver:
         clauses = self._with_paths(clauses)
         schema = self._schema_after(clauses)
         visible = schema_to_json(as_nullable(readable_schema(schema)))
-        known = len(self._snapshot.schema.fields)
-        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._name, self._source, self._node, known=known)
+        num_before = len(self._snapshot.schema.fields)
+        sides = catalyst.sides_of(self._bridge, self._spark, visible, self._name, self._source, self._node, known=num_before)
         apart: list[list[Path]] = [[] for _ in clauses]
         pairs = [self._pairs(clause, schema, paths) for clause, paths in zip(clauses, apart, strict=True)]
-        found = self._all(sides, condition, clauses, pairs, apart)
-        search = checked_condition(self._bridge, self._snapshot, found.condition, "search")
+        expressions = self._all(sides, condition, clauses, pairs, apart)
+        search = checked_condition(self._bridge, self._snapshot, expressions.condition, "search")
         self._check_sides(sides, condition, search)
         resolved = []
         for number, clause in enumerate(clauses):
-            when = found.conditions[number]
+            when = expressions.conditions[number]
             if when is not None:
                 when = checked_condition(self._bridge, self._snapshot, when, clause.action.value.upper())
-            assignments = self._assignments(clause, found.pairs[number])
-            resolved.append(ResolvedClause(number, clause.kind, clause.action, when, assignments, found.apart[number]))
+            assignments = self._assignments(clause, expressions.pairs[number])
+            resolved.append(ResolvedClause(number, clause.kind, clause.action, when, assignments, expressions.apart[number]))
         return Resolution(sides, search, tuple(resolved), schema, self._evolves, self._reads_table)
 
     def _with_paths(self, clauses: Sequence[Clause]) -> list[Clause]:
@@ -157,10 +157,10 @@ class Resolver:
             return [
                 (Named(key) if isinstance(key, str) else key, self._with_default(key, value, schema)) for key, value in clause.pairs
             ]
-        found: Pairs = []
+        pairs: Pairs = []
         for field in schema.fields:
-            found += self._star(clause, field, self._source_schema, (), apart)
-        return found
+            pairs += self._star(clause, field, self._source_schema, (), apart)
+        return pairs
 
     def _with_default(self, key: Any, value: Any, schema: StructType) -> Any:
         """Return the assigned value. If it is the keyword DEFAULT of a SQL statement, return the column's default instead.
@@ -179,12 +179,12 @@ class Resolver:
         """Return the assignments of `*` to a field of the table.
 
         If the source's struct lacks fields, an UPDATE with schema evolution sets the other fields one by one, so that the missing
-        ones keep their values.
+        fields keep their values.
 
         Args:
             source: the source's struct at the same level.
             above: the path of the struct that contains the field; empty for a column.
-            apart: receives the paths of structs that are set by fields.
+            apart: receives the paths of structs whose fields are set one by one.
         """
         of_source = source.field(field.name)
         path = (*above, field.name)
@@ -201,11 +201,11 @@ class Resolver:
 
     def _all(
         self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs], apart: Sequence[list[Path]]
-    ) -> _Found:
+    ) -> _Expressions:
         """Resolve all expressions of the MERGE.
 
-        An analysis is a slow call into the JVM. So the expressions are collected by the side that they are resolved against, each
-        side is analyzed once, and the results are handed back by their places.
+        Analysis is a slow call into the JVM. Therefore this collects the expressions by the side that they are resolved against,
+        analyzes each side once, and then finds each result by its place in the list of its side.
         """
         collected: dict[str, list[Any]] = {"known_both": [condition]}
         collected |= {side: [] for side in ("known_target", "source", "own_source", "own_target")}
@@ -228,54 +228,59 @@ class Resolver:
             places.append((when, (of_values, values), (of_keys, keys)))
             structs.append(collect("own_source", paths))
         try:
-            found = [self._resolved(getattr(sides, side), values, sides) for side, values in collected.items()]
+            analyzed = [self._resolved(getattr(sides, side), values, sides) for side, values in collected.items()]
         except catalyst.NotAnExpressionError:
             self._refuse_unusual(sides, condition, clauses, pairs)
             raise
-        constant = map(self._with_scalars, collected, at_one_instant(self._bridge, found))
-        resolved = dict(zip(collected, constant, strict=True))
+        with_scalars = map(self._with_scalars, collected, at_one_instant(self._bridge, analyzed))
+        resolved = dict(zip(collected, with_scalars, strict=True))
         conditions = [None if when is None else resolved[when[0]][when[1]] for when, _, _ in places]
         assigned = [row_changes.Pairs(resolved[table][keys], resolved[side][values]) for _, (side, values), (table, keys) in places]
         of_source = [
             {tuple(map(str.lower, path)): each for path, each in zip(paths, resolved["own_source"][place], strict=True)}
             for paths, place in zip(apart, structs, strict=True)
         ]
-        return _Found(resolved["known_both"][0], conditions, assigned, of_source)
+        return _Expressions(resolved["known_both"][0], conditions, assigned, of_source)
 
     def _with_scalars(self, side: str, values: ExpressionList) -> ExpressionList:
         """Replace the scalar subqueries of clauses by their values. The search condition may not contain a subquery."""
         if not len(values) or not values.has_subquery:
             return values
-        search = 1 if side == "known_both" else 0
-        found, reads_table = with_scalars(Application.of_jvm(self._bridge), self._spark, self._snapshot, values[search:])
+        first = 1 if side == "known_both" else 0  # leave out the search condition, which `checked_condition` refuses later
+        replaced, reads_table = with_scalars(Application.of_jvm(self._bridge), self._spark, self._snapshot, values[first:])
         self._reads_table = self._reads_table or reads_table
-        return ExpressionList.joined(self._bridge, [values[:search], found])
+        return ExpressionList.joined(self._bridge, [values[:first], replaced])
 
     def _meant(self, value: Any, sides: catalyst.Sides) -> Any:
-        """Replace columns that the user took from the table's own DataFrames by the table's columns."""
+        """Replace columns that the user took from DataFrames of `toDF()` by the table's columns."""
         if self._handed_out is None or not isinstance(value, Column):
             return value
-        found = nodes.expression(self._bridge, self._spark, value)
-        return row_changes.meant(self._bridge, found, self._handed_out, plans.output(sides.target), plans.output(sides.source))
+        tree = nodes.expression(self._bridge, self._spark, value)
+        return row_changes.meant(self._bridge, tree, self._handed_out, plans.output(sides.target), plans.output(sides.source))
 
-    def _check_sides(self, sides: catalyst.Sides, condition: Any, found: JavaObject) -> None:
+    def _check_sides(self, sides: catalyst.Sides, condition: Any, search: JavaObject) -> None:
         """Raise an error for a search condition over the source alone, if the source has columns of the table's own DataFrames.
 
-        Then both sides of `table.toDF().id == source.id` are the same column, and every pair of rows would match.
+        If the source is derived from `table.toDF()`, both sides of `table.toDF().id == source.id` are the same column, and every
+        pair of rows would match.
+
+        Args:
+            condition: the condition as the user passed it.
+            search: the resolved condition.
         """
         if self._handed_out is None or not isinstance(condition, Column):
             return
-        columns = nodes.references_of(self._bridge, found)
+        columns = nodes.references_of(self._bridge, search)
         if not columns or not plans.only_from(sides.source, columns):
             return
         used = {plans.id_of(each) for each in columns}
         if any(each in used for each in plans.ids_in(self._bridge, self._handed_out)):
             raise SchemaMismatchError(
-                f"{nodes.text_of(found)} names columns that are the table's and the source's: they may be either.",
+                f"{nodes.text_of(search)} names columns that are the table's and the source's: they may be either.",
                 at=self._snapshot,
                 error_class="AMBIGUOUS_REFERENCE",
                 next_step="give the table and the source aliases, and put these before the columns.",
-                problems=(nodes.text_of(found),),
+                problems=(nodes.text_of(search),),
             )
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any], sides: catalyst.Sides) -> ExpressionList:
@@ -287,7 +292,7 @@ class Resolver:
             raise
 
     def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
-        """Raise the error of the expression that Spark only allows in queries. All of them were analyzed together before."""
+        """Find the expression that Spark only allows in queries, and raise its error: `_all` analyzed all expressions together."""
         candidates: list[tuple[str | None, str, Any]] = [("search", "known_both", condition)]
         for clause, own in zip(clauses, pairs, strict=True):
             side = _SIDES[clause.kind]
@@ -304,8 +309,15 @@ class Resolver:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The resolved search condition, and for each clause its condition, its assignments and the structs it sets by fields."""
+class _Expressions:
+    """The resolved expressions of a MERGE. The lists have one item for each clause.
+
+    Attributes:
+        condition: the search condition.
+        conditions: the condition of the clause; None without one.
+        pairs: the assigned columns and their values.
+        apart: the source's structs whose fields are set one by one (see `ResolvedClause.apart`).
+    """
 
     condition: JavaObject
     conditions: list[JavaObject | None]

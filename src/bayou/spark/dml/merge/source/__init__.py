@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of a MERGE: evaluated once if needed, counted, its keys, the latest row for each key.
+"""Prepare the source of a MERGE: materialise it if needed, count it, find its keys, keep the latest row for each key.
 
-Which files of the target may match is decided in `target_rows`; nothing here changes rows.
+`target_rows` prunes the files of the target by these keys.
 """

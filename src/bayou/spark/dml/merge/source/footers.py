@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the number of rows and the ranges of the keys of a source from the footers of its files, instead of by a job.
+"""Read the row count of a source and the ranges of its keys from the footers of its Parquet files, to save a job.
 
-Only integers: for other types a footer may have inexact values, or another calendar or order.
+Only integer keys are supported. For other types, the statistics of a footer may be inexact, or use another calendar or order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayou.spark.jvm.relations.listed_files import WholeFiles
 
 _BY_IDS: Final = "spark.sql.parquet.fieldId.read.enabled"
-"""The setting with which Spark may find a column of a file by its field id instead of its name."""
+"""If this setting is true, Spark may find a column of a file by its field id instead of its name."""
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """The integer types, with their bits."""
 _BITS_IN_FILES: Final = {
@@ -39,16 +39,16 @@ _BITS_IN_FILES: Final = {
 _MOST_FILES: Final = 64
 """The most footers that are read. More of them take longer than a job."""
 _MOST_COLUMNS: Final = 2000
-"""The most columns in all files together. This process needs a kilobyte for each column of each row group."""
+"""The most columns in all files together. A footer in memory needs a kilobyte for each column of each row group."""
 
 
 def values_in_footers(
     jvm: Jvm, files: WholeFiles | None, keys: Sequence[SourceKey], settings: Mapping[str, str]
 ) -> tuple[int, list[KeyValues]] | None:
-    """Return the number of rows of a source, and the range of each key, or None if the footers do not have them.
+    """Return the number of rows of a source, and the range of each key; None if the footers do not contain them.
 
     Args:
-        files: the files, if the source has exactly their rows.
+        files: the files, if the source consists of exactly their rows; otherwise None.
     """
     if files is None or is_on(settings, _BY_IDS):
         return None
@@ -58,26 +58,27 @@ def values_in_footers(
     options = files.options
     storage_options = storage_options_of(options)
     if len(storage_options) < len(options) or files.may_be_encrypted:
-        return None  # bayou may lack access to the files that their reader has; Arrow aborts the process at an encrypted column
+        # Spark may have credentials for the files that bayou does not have. Arrow aborts the process at an encrypted column.
+        return None
     footers = _footers(jvm, sizes, storage_options)
     if footers is None:
         return None
     rows = sum(each.num_rows for each in footers)
     if rows > MOST_VALUES and any(each.key.is_partition for each in keys):
-        return None  # a range prunes few of the partitions
+        return None  # a range prunes few partitions; a job can list the values
     values = [_range_of(footers, name, _BITS[each.key.kind]) for name, each in zip(names, keys, strict=True) if name is not None]
-    found = [each for each in values if each is not None]
-    return (rows, found) if len(found) == len(keys) else None
+    ranges = [each for each in values if each is not None]
+    return (rows, ranges) if len(ranges) == len(keys) else None
 
 
 def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
-    """Return the column of the files that a key is, or None if it is anything else, or of another type."""
+    """Return the name of the file column that a key consists of. None if the key is another expression or not an integer."""
     if key.node is None or key.key.kind not in _BITS:
         return None
     name = files.column_of(key.node)
     if name is None or json.loads(nodes.type_of(key.node)) != key.key.kind:
         return None
-    return None if "." in name else name  # in Parquet's paths it looks like a field of a struct
+    return None if "." in name else name  # in a Parquet path, a dot separates the fields of structs
 
 
 def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData] | None:
@@ -90,7 +91,7 @@ def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mappin
 
 
 def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyValues | None:
-    """Return the range of a column, and whether it contains NULL, or None if a footer does not have them."""
+    """Return the range of a column, and whether it contains NULL; None if a row group lacks these statistics."""
     least: list[int] = []
     greatest: list[int] = []
     has_null = False
@@ -114,9 +115,9 @@ def _range_of(footers: Sequence[pq.FileMetaData], name: str, bits: int) -> KeyVa
 
 
 def _number_of(footer: pq.FileMetaData, name: str, bits: int) -> int | None:
-    """Return the number of an integer column. None for other types, and if a name differs in case alone.
+    """Return the position of an integer column in a footer. None for other types, and if a name differs only in case.
 
-    Spark truncates integers that it reads into fewer bits.
+    Also None for integers with more than `bits` bits, because Spark truncates them when it reads them.
     """
     columns = [(number, footer.schema.column(number)) for number in range(footer.num_columns)]
     named = [(number, each) for number, each in columns if each.path.lower() == name.lower()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of a MERGE's source: what its condition compares with the table's columns for equality."""
+"""Find the keys of a MERGE's source: the expressions that the condition compares with columns of the table for equality."""
 
 from __future__ import annotations
 
@@ -27,15 +27,19 @@ if TYPE_CHECKING:
 
 
 def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot, source: frozenset[int]) -> list[SourceKey]:
-    """Return the equalities of a MERGE's condition between the table and the source."""
+    """Return the conjuncts of a MERGE's condition that are equalities between the table and the source.
+
+    Other conjuncts that read only the source guard the keys: a source row that does not satisfy them has no match, and computing
+    its key may fail.
+    """
     jvm = application.jvm
     target = catalyst.ids_of(jvm, resolution.sides.target)
     partitions = {name.lower() for name in snapshot.partition_columns}
     parts = nodes.conjuncts(jvm, resolution.condition)
     own = [part for part in parts if only_of(application, part, source)]
-    # User-defined functions are called for every row, and may cost more than they save.
+    # User-defined functions would be called for every row, and may cost more than they save.
     guards = [nodes.column(jvm, part) for part in own if not ExpressionList.of(jvm, [part]).calls_foreign_code]
-    found = []
+    keys = []
     for part in parts:
         equality = nodes.equality_of(part)
         if equality is None:
@@ -53,12 +57,12 @@ def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot
             key = Key(tree, kind, null_safe, is_partition)
             if key.is_supported:
                 node = None if guards else theirs
-                found.append(SourceKey(key, _guarded(nodes.column(jvm, theirs), guards), node))
-    return found
+                keys.append(SourceKey(key, _guarded(nodes.column(jvm, theirs), guards), node))
+    return keys
 
 
 def _guarded(value: Column, guards: Sequence[Column]) -> Column:
-    """Return a value that is NULL for rows that do not satisfy all conditions: they match nothing, and it may fail for them."""
+    """Return a value that is NULL in rows that do not satisfy all guards."""
     if not guards:
         return value
     holds = guards[0]

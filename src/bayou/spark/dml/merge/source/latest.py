@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep the latest row for each key of a MERGE's source, so that a row of the table matches one row at most."""
+"""Keep the latest row for each key of a MERGE's source, for `keep="latest"`: a table row then has at most one match."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _RANK: Final = "__bayou_rank"
 def latest_rows(
     application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, order_by: str | Column
 ) -> DataFrame:
-    """Return the rows of a source without those that are older than another row with the same key.
+    """Return the rows of a source without rows that are older than another row with the same key.
 
-    The key is what the condition compares with columns of the table for equality. A row whose key is NULL matches nothing and
-    stays, unless the condition treats NULL as equal to NULL. Rows that are equal in the order all stay.
+    The key consists of the expressions that the condition compares with columns of the table for equality. A row whose key is NULL
+    matches nothing and stays, unless the condition treats NULL as equal to NULL. If several rows are the latest, all of them stay.
 
     Args:
-        order_by: the column that orders the rows; NULL comes first.
+        order_by: the column that orders the rows. NULL counts as the oldest.
 
     Raises:
         InvalidOptionError: the condition has other parts than equalities and conditions on the table, or the order has a direction.
@@ -44,9 +44,9 @@ def latest_rows(
     source, target = (catalyst.ids_of(jvm, side) for side in (resolution.sides.source, resolution.sides.target))
     keys: list[tuple[Column, bool]] = []
     for part in nodes.conjuncts(jvm, resolution.condition):
-        found = _key(application, part, source, target)
-        if found is not None:
-            keys.append((nodes.column(jvm, found[0]), found[1]))
+        key = _key(application, part, source, target)
+        if key is not None:
+            keys.append((nodes.column(jvm, key[0]), key[1]))
         elif not only_of(application, part, target):
             raise InvalidOptionError(
                 "keep='latest' needs a condition of equalities between the table and the source, and there is "
@@ -55,11 +55,11 @@ def latest_rows(
                 option="keep",
                 next_step="move the other conditions into the clauses, or leave one row for each key in the source.",
             )
-    columns = [key for key, _ in keys]
+    columns = [column for column, _ in keys]
     order = F.expr(order_by) if isinstance(order_by, str) else order_by
     _check_order(application, given, order, snapshot)
     ranked = given.select("*", F.rank().over(Window.partitionBy(*columns).orderBy(order.desc_nulls_last())).alias(_RANK))
-    never_match = [key.isNull() for key, null_safe in keys if not null_safe]
+    never_match = [column.isNull() for column, null_safe in keys if not null_safe]
     return ranked.where(reduce(or_, never_match, F.col(_RANK) == 1)).drop(_RANK)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a MERGE's source: materialised if they may differ at each evaluation, and counted, with the values of their keys."""
+"""Prepare the rows of a MERGE's source: materialise them if evaluations may differ, count them, and collect their key values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MATERIALIZE: Final = "spark.databricks.delta.merge.materializeSource"
 """The setting that decides whether the rows are materialised: `all`, `none` or `auto`."""
 _THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 _COMPRESSED: Final = 8
-"""How many times larger rows may be in memory than in files, by this estimate."""
+"""An estimate of how many times larger rows may be in memory than in files."""
 _SIZE: Final = re.compile(r"(-?\d+)([kmgtp]?)b?", re.IGNORECASE)
 """A size as Spark's settings have it (`JavaUtils.byteStringAs`)."""
 
@@ -57,18 +57,18 @@ class Source:
     """The rows of a source.
 
     Attributes:
-        frame: the rows, with the columns that the MERGE uses, under the ids of its expressions.
+        frame: the rows, with the columns that the MERGE uses, under the expression ids of the resolved clauses.
         columns: these columns. They stay in the JVM, because there may be thousands.
         keys: the columns that the condition reads.
         rows: the number of rows.
-        size: the bytes that have to be read: of the files, or of the materialised rows.
+        size: the number of bytes to read: the size of the files, or of the materialised rows.
         is_small: whether the rows are broadcast.
         is_materialised: whether the rows are materialised until `close`.
-        is_sure: whether every evaluation gives the same rows, or a difference is detected.
-        files: the files of the rows when the MERGE began; None if they are not watched.
-        predicates: what every row of the table with a match satisfies.
+        is_sure: whether every evaluation returns the same rows, or bayou detects a difference.
+        files: the files of the rows when the MERGE began, to detect changes; None if the rows have no files or are materialised.
+        predicates: predicates that every row of the table with a match satisfies.
         materialised_in_ms: the time it took to materialise the rows, in milliseconds; 0 if they are not materialised.
-        reads: what the source reads of the table itself; None if nothing.
+        reads: the source's reads of the table itself; None before they are known.
     """
 
     frame: DataFrame
@@ -85,7 +85,7 @@ class Source:
     reads: ReadSet | None = None
 
     def marked(self) -> DataFrame:
-        """Return the rows with a column that marks a row of the source."""
+        """Return the rows with the column `IN_SOURCE`: after an outer join, NULL in it means no row of the source."""
         rows = self.frame.selectExpr("*", f"true as {IN_SOURCE}")
         return F.broadcast(rows) if self.is_small else rows
 
@@ -96,13 +96,13 @@ class Source:
 
 
 def refuse_own_names(application: Application, resolution: Resolution, snapshot: Snapshot, *, uses_all: bool) -> None:
-    """Check that the MERGE uses no column of the source whose name could be that of an auxiliary column.
+    """Check that the MERGE uses no column of the source whose name has the prefix of auxiliary columns.
 
     Args:
-        uses_all: whether all of the source's columns are used.
+        uses_all: whether all columns of the source are used.
 
     Raises:
-        UnsupportedFeatureError: it uses a column whose name has bayou's prefix.
+        UnsupportedFeatureError: it uses such a column.
     """
     output = plans.output(resolution.sides.source)
     refused = [each for each in names_of_output(application.jvm, output) if each.lower().startswith(OWN_PREFIX)]
@@ -129,13 +129,13 @@ def _used(jvm: Jvm, resolution: Resolution) -> ExpressionList:
 def source_of(
     application: Application, given: DataFrame, resolution: Resolution, snapshot: Snapshot, settings: Mapping[str, str]
 ) -> Source:
-    """Return the rows of a source, counted and with the values of their keys.
+    """Materialise a source if needed, count its rows, and read the values of its keys.
 
-    A MERGE reads the source several times and needs the same rows each time. A source that may differ is evaluated once, here: its
-    rows are materialised on the executors. If a block of them is lost, reading it fails; it is never recomputed.
+    A MERGE reads the source several times and needs the same rows each time. If evaluations may differ, this function evaluates the
+    source once and materialises its rows on the executors. If a block of them is lost, reading it fails; Spark never recomputes it.
 
     Args:
-        given: the source's rows as the user passed them.
+        given: the source as the user passed it.
     """
     jvm = application.jvm
     ids = catalyst.ids_of(jvm, resolution.sides.source)
@@ -154,10 +154,11 @@ def source_of(
         frame = without_constants(jvm, settled.frame, resolution, keys)
     files = None if is_materialised or settled is None else settled.watched()
     # If the rows may differ at the next evaluation, their keys must not prune files.
-    found = keys_of(application, resolution, snapshot, ids) if is_materialised or settled is not None else []
-    known = None if is_materialised or settled is None else values_in_footers(jvm, settled.whole, found, settings)
-    rows, values = values_of(frame, found, known)
-    texts = [text for each, those in zip(found, values, strict=True) if (text := condition_of(each.key, those)) is not None]
+    equalities = keys_of(application, resolution, snapshot, ids) if is_materialised or settled is not None else []
+    in_footers = None if is_materialised or settled is None else values_in_footers(jvm, settled.whole, equalities, settings)
+    rows, values = values_of(frame, equalities, in_footers)
+    conditions = (condition_of(each.key, key_values) for each, key_values in zip(equalities, values, strict=True))
+    texts = [text for text in conditions if text is not None]
     resolve = by_logical_name(snapshot.schema)
     predicates = tuple(from_catalyst([text], resolve) for text in texts)
     limit, in_files = bytes_of(settings.get(_THRESHOLD, "10485760")), catalyst.size_bytes_of(frame)
@@ -182,30 +183,30 @@ def source_of(
 
 
 def _must_materialise(settings: Mapping[str, str], *, is_stable: bool) -> bool:
-    """Whether to materialise a source. By default, do so if its rows may differ at each evaluation."""
-    wanted = settings.get(MATERIALIZE, "auto").lower()
-    return wanted == "all" if wanted in ("all", "none") else not is_stable
+    """Whether to materialise a source. By default, do so if evaluations may return different rows."""
+    setting = settings.get(MATERIALIZE, "auto").lower()
+    return setting == "all" if setting in ("all", "none") else not is_stable
 
 
 def bytes_of(text: str) -> int:
     """Return the bytes of a size such as `10485760`, `10m` or `1TB`; 0 if it is not a size."""
-    found = _SIZE.fullmatch(text.strip())
-    return 0 if found is None else int(found[1]) << 10 * ["", "k", "m", "g", "t", "p"].index(found[2].lower())
+    size = _SIZE.fullmatch(text.strip())
+    return 0 if size is None else int(size[1]) << 10 * ["", "k", "m", "g", "t", "p"].index(size[2].lower())
 
 
 def without_constants(jvm: Jvm, frame: DataFrame, resolution: Resolution, keys: Sequence[JavaObject]) -> DataFrame:
-    """Return the rows of a source without constants that Spark's optimizer sees in the columns of new values.
+    """Return the rows of a source, and hide constants in its columns from Spark's optimizer.
 
-    The optimizer evaluates expressions over constants. If that fails, the MERGE fails, even if no clause would set the value. Keys
-    whose values are stored unchanged may stay constants, and should: then the scan of the table's files filters by them.
+    The optimizer evaluates expressions over constants, for example a cast of a literal. If that fails, the MERGE fails, even if no
+    row falls under the clause. Keys from which no value is computed stay constants: then the scan of the table filters by them.
     """
     used = ExpressionList.joined(jvm, resolution.values).used(plans.output(resolution.sides.source))
-    found = unfolded(jvm, frame, used)
-    return found if found is frame else unfolded(jvm, frame, used, _stored_as_they_are(jvm, resolution, keys))
+    without_any = unfolded(jvm, frame, used)
+    return frame if without_any is frame else unfolded(jvm, frame, used, _stored_as_they_are(jvm, resolution, keys))
 
 
 def _stored_as_they_are(jvm: Jvm, resolution: Resolution, keys: Sequence[JavaObject]) -> list[JavaObject]:
-    """Return the keys from which no value is computed."""
+    """Return the keys that are stored unchanged or not at all: no clause computes a value from them."""
     computed: list[JavaObject] = []
     for clause in resolution.clauses:
         trees = clause.assignments[0].values.trees if clause.assignments else []
