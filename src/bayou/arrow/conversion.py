@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,13 +93,18 @@ class Conversion:
 
     def _leaf(self, found: pa.Array, kind: str) -> pa.Array:
         target = arrow_type(kind)
-        bounded = bounded_length(kind)
         cast = _cast(found, target)
         if self.has_old_calendar and kind in LEAST_SURE:
             least = pa.scalar(LEAST_SURE[kind], pa.int32() if kind == "date" else pa.int64()).cast(target)
             if pc.any(pc.less(cast, least)).as_py():
                 raise UnfitColumnError(f"it has a {kind} in the Julian calendar of an older Spark, which only Spark converts")
-        return pc.utf8_rpad(cast, bounded[1]) if bounded is not None and bounded[0] == "char" else cast
+        return padded(cast, kind)
+
+
+def padded(values: Any, kind: DataType) -> Any:
+    """Return strings, or one string of Arrow, padded to the length of their type if it is CHAR(n); other values as they are."""
+    bounded = bounded_length(kind)
+    return pc.utf8_rpad(values, bounded[1]) if bounded is not None and bounded[0] == "char" else values
 
 
 def _plain(found: pa.Array) -> pa.Array:

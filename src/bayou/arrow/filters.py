@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import Located, failed
 from bayou.plan.predicates import exact
-from bayou.plan.predicates.predicate import And, Boolean, In, Not, Or, Path, Predicate, Unknown
+from bayou.plan.predicates.predicate import And, Boolean, Comparison, In, Not, Or, Path, Predicate, Unknown
+
+if TYPE_CHECKING:
+    from bayou.plan.predicates.literals import Literal
 
 Columns = Callable[[Path], pa.Array]
 """Returns the values of a column by its physical path."""
@@ -29,6 +34,33 @@ def check_exact(predicate: Predicate, at: Located) -> None:
             raise failed("filter-not-exact", at=at)
         case _:
             return
+
+
+def padded(predicate: Predicate, widths: Mapping[Path, int]) -> Predicate:
+    """Return a filter whose constants are padded as the values of CHAR columns are, so that trailing spaces do not count.
+
+    Args:
+        predicate: the filter.
+        widths: the lengths of the CHAR columns, by physical path.
+    """
+    match predicate:
+        case And(children):
+            return And(tuple(padded(each, widths) for each in children))
+        case Or(children):
+            return Or(tuple(padded(each, widths) for each in children))
+        case Not(child):
+            return Not(padded(child, widths))
+        case Comparison(_, column, literal) if column.path in widths:
+            return replace(predicate, literal=_padded(literal, widths[column.path]))
+        case In(column, literals) if column.path in widths:
+            return replace(predicate, values=tuple(_padded(each, widths[column.path]) for each in literals))
+        case _:
+            return predicate
+
+
+def _padded(literal: Literal, width: int) -> Literal:
+    value = literal.value
+    return replace(literal, value=value.rstrip(" ").ljust(width)) if isinstance(value, str) else literal
 
 
 def kept(predicate: Predicate, columns: Columns, size: int, at: Located) -> pa.Array:

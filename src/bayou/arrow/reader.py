@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.arrow.conversion import Conversion, UnfitColumnError
+from bayou.arrow import filters
+from bayou.arrow.conversion import Conversion, UnfitColumnError, padded
 from bayou.arrow.data_files import DataFiles, live_batches, without_columns
 from bayou.arrow.filters import check_exact, kept
 from bayou.arrow.old_calendar import has_old_calendar
@@ -19,13 +20,15 @@ from bayou.arrow.types import arrow_schema, check_types
 from bayou.errors import failed
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.plan.predicates.predicate import columns as columns_of
+from bayou.plan.predicates.predicate import only_about
 from bayou.protocol.actions import paths
 from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.actions.actions import Protocol as TableProtocol
 from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.types.char_varchar import from_stored
+from bayou.protocol.types.char_varchar import bounded_length, from_stored
 from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.traverse import leaves
 from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
@@ -140,8 +143,14 @@ class TableReader:
         # What the filter needs in addition comes last, and is dropped again.
         self._read = (*self._output, *(each for each in declared if each.physical_name in names - output))
         check_types(self._read, snapshot)
+        self._filter, self._pruning = rows.predicate, rows.where
         if rows.predicate is not None:
             check_exact(rows.predicate, snapshot)
+            widths = _char_widths(declared)
+            if widths.keys() & columns_of(rows.predicate):
+                # The log has values with and without padding, so that it says nothing about those that are read.
+                unpadded = {each.physical_name for each in declared} - {path[0] for path in widths}
+                self._filter, self._pruning = filters.padded(rows.predicate, widths), only_about(rows.predicate, unpadded)
         self._partitions = {
             found.physical_name for name in snapshot.partition_columns if (found := snapshot.schema.field(name)) is not None
         }
@@ -188,15 +197,14 @@ class TableReader:
 
     def _column(self, batch: pa.RecordBatch, field: StructField, file: _File, conversion: Conversion) -> pa.Array:
         if field.physical_name in self._partitions:
-            return pa.repeat(file.partitions[field.physical_name], batch.num_rows)
+            return pa.repeat(padded(file.partitions[field.physical_name], field.type), batch.num_rows)
         return conversion.column(batch, field)
 
     def _kept(self, found: Sequence[pa.Array], size: int) -> Iterator[pa.RecordBatch]:
         if size == 0:
             return
         arrays = list(found[: len(self._output)])
-        predicate = self._rows.predicate
-        mask = None if predicate is None else kept(predicate, lambda path: self._at(path, found), size, self._snapshot)
+        mask = None if self._filter is None else kept(self._filter, lambda path: self._at(path, found), size, self._snapshot)
         if not arrays:
             rows = size if mask is None else pc.sum(mask).as_py() or 0
             yield without_columns(rows)
@@ -221,8 +229,8 @@ class TableReader:
         snapshot = self._snapshot
         listed = snapshot.files(["path", "deletion_vector"])
         places = pa.array(range(listed.num_rows), pa.int64())
-        if self._rows.where is not None:
-            places = places.filter(snapshot.may_match(self._rows.where))
+        if self._pruning is not None:
+            places = places.filter(snapshot.may_match(self._pruning))
         values = {path[0]: found for path, found in snapshot.partitions().items()}
         for start in range(0, len(places), _VECTORS_AT_ONCE):
             chunk = places.slice(start, _VECTORS_AT_ONCE)
@@ -244,3 +252,8 @@ def _chosen(snapshot: Readable, columns: Sequence[str] | None) -> tuple[StructFi
         if chosen.count(found) > 1:
             raise failed("DELTA_ILLEGAL_OPTION/rows-column-twice", at=snapshot, column=name)
     return tuple(each for each in chosen if each is not None)
+
+
+def _char_widths(declared: Sequence[StructField]) -> dict[Path, int]:
+    bounds = {path: bounded_length(leaf.type) for _, path, leaf in leaves(StructType(tuple(declared)))}
+    return {path: bound[1] for path, bound in bounds.items() if bound is not None and bound[0] == "char"}

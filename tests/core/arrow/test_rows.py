@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import sys
 from decimal import Decimal
 from itertools import pairwise
+from uuid import UUID
 
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ from tests.core.arrow.tables import built, mapped, parquet, snapshot, without_ro
 
 from bayou import errors
 from bayou.protocol.actions.actions import Protocol
-from bayou.protocol.types.char_varchar import DECLARED_TYPE
+from bayou.protocol.deletion_vectors.descriptor import encode_file
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, UserDefinedType
 from bayou.storage import MemoryStore
 from bayou.testing.table_builder import TableBuilder, add
@@ -99,6 +101,33 @@ def test_rows_of_a_deletion_vector_are_left_out_in_any_row_group(deleted):
     rows = pa.table({"id": range(70_000)})
     found = snapshot({"id": "long"}, [(rows, without_rows(*deleted))], row_group_size=9_000)
     assert values(found, "id") == sorted(set(range(70_000)) - set(deleted))
+
+
+def test_rows_of_a_deletion_vector_in_a_file_are_left_out():
+    made = built({"id": "long"}, [pa.table({"id": [1, 2, 3]}), pa.table({"id": [4, 5]})])
+    data, descriptors = encode_file([[0, 2], [1]], UUID(int=7))
+    made.write(descriptors[0].relative_path, data)
+    made.commit(*(add(f"f{number}.parquet", deletionVector=each.to_json()) for number, each in enumerate(descriptors)))
+    assert values(made.log().snapshot(), "id") == [2, 4]
+    made.delete(descriptors[0].relative_path)
+    with pytest.raises(errors.DeletionVectorError, match="deletion_vector"):
+        made.log().snapshot().to_arrow()
+
+
+def test_a_table_of_which_only_a_checkpoint_is_left_is_read():
+    made = built({"id": "long"}, [(pa.table({"id": [1, 2]}), without_rows(1))])
+    made.checkpoint()
+    for version in range(2):
+        made.delete(f"_delta_log/{version:020}.json")
+    assert values(made.log().snapshot(), "id") == [1]
+
+
+def test_columns_with_dots_are_not_fields_of_structs():
+    columns = StructType((StructField("a.b", "long"), StructField("a", schema(b="long", c="long")), StructField("x `y`", "long")))
+    found = snapshot(columns, [pa.table({"a.b": [1, 2], "a": [{"b": 10, "c": 3}, None], "x `y`": [5, 6]})])
+    assert found.to_arrow(["x `y`"], [("`a.b`", "==", 2)]).to_pylist() == [{"x `y`": 6}]
+    assert found.to_arrow(["a.b"], [("a.c", "==", 3)]).to_pylist() == [{"a.b": 1}]
+    assert found.to_arrow(["a"], [("a.c", "is null")]).to_pylist() == [{"a": None}]
 
 
 NESTED = pa.struct([pa.field("p-x", pa.int64(), metadata={"PARQUET:field_id": "3"}), pa.field("gone", pa.int64())])
@@ -221,23 +250,12 @@ def test_timestamps_as_int96_keep_years_beyond_those_of_nanoseconds():
     assert values(found, "t") == [dt.datetime(3000, 1, 1, 0, 0, 0, 1, UTC)]
 
 
-def test_chars_are_padded_and_varchars_are_not():
-    columns = StructType(
-        (
-            StructField("c", "string", metadata={DECLARED_TYPE: "char(3)"}),
-            StructField("v", "string", metadata={DECLARED_TYPE: "varchar(3)"}),
-        )
-    )
-    found = snapshot(columns, [pa.table({"c": ["a", None, "é"], "v": ["a", None, "b "]})]).to_arrow()
-    assert found.to_pydict() == {"c": ["a  ", None, "é  "], "v": ["a", None, "b "]}
-
-
 def test_a_user_defined_type_is_read_as_it_is_stored():
-    kind = UserDefinedType(
-        "org.example.Vector", schema(x="double"), '{"type":"udt","class":"org.example.Vector","sqlType":"string"}'
-    )
-    stored = snapshot(StructType((StructField("v", kind),)), [])
-    assert stored.to_arrow().num_rows == 0
+    stored = schema(x="double")
+    text = json.dumps({"type": "udt", "class": "org.example.Vector", "sqlType": stored.to_json()})
+    kind = UserDefinedType("org.example.Vector", stored, text)
+    rows = pa.table({"v": pa.array([{"x": 1.5}, None], pa.struct([("x", pa.float32())]))})
+    assert values(snapshot(StructType((StructField("v", kind),)), [rows]), "v") == [{"x": 1.5}, None]
 
 
 @pytest.mark.parametrize(
