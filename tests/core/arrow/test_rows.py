@@ -104,10 +104,10 @@ def test_rows_of_a_deletion_vector_are_left_out_in_any_row_group(deleted):
 
 
 def test_rows_of_a_deletion_vector_in_a_file_are_left_out():
-    made = built({"id": "long"}, [pa.table({"id": [1, 2, 3]}), pa.table({"id": [4, 5]})])
     data, descriptors = encode_file([[0, 2], [1]], UUID(int=7))
-    made.write(descriptors[0].relative_path, data)
-    made.commit(*(add(f"f{number}.parquet", deletionVector=each.to_json()) for number, each in enumerate(descriptors)))
+    rows = (pa.table({"id": [1, 2, 3]}), pa.table({"id": [4, 5]}))
+    files = [(each, {"deletionVector": vector.to_json()}) for each, vector in zip(rows, descriptors, strict=True)]
+    made = built({"id": "long"}, files).write(descriptors[0].relative_path, data)
     assert values(made.log().snapshot(), "id") == [2, 4]
     made.delete(descriptors[0].relative_path)
     with pytest.raises(errors.DeletionVectorError, match="deletion_vector"):
@@ -252,7 +252,8 @@ def test_timestamps_as_int96_keep_years_beyond_those_of_nanoseconds():
 
 def test_a_user_defined_type_is_read_as_it_is_stored():
     stored = schema(x="double")
-    text = json.dumps({"type": "udt", "class": "org.example.Vector", "sqlType": stored.to_json()})
+    fields = [{"name": "x", "type": "double", "nullable": True, "metadata": {}}]
+    text = json.dumps({"type": "udt", "class": "org.example.Vector", "sqlType": {"type": "struct", "fields": fields}})
     kind = UserDefinedType("org.example.Vector", stored, text)
     rows = pa.table({"v": pa.array([{"x": 1.5}, None], pa.struct([("x", pa.float32())]))})
     assert values(snapshot(StructType((StructField("v", kind),)), [rows]), "v") == [{"x": 1.5}, None]
