@@ -386,7 +386,7 @@ def test_polars_gets_the_rows():
 @pytest.mark.parametrize(("method", "package"), [("to_pandas", "pandas"), ("to_polars", "polars")])
 def test_a_missing_package_says_how_to_install_it(monkeypatch, method, package):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(errors.MissingPackageError, match=f"pip install {package}"):
+    with pytest.raises(errors.MissingPackageError, match=rf"pip install 'bayou\[{package}\]'"):
         getattr(snapshot({"id": "long"}, []), method)()
 
 

@@ -139,5 +139,5 @@ dataset-not-exact UnsupportedFeatureError
     Next: Use to_arrow, or to_batches for a stream of batches.
 rows-package-missing MissingPackageError
     {method} needs {name}, which is not installed.
-    Next: Run pip install {package}.
+    Next: Run pip install 'bayou[{package}]'.
 """
