@@ -31,10 +31,10 @@ _QUOTES: Final = "'\""
 
 
 def filters(texts: Sequence[str], schema: StructType) -> list[tuple[Any, ...]] | None:
-    """Return the filters that a command line gives, or None without any.
+    """Return the filters of a command line, or None without any.
 
     Raises:
-        click.BadParameter: a text is no filter, or its value has not the type of the column.
+        click.BadParameter: a filter has another form, or its value has another type than the column.
     """
     if not texts:
         return None

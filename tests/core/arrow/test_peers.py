@@ -44,9 +44,15 @@ TYPES = {
 }
 
 
-def theirs(path):
-    """The rows as delta-rs reads them."""
-    return pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("SELECT * FROM t ORDER BY id"))
+# delta-rs gives views of strings, which older releases of PyArrow do not take.
+PLAIN = {"string": "Utf8", "binary": "Binary"}
+
+
+def theirs(path, column, kind):
+    """The values of a column as delta-rs reads them, in the order of the ids."""
+    chosen = f"arrow_cast({column}, '{PLAIN[kind]}')" if kind in PLAIN else column
+    rows = QueryBuilder().register("t", DeltaTable(path)).execute(f"SELECT {chosen} AS found FROM t ORDER BY id")
+    return pa.table(rows)["found"].to_pylist()
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -54,7 +60,7 @@ def test_each_type_reads_as_delta_rs_wrote_it(kind, tmp_path):
     path = str(tmp_path / "t")
     write_deltalake(path, pa.table({"id": [0, 1, 2], "v": TYPES[kind]}))
     found = bayou.open(path).snapshot().to_arrow()
-    assert found["v"].to_pylist() == theirs(path)["v"].to_pylist() == TYPES[kind].to_pylist()
+    assert found["v"].to_pylist() == theirs(path, "v", kind) == TYPES[kind].to_pylist()
 
 
 PARTITIONS = {
@@ -78,7 +84,7 @@ def test_each_partition_value_reads_as_in_delta_rs(kind, tmp_path):
         data = parquet(pa.table({"id": [number]}))
         made.write(f"{number}.parquet", data).commit(add(f"{number}.parquet", partitionValues={"p": text}, size=len(data)))
     found = made.log().snapshot().to_arrow().sort_by("id")
-    assert found["p"].to_pylist() == theirs(str(tmp_path / "t"))["p"].to_pylist()
+    assert found["p"].to_pylist() == theirs(str(tmp_path / "t"), "p", kind)
     assert found["p"][0].is_valid
 
 
