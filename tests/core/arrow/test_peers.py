@@ -44,14 +44,11 @@ TYPES = {
 }
 
 
-# delta-rs gives views of strings, which older releases of PyArrow do not take.
-PLAIN = {"string": "Utf8", "binary": "Binary"}
-
-
 def theirs(path, column, kind):
     """The values of a column as delta-rs reads them, in the order of the ids."""
-    chosen = f"arrow_cast({column}, '{PLAIN[kind]}')" if kind in PLAIN else column
-    rows = QueryBuilder().register("t", DeltaTable(path)).execute(f"SELECT {chosen} AS found FROM t ORDER BY id")
+    if kind in {"string", "binary"} and not hasattr(pa, "string_view"):
+        pytest.skip("delta-rs gives views of strings, which this PyArrow does not take")
+    rows = QueryBuilder().register("t", DeltaTable(path)).execute(f"SELECT {column} AS found FROM t ORDER BY id")
     return pa.table(rows)["found"].to_pylist()
 
 
