@@ -13,8 +13,6 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.acceptance import reader
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -64,7 +62,7 @@ def prepared(corpora: Path, case: dict[str, Any], copy: Path, table: str = "", r
     return str(copy)
 
 
-def judged_error(case: dict[str, Any], path: str) -> str:
+def judged_error(case: dict[str, Any], path: str, reader: Any) -> str:
     try:
         rows = reader.read(path, case["version"]).num_rows
     except Exception:  # noqa: BLE001  (the case asks for any)
@@ -72,18 +70,18 @@ def judged_error(case: dict[str, Any], path: str) -> str:
     return f"returned {rows} rows, should raise {case['expect']['error']}"
 
 
-def _rows(case: dict[str, Any], path: str) -> Any:
+def _rows(case: dict[str, Any], path: str, reader: Any) -> Any:
     if case["op"] == "cdf":
         return reader.cdf(path, case["start_version"], case["end_version"])
     return reader.read(path, case["version"])
 
 
-def judged(case: dict[str, Any], path: str, known: Expected) -> str:
-    """What is wrong with what the reader gives; empty where nothing is."""
+def judged(case: dict[str, Any], path: str, known: Expected, reader: Any) -> str:
+    """What is wrong with what a reader gives; empty where nothing is. The reader has the functions `read`, `cdf`, `snapshot`."""
     expected, schemas, canon = case["expect"], known.schemas, known.canon
     try:
         if case["op"] != "snapshot":
-            table = _rows(case, path)
+            table = _rows(case, path, reader)
             rows = sorted(canon.rows(table, schemas[expected["schema"]]))
             if canon.digest_rows(rows) != expected["digest"]:
                 return f"{len(rows)} rows for {expected['rows']}"

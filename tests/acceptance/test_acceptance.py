@@ -22,7 +22,7 @@ def test_every_published_table_is_read_as_its_writers_peers_read_it(spark, corpo
     failures = []
     for number, case in enumerate(cases):
         path = prepared(corpora, case, tmp_path / str(number))
-        why = judged_error(case, path) if kind == "errors" else judged(case, path, expected)
+        why = judged_error(case, path, reader) if kind == "errors" else judged(case, path, expected, reader)
         if why:
             failures.append(f"{case['id']}: {why}")
     assert cases

@@ -25,7 +25,7 @@ def test_published_tables_are_read_from_s3(spark, server, corpora, tmp_path, mon
         for number, case in enumerate(core_cases(corpora, operation, outcome)):
             if number % PARTS == part:
                 path = put(corpora, case, tmp_path / f"{kind}{number}", uploaded)
-                why = judged_error(case, path) if kind == "errors" else judged(case, path, expected)
+                why = judged_error(case, path, reader) if kind == "errors" else judged(case, path, expected, reader)
                 failures += [f"{case['id']}: {why}"] if why else []
                 count += 1
     assert count

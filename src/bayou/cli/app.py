@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayou.cli import check, facts, maintenance, segment
+from bayou.cli import rows as shown_rows
 from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
 from bayou.cli.process import INTERRUPTED, flushed
 from bayou.cli.tables import open_table, table_argument
@@ -106,7 +107,7 @@ def commands() -> None:
     """Look at Delta tables, and maintain them, without Spark and without a JVM.
 
     TABLE is the path of a table. Results are tables in color on a terminal, and plain columns in a pipe. With --json,
-    `history` and `files` print one JSON object a line, the others one JSON document. An error is one line on standard
+    `history`, `files` and `show` print one JSON object a line, the others one JSON document. An error is one line on standard
     error, and exit code 1.
     """
 
@@ -208,6 +209,38 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
         ),
         total=snapshot.num_files,
     )
+
+
+@commands.command()
+@table_argument
+@_as_of
+@click.option("--columns", metavar="A,B", help="These columns, in this order.")
+@click.option("--where", multiple=True, metavar="FILTER", help='Matching rows only, as "day >= 2026-01-01"; all of several.')
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most this many rows.")
+@_json
+def show(
+    table: str,
+    version: int | None,
+    timestamp: str | None,
+    columns: str | None,
+    where: tuple[str, ...],
+    limit: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Show the first rows of the table.
+
+    Example: bayou show /data/orders --columns id,total --where "country = NZ" --limit 5
+    """
+    snapshot = _snapshot(table, version, timestamp)
+    chosen = None if columns is None else [each.strip() for each in columns.split(",")]
+    names, kinds, found = shown_rows.first_rows(snapshot, chosen, shown_rows.filters(where, snapshot.schema), limit)
+    if as_json:
+        for row in found:
+            print_json(dict(zip(names, row, strict=True)))
+        return
+    titles = [Column(escape(name), is_number=is_number, wraps=not is_number) for name, is_number in zip(names, kinds, strict=True)]
+    print_rows(titles, (map(shown_rows.cell, row) for row in found), leaves_out_columns=True)
 
 
 @commands.command()

@@ -57,17 +57,20 @@ class Column:
     on_terminal: Callable[[Any], str | None] | None = None
 
 
-def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, total: int | None = None) -> None:
+def print_rows(
+    columns: Sequence[Column], rows: Iterable[Iterable[Any]], *, total: int | None = None, leaves_out_columns: bool = False
+) -> None:
     """Print rows under their headers.
 
     Args:
         columns: the headers.
         rows: the cells; None for an empty cell.
         total: the number of rows if known, for the note on a terminal.
+        leaves_out_columns: whether a terminal shows the first columns that fit, and a note names the others.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
-        _print_table(console, columns, _cells(columns, rows, is_terminal=True), total)
+        _print_table(console, columns, _cells(columns, rows, is_terminal=True), total, leaves_out_columns=leaves_out_columns)
     else:
         _print_plain(columns, _cells(columns, rows, is_terminal=False))
 
@@ -130,7 +133,7 @@ def pairs(values: Mapping[str, Any] | None) -> str | None:
     return ", ".join(f"{name}={value}" for name, value in values.items() if value is not None)
 
 
-def _cells(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, is_terminal: bool) -> Iterator[list[str]]:
+def _cells(columns: Sequence[Column], rows: Iterable[Iterable[Any]], *, is_terminal: bool) -> Iterator[list[str]]:
     """Return the string of each cell. In a pipe an absent value is a dash, so that every line has every column."""
     for row in rows:
         spelled = (
@@ -140,9 +143,14 @@ def _cells(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, is_termi
         yield [("" if is_terminal else "-") if value is None else escape(str(value)) for value in spelled]
 
 
-def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None) -> None:
+def _print_table(
+    console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None, *, leaves_out_columns: bool
+) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     shown = list(itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL))
+    left_out = columns[_fitting(columns, shown, console.width) :] if leaves_out_columns else ()
+    columns = columns[: len(columns) - len(left_out)]
+    shown = [row[: len(columns)] for row in shown]
     # In a console that is too narrow rich cuts columns off. In a wide one nothing is lost: the terminal breaks the lines.
     console.width = max(console.width, _least_width(columns, shown))
     for column in columns:
@@ -160,6 +168,15 @@ def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[lis
         of_total = "" if total is None else f" of {total:,}"
         note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
         console.print(Text(note, "dim"))
+    if left_out:
+        names = ", ".join(column.title for column in left_out)
+        console.print(Text(f"columns that do not fit: {names}; choose with --columns", "dim"))
+
+
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return how many of the first columns fit, at least one."""
+    counts = range(len(columns), 1, -1)
+    return next((n for n in counts if _least_width(columns[:n], [row[:n] for row in rows]) <= width), min(len(columns), 1))
 
 
 def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:

@@ -112,23 +112,7 @@ def _possibly_same(bounds: ColumnBounds, leaf: Comparison, *, truth: bool) -> pa
 
 def _exactly(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array, *, truth: bool) -> pa.Array:
     """Evaluate a leaf with partition values, exactly, because all rows of a file have the same value."""
-    held = _truth(leaf, values)
+    held = exact.truth(leaf, values)
     if held is None:
         return constant_mask(len(values), truth=True)
     return pc.fill_null(held if truth else pc.invert(held), False)
-
-
-def _truth(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array) -> pa.Array | None:
-    match leaf:
-        case IsNull():
-            return pc.is_null(values)
-        case IsNotNull():
-            return pc.is_valid(values)
-        case In(_, literals):
-            return exact.membership(values, literals)
-        case StartsWith(_, text):
-            return exact.prefix(values, text)
-        case Comparison("<=>", _, literal):
-            return exact.sameness(values, literal)
-        case Comparison(op, _, literal):
-            return exact.comparison(op, values, literal)

@@ -118,4 +118,27 @@ DELTA_ILLEGAL_OPTION/literal InvalidOptionError
     Next: Give a value of the column's type.
 DELTA_SCHEMA_NOT_SET/partition-type InvalidSchemaError
     A column of type {type} cannot be a partition column.
+DELTA_UNSUPPORTED_DATA_TYPES/arrow UnsupportedFeatureError
+    The column {column!r} has the type {type}, which bayou does not read without Spark.
+    Next: Leave the column out of `columns`, or read the table with Spark.
+filter-not-exact UnsupportedFeatureError
+    The filter uses a comparison that bayou cannot decide without Spark, such as one of strings with a collation.
+    Next: Leave the condition out of `where`, or read the table with Spark.
+file-column-type SchemaMismatchError
+    A file of the table does not have the table's types: {reason}.
+    Next: Read the table with Spark, and find out which program wrote the file.
+DELTA_ILLEGAL_OPTION/rows-column InvalidOptionError
+    Column {column!r} does not exist; the columns are: {columns}.
+    Next: Name top-level columns of the table.
+DELTA_ILLEGAL_OPTION/rows-column-twice InvalidOptionError
+    Column {column!r} is named twice.
+    Next: Name each column once.
+FAILED_READ_FILE/rows UnreadableDataFileError
+    The rows of a file of the table cannot be read: {reason}.
+dataset-not-exact UnsupportedFeatureError
+    A dataset of PyArrow would not read the table's rows exactly, because {why}.
+    Next: Use to_arrow, or to_batches for a stream of batches.
+rows-package-missing MissingPackageError
+    {method} needs {name}, which is not installed.
+    Next: Run pip install 'bayou[{package}]'.
 """

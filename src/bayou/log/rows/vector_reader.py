@@ -17,9 +17,22 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.storage import LogStore
+
+
+class LocatedTable(Protocol):
+    """A version of a table with a known URI, such as a snapshot."""
+
+    @property
+    def table_uri(self) -> str:
+        """The table's URI, not percent-encoded."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+        ...
 
 
 @runtime_checkable
@@ -32,7 +45,7 @@ class ReadsMany(Protocol):
 
 
 def read_vectors(
-    snapshot: Snapshot,
+    snapshot: LocatedTable,
     descriptors: pa.StructArray,
     storage_options: Mapping[str, str] | None = None,
     *,
@@ -72,7 +85,7 @@ def _uri(descriptor: DeletionVectorDescriptor, table_uri: str) -> str:
 class _Places:
     """Reads deletion vector files inside and outside the table."""
 
-    def __init__(self, snapshot: Snapshot, storage_options: Mapping[str, str], store: LogStore | None) -> None:
+    def __init__(self, snapshot: LocatedTable, storage_options: Mapping[str, str], store: LogStore | None) -> None:
         self._snapshot = snapshot
         self._storage_options = storage_options
         self._store = store
@@ -111,6 +124,6 @@ def _read(store: LogStore, name: str) -> bytes | OSError:
         return error
 
 
-def _unreadable(snapshot: Snapshot, uri: str, error: Exception) -> DeltaError:
+def _unreadable(snapshot: LocatedTable, uri: str, error: Exception) -> DeltaError:
     why = getattr(error, "strerror", None) or type(error).__name__
     return failed("DELTA_DELETION_VECTOR_FILE_NOT_FOUND", at=snapshot, file=uri, reason=why)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,6 +25,7 @@ from bayou.protocol.actions.actions import DomainMetadata, Metadata, Protocol, S
 from bayou.protocol.types.schema import DataType, StructType, parse_schema
 
 if TYPE_CHECKING:
+    from bayou.arrow.reader import TableReader
     from bayou.plan.predicates.predicate import Filters
     from bayou.plan.statistics.columns import FileStatistics
 
@@ -160,6 +161,127 @@ class Snapshot:
         schema = pa.schema([ADD_SCHEMA.field(name) for name in names])
         table = pa.Table.from_arrays([found[name] for name in names], schema=schema)
         return table if where is None else table.filter(self.may_match(where))
+
+    def to_arrow(
+        self,
+        columns: Iterable[str] | None = None,
+        where: Filters | None = None,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """Return the rows as an Arrow table, read without Spark.
+
+        Example:
+            bayou.open("/data/orders").snapshot().to_arrow(columns=["id", "total"], where=[("day", ">=", "2026-01-01")])
+
+        Args:
+            columns: the top-level columns to return, in order; None for all.
+            where: keep matching rows: filters as in `files`, or a Predicate. Files that hold none are not opened.
+            storage_options: access to files outside the table's folder, as shallow clones have them.
+
+        Raises:
+            InvalidOptionError: a column or a filter is invalid.
+            UnsupportedFeatureError: a column has a type that is not read without Spark, such as variant, or the filter compares
+                strings with a collation. Nothing was read.
+            DataFileNotFoundError, UnreadableDataFileError, DeletionVectorError: a file is gone, or cannot be read.
+            SchemaMismatchError: a column of a file has a type that is not read as the table's.
+        """
+        return self._reader(columns, where, storage_options).table()
+
+    def to_batches(
+        self,
+        columns: Iterable[str] | None = None,
+        where: Filters | None = None,
+        *,
+        batch_size: int = 65_536,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> pa.RecordBatchReader:
+        """Return the rows as a stream of Arrow batches, for tables that do not fit into memory.
+
+        One row group is in memory at a time. DuckDB, Polars and other libraries take the stream as it is.
+
+        Example:
+            for batch in bayou.open("/data/orders").snapshot().to_batches(["id"]):
+                print(batch.num_rows)
+
+        Args:
+            columns: the top-level columns to return, in order; None for all.
+            where: keep matching rows, as in `to_arrow`.
+            batch_size: the most rows of a batch.
+            storage_options: access to files outside the table's folder, as shallow clones have them.
+
+        Raises:
+            InvalidOptionError, UnsupportedFeatureError: see `to_arrow`. The other errors of `to_arrow` come with the batches.
+        """
+        size = arguments.integer(batch_size, "batch_size", table=self.table_uri, least=1)
+        reader = self._reader(columns, where, storage_options)
+        return pa.RecordBatchReader.from_batches(reader.schema, reader.batches(size))
+
+    def to_pandas(
+        self,
+        columns: Iterable[str] | None = None,
+        where: Filters | None = None,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Return the rows as a pandas DataFrame; arguments and errors are those of `to_arrow`.
+
+        Example:
+            bayou.open("/data/orders").snapshot().to_pandas(where=[("country", "==", "NZ")])
+
+        Raises:
+            MissingPackageError: pandas is not installed.
+        """
+        from bayou.arrow.frames import to_pandas  # noqa: PLC0415  (not needed to open a table)
+
+        return to_pandas(self._reader(columns, where, storage_options))
+
+    def to_polars(
+        self,
+        columns: Iterable[str] | None = None,
+        where: Filters | None = None,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Return the rows as a Polars DataFrame; arguments and errors are those of `to_arrow`.
+
+        Example:
+            bayou.open("/data/orders").snapshot().to_polars(columns=["id", "total"])
+
+        Raises:
+            MissingPackageError: Polars is not installed.
+        """
+        from bayou.arrow.frames import to_polars  # noqa: PLC0415  (not needed to open a table)
+
+        return to_polars(self._reader(columns, where, storage_options))
+
+    def to_pyarrow_dataset(self) -> Any:
+        """Return the table as a `pyarrow.dataset.Dataset`, if a dataset reads exactly the table's rows.
+
+        It reads the footer of each file to find out.
+
+        Example:
+            bayou.open("/data/orders").snapshot().to_pyarrow_dataset().count_rows()
+
+        Raises:
+            UnsupportedFeatureError: a dataset would read other rows or values, because of deletion vectors, column mapping, widened
+                types or missing nested fields. Use `to_batches`.
+            DataFileNotFoundError, UnreadableDataFileError: a file is gone, or cannot be read.
+        """
+        from bayou.arrow.dataset import to_dataset  # noqa: PLC0415  (not needed to open a table)
+
+        return to_dataset(self, self._source.store)
+
+    def _reader(
+        self, columns: Iterable[str] | None, where: Filters | None, storage_options: Mapping[str, str] | None
+    ) -> TableReader:
+        from bayou.arrow.reader import Rows, TableReader  # noqa: PLC0415  (not needed to open a table)
+        from bayou.log.snapshot.data_skipping import to_predicate  # noqa: PLC0415
+
+        chosen = None if columns is None else arguments.texts(columns, "columns", table=self.table_uri)
+        with self._placed():
+            predicate = None if where is None else to_predicate(where, self.schema)
+        return TableReader(self, self._source.store, Rows(chosen, where, predicate), storage_options)
 
     def may_match(self, where: Filters) -> pa.BooleanArray:
         """Return for each file of `files()` whether it may hold a row that a filter keeps; true if unknown."""

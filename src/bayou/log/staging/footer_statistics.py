@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bayou.arrow.old_calendar import LEAST_SURE, has_old_calendar
 from bayou.log.staging.footer_types import states_bounds
 from bayou.log.staging.foreign_footers import sure_leaves
 from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, to_json
@@ -36,11 +37,6 @@ FOOTERS_AT_ONCE: Final = 1000
 _WHOLE_TEXTS: Final = (_SPARKS_WRITER, "parquet-cpp-arrow version ")
 _CUT_AT: Final = 64
 _FIRST_TO_COUNT_NAN: Final = (1, 10)
-_SPARK_VERSION: Final = b"org.apache.spark.version"
-_LEGACY_DATES: Final = b"org.apache.spark.legacyDateTime"
-_FIRST_PROLEPTIC: Final = 3
-# Spark 2 used the Julian calendar for days before 1582, and the zones' rules for timestamps before 1900. Readers convert them.
-_LEAST_SURE: Final = {"date": -141_427, "timestamp": -2_208_988_800_000_000, "timestamp_ntz": -2_208_988_800_000_000}
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)")
 _UNIT: Final = re.compile(r'"timeUnit": ?"(milliseconds|microseconds|nanoseconds)"')
 _LISTS: Final = (pa.ListType, pa.LargeListType, pa.FixedSizeListType)
@@ -111,19 +107,6 @@ def bounds_of(footer: pq.FileMetaData, name: str, kind: str) -> tuple[Any, Any] 
         return None
     chunks = _chunks(footer, position)
     return None if any(chunk is None for chunk in chunks) else _bounds_in(footer, chunks, kind)
-
-
-def has_old_calendar(footer: pq.FileMetaData) -> bool:
-    """Return whether readers convert a file's dates and timestamps, because Spark wrote them in another calendar.
-
-    Source: Spark's `DataSourceUtils.datetimeRebaseSpec`.
-    """
-    facts = footer.metadata or {}
-    version = facts.get(_SPARK_VERSION)
-    if version is None:
-        return False
-    major = version.partition(b".")[0]
-    return _LEGACY_DATES in facts or (major.isdigit() and int(major) < _FIRST_PROLEPTIC)
 
 
 def _stored(field: pa.Field, physical: Iterator[str]) -> pa.Field:
@@ -221,7 +204,7 @@ def _bounds_in(footer: pq.FileMetaData, chunks: Iterable[pq.Statistics], kind: s
     found = _bounds(chunks, kind)
     if found is None or (kind in _FLOATS and not _counts_nan(footer)):
         return None
-    least = _LEAST_SURE.get(kind)
+    least = LEAST_SURE.get(kind)
     return None if least is not None and found[0] < least and has_old_calendar(footer) else found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicates on partition columns: all rows of a file have the same value, so the answer is exact."""
+"""The truth of predicates for known values: those of a partition column, one for each file, or those of rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.plan.predicates.comparisons import compare, constant, is_any
+from bayou.plan.predicates.predicate import Comparison, In, IsNotNull, IsNull, StartsWith
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,23 @@ def plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return the values as one array without a dictionary, as comparisons need it."""
     array = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def truth(leaf: Comparison | In | IsNull | IsNotNull | StartsWith, values: pa.Array) -> pa.Array | None:
+    """Return the truth of a predicate about one column for each of its values, null for NULL; None if the types do not compare."""
+    match leaf:
+        case IsNull():
+            return pc.is_null(values)
+        case IsNotNull():
+            return pc.is_valid(values)
+        case In(_, literals):
+            return membership(values, literals)
+        case StartsWith(_, text):
+            return prefix(values, text)
+        case Comparison("<=>", _, literal):
+            return sameness(values, literal)
+        case Comparison(op, _, literal):
+            return comparison(op, values, literal)
 
 
 def comparison(op: str, values: pa.Array, literal: Literal) -> pa.Array | None:
