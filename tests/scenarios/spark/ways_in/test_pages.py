@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every Python block of the documentation runs as it stands, and prints what the page shows below it.
 
-The blocks of a page run in order, with the names of the earlier ones. The pages work below `/tmp`, which the test replaces by a folder
-of its own, and with tables by name in a database of their own. A page skips a block that needs a service by a comment before it:
-`<!-- not run: the reason -->`.
+The blocks of a page run in order, with the names of the earlier ones. The pages work below `/tmp`, which the test replaces by a
+folder of its own, and with tables by name in a database of their own. A page skips a block that needs a service by a comment before
+it: `<!-- not run: the reason -->`.
 """
 
 from __future__ import annotations
