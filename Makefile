@@ -39,7 +39,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-changes clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -87,6 +87,12 @@ oracle: matrix ## The comparison with delta-spark alone (part of matrix)
 
 error-texts: setup ## Store the texts of errors as they are now in tests/errors, to be reviewed
 	@PYTHONPATH=src $(BIN)/python -m tests.errors
+
+docs: setup ## The documentation site in build/site; fails on a warning or a dead link
+	@$(BIN)/python scripts/build_site.py
+
+package: setup ## Build the package, check it as an index does, install it into an empty environment
+	@$(BIN)/python scripts/check_package.py
 
 lint: setup ## Style and types: ruff with every rule, mypy strict
 	@$(BIN)/ruff check .

@@ -19,8 +19,12 @@ no Spark, work on every store, and change nothing.
 
 ```python
 import bayou
+from pyspark.sql import SparkSession
 
-report = bayou.check("/data/orders", files=True)
+spark = bayou.enable(SparkSession.builder)
+spark.range(3).write.format("delta").mode("overwrite").option("overwriteSchema", "true").save("/tmp/orders")
+
+report = bayou.check("/tmp/orders", files=True)
 print(report)
 for finding in report.findings:
     print(finding.rule, finding.place, finding.action, finding.writer, finding.detail)

@@ -15,7 +15,7 @@ _HEAD = f"""# Errors
 
 Each error is an exception of `bayou.errors`. This page lists the messages of the catalogue in `src/bayou/errors/catalogue`, by area
 and error class; `{COMMAND}` writes it. Words in braces are facts of the case, and attributes of the error.
-[Contributing](../CONTRIBUTING.md#errors) says how to add one.
+[Contributing](https://github.com/bayou-lake/bayou/blob/main/CONTRIBUTING.md#errors) says how to add one.
 """
 
 

@@ -80,6 +80,9 @@ def read(
         VersionNotFoundError, TimestampOutOfRangeError: the version cannot be read.
         TimeTravelError: changes in the range were not recorded.
         UnsupportedFeatureError: the table uses features that bayou does not support for readers; the error names them.
+
+    Examples:
+        >>> bayou.read(spark, "/tmp/orders", version=1).show()
     """
     path = path_text(path)
     arguments.flag(net, "net", table=path)
@@ -117,6 +120,9 @@ def write(
         ConcurrentModificationError: a concurrent commit conflicts; the error names it.
         UnsupportedFeatureError: the table uses features that bayou does not support for writers; the error names them.
         ArgumentTypeError: `frame` is not a Spark DataFrame.
+
+    Examples:
+        >>> bayou.write(orders, "/tmp/orders", mode="append", txn=("nightly", 7)).version
     """
     path = path_text(path)
     rows = frame_of(frame)
@@ -156,6 +162,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         Raises:
             TableNotFoundError: the table does not exist.
             InvalidOptionError: a setting's name has another prefix.
+
+        Examples:
+            >>> table = bayou.DeltaTable.forPath(spark, "/tmp/orders")
         """
         path = path_text(path)
         options = arguments.text_map(hadoopConf, "hadoopConf", table=path, shown=False)
@@ -179,6 +188,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
         Raises:
             TableNotFoundError: the name does not refer to a Delta table.
+
+        Examples:
+            >>> bayou.DeltaTable.forName(spark, "orders").toDF().show()
         """
         arguments.text(tableOrViewName, "tableOrViewName")
         session = enable(sparkSession)
@@ -217,6 +229,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
             UnreadableDataFileError: a file is not a Parquet file.
             TableNotFoundError: the catalog does not have the table, or the folder does not contain files.
             UnsupportedFeatureError: the session's defaults for new tables enable a feature that a converted table cannot have.
+
+        Examples:
+            >>> bayou.DeltaTable.convertToDelta(spark, "parquet.`/tmp/events`", "day DATE")
         """
         arguments.text(identifier, "identifier")
         arguments.flag(collectStatistics, "collectStatistics", table=identifier)
@@ -228,22 +243,38 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
     @staticmethod
     def create(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803  (delta-spark's name)
-        """Return the builder of a new table; `execute` raises an error if the table exists."""
+        """Return the builder of a new table; `execute` raises an error if the table exists.
+
+        Examples:
+            >>> bayou.DeltaTable.create(spark).location("/tmp/created").addColumn("id", "BIGINT").execute()
+        """
         return DeltaTable._builder(sparkSession, "create")
 
     @staticmethod
     def createIfNotExists(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
-        """Return the builder of a new table; `execute` keeps a table that exists."""
+        """Return the builder of a new table; `execute` keeps a table that exists.
+
+        Examples:
+            >>> bayou.DeltaTable.createIfNotExists(spark).tableName("customers").addColumn("id", "BIGINT").execute()
+        """
         return DeltaTable._builder(sparkSession, "createIfNotExists")
 
     @staticmethod
     def replace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N803
-        """Return the builder of a table that replaces another; `execute` raises an error if that does not exist."""
+        """Return the builder of a table that replaces another; `execute` raises an error if that does not exist.
+
+        Examples:
+            >>> bayou.DeltaTable.replace(spark).tableName("customers").addColumn("name", "STRING").execute()
+        """
         return DeltaTable._builder(sparkSession, "replace")
 
     @staticmethod
     def createOrReplace(sparkSession: SparkSession | None = None) -> DeltaTableBuilder:  # noqa: N802, N803
-        """Return the builder of a table that is new, or replaces the one that exists."""
+        """Return the builder of a table that is new, or replaces the one that exists.
+
+        Examples:
+            >>> bayou.DeltaTable.createOrReplace(spark).tableName("customers").addColumn("id", "BIGINT").execute()
+        """
         return DeltaTable._builder(sparkSession, "createOrReplace")
 
     @staticmethod
@@ -266,6 +297,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         Raises:
             ArgumentTypeError: `sparkSession` is not a session.
             StorageError: a folder cannot be listed.
+
+        Examples:
+            >>> bayou.DeltaTable.isDeltaTable(spark, "/tmp/orders")
         """
         place = qualify(identifier)
         session = session_of(sparkSession)
@@ -287,7 +321,11 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
     @raised_as_pyspark
     def toDF(self) -> DataFrame:  # noqa: N802  (delta-spark's name)
-        """Return the table's rows under its alias. Each query reads the version that is the latest at that time (see `read`)."""
+        """Return the table's rows under its alias. Each query reads the version that is the latest at that time (see `read`).
+
+        Examples:
+            >>> table.toDF().where("id = 1").show()
+        """
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
         rows = read_request(application, self._spark, request)
@@ -318,6 +356,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
             InvalidOptionError: the start is missing, the start or the end is set twice, or the end is before the start.
             TimeTravelError: the range is not in the log, or changes in it were not recorded.
             UnsupportedFeatureError: the schemas in the range are not compatible, or `net` is set and the table has no row tracking.
+
+        Examples:
+            >>> table.changes(startingVersion=1, endingVersion=2).show()
         """
         arguments.flag(net, "net", table=self._path)
         range_options = {
@@ -335,13 +376,20 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
 
         Args:
             limit: the maximum number of commits; all by default.
+
+        Examples:
+            >>> table.history(5).select("version", "operation").show()
         """
         limit = arguments.optional_integer(limit, "limit", table=self._path)
         return history_frame(Application.of(self._spark), self._spark, self._log().history(limit))
 
     @raised_as_pyspark
     def detail(self) -> DataFrame:
-        """Return one row about the table, with the columns of DESCRIBE DETAIL. Runs no Spark job."""
+        """Return one row about the table, with the columns of DESCRIBE DETAIL. Runs no Spark job.
+
+        Examples:
+            >>> table.detail().select("numFiles", "sizeInBytes").show()
+        """
         return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)
 
 
@@ -357,6 +405,9 @@ class DeltaTableBuilder(TableBuilder):
             TableNotFoundError: the builder is from `replace`, and the table does not exist.
             InvalidSchemaError: a table cannot have these columns.
             InvalidOptionError: a property cannot be set, or the builder has neither a name nor a location.
+
+        Examples:
+            >>> bayou.DeltaTable.createOrReplace(spark).tableName("sales").addColumn("id", "BIGINT").execute()
         """
         return DeltaTable._at(self._spark, self._create(), {})  # noqa: SLF001  (of this file)
 

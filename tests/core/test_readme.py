@@ -17,7 +17,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for language, text in BLOCKS if not language for line in text.splitlines()]
 COMMANDS += re.findall(r"`((?:pip install '|bayou )[^`]+)`", README)
-MOST_LINES = 160
+SITE = re.search(r"^site_url: (.+)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+MOST_LINES = 167
 """About two screens, once the page is rendered."""
 
 
@@ -26,9 +27,9 @@ def of_language(language):
 
 
 def test_the_first_screen_shows_what_it_is_and_how_it_is_installed():
-    assert re.match(r"# bayou\n\n[A-Z`\w][^\n]*\.\n\nWith delta-spark:\n", README)
+    assert re.match(r"# bayou\n\n(\[!\[[^\n]+\n)+\n[A-Z`\w][^\n]*\.\n\nWith delta-spark:\n", README)
     assert re.findall(r"^With ([\w-]+):$", README, re.MULTILINE) == ["delta-spark", "bayou"]
-    first = "\n".join(README.splitlines()[:40])
+    first = "\n".join(README.splitlines()[:45])
     assert "pip install 'bayou[spark]'" in first
     assert "Java 17 or 21" in first
 
@@ -42,6 +43,18 @@ def test_python_code_compiles_and_names_what_bayou_has(code):
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "bayou":
             assert node.attr in bayou.__all__
+
+
+def test_links_are_absolute_and_lead_to_pages():
+    """The package index shows the README, too: a relative link would be dead there."""
+    repository = "https://github.com/bayou-lake/bayou/blob/main/"
+    for target in re.findall(r"\]\(([^)\s]+)\)", README):
+        assert target.startswith("https://"), target
+        if target.startswith(SITE):
+            page = target.removeprefix(SITE).partition("#")[0].strip("/")
+            assert (ROOT / "docs" / f"{page or 'index'}.md").is_file(), target
+        if target.startswith(repository):
+            assert (ROOT / target.removeprefix(repository)).is_file(), target
 
 
 def test_bayou_is_shorter_than_delta_spark():

@@ -36,6 +36,10 @@ def install_as_delta() -> None:
 
     Raises:
         SessionError: delta-spark, or another module named `delta`, is already imported.
+
+    Examples:
+        >>> bayou.install_as_delta()
+        >>> from delta.tables import DeltaTable
     """
     found = sys.modules.get("delta")
     if found is not None and found is not delta:

@@ -42,7 +42,16 @@ if TYPE_CHECKING:
 
 
 class DeltaLog(LogReader):
-    """The log of one table. It caches the latest snapshot that it read; threads may share a log."""
+    """The log of one table. It caches the latest snapshot that it read; threads may share a log.
+
+    Examples:
+        >>> log.create(schema, partition_by=["day"])
+        >>> log.append(["day=2026-11-01/part-1.parquet"], txn=("loader", 17))
+        >>> log.version(), log.snapshot(0).num_files, log.history(5), log.changes(0, 1)
+        >>> log.checkpoint(), log.compact(0, 1), log.verify_checksum(), log.clean_up(dry_run=True)
+        >>> log.vacuum(dry_run=True), log.restore(0), log.clone("/tmp/copy")
+        >>> log.compute_statistics(missing_only=True), log.generate_manifests()
+    """
 
     def committed_at(self, snapshot: Snapshot) -> int:
         """Return when a version was committed, in ms since the epoch: the time that `history` shows and `version_at` compares.
@@ -166,6 +175,11 @@ class DeltaLog(LogReader):
 
         Raises:
             UnsupportedFeatureError: the table has a writer feature that bayou does not support.
+
+        Examples:
+            >>> with log.transaction("DELETE") as transaction:
+            ...     transaction.remove_files(transaction.files(where=[("day", "==", "2026-11-01")]))
+            ...     transaction.commit()
         """
         from bayou.log.commit.transaction import Transaction  # noqa: PLC0415  (most users of a log only read)
 
@@ -475,5 +489,9 @@ def open_log(path: str | os.PathLike[str], storage_options: Mapping[str, str] | 
     Raises:
         StorageError: no store serves the path's scheme.
         InvalidOptionError: the path is empty, or is not a path.
+
+    Examples:
+        >>> log = bayou.open("/tmp/orders")
+        >>> log.snapshot().num_files
     """
     return DeltaLog(*table_at(path, storage_options))

@@ -334,6 +334,9 @@ def add_listener(listener: Listener) -> Callable[[], None]:
 
     Returns:
         A function that removes it again; calling that once more does nothing.
+
+    Examples:
+        >>> bayou.add_listener(print)
     """
     arguments.function(listener, "listener")
     return _listeners.add(listener)

@@ -68,6 +68,9 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     Raises:
         SessionError: it is a Spark Connect session, the session was stopped, or the Java adapters cannot be compiled on it.
         ArgumentTypeError: it is neither a session nor a builder.
+
+    Examples:
+        >>> spark = bayou.enable(SparkSession.builder)
     """
     session = session_of(spark)
     jvm = Jvm.of(session)

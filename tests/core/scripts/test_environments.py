@@ -42,16 +42,23 @@ def test_environments_of_the_matrix_hold_what_bayou_and_its_tests_need_but_no_py
 
 
 def test_what_contributors_need_is_in_groups_and_not_offered_to_users():
-    assert set(PROJECT["optional-dependencies"]) == {"spark", "cli", "s3", "gcs", "azure"}
-    assert set(GROUPS) == {"test", "dev"}
+    assert set(PROJECT["optional-dependencies"]) == {"spark", "cli", "pandas", "polars", "s3", "gcs", "azure", "all"}
+    assert set(GROUPS) == {"test", "dev", "docs", "package"}
     assert {"include-group": "test"} in GROUPS["dev"]
 
 
 def test_no_requirement_names_bayou_itself():
     """A group is installed without the project: pip would look for a released bayou."""
-    lists = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values(), *GROUPS.values()]
+    extras = {name: each for name, each in PROJECT["optional-dependencies"].items() if name != "all"}
+    lists = [PROJECT["dependencies"], *extras.values(), *GROUPS.values()]
     every = [each for one in lists for each in one if isinstance(each, str)]
     assert "bayou" not in names(every)
+
+
+def test_the_extra_all_has_every_other_extra():
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert everything == f"bayou[{','.join(name for name in extras if name != 'all')}]"
 
 
 def test_a_session_shows_progress_with_the_extra_that_users_install_for_spark():
@@ -69,9 +76,10 @@ def test_the_classifiers_name_the_pythons_of_the_readme():
 
 def test_links_of_the_package_are_those_of_one_repository():
     urls = PROJECT["urls"]
-    assert set(urls) == {"Homepage", "Documentation", "Issues", "Changelog"}
-    assert all(each.startswith(urls["Homepage"]) for each in urls.values())
+    assert set(urls) == {"Homepage", "Documentation", "Source", "Issues", "Changelog"}
+    site = re.search(r"^site_url: (.+)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert all(each.startswith((urls["Homepage"], site)) for each in urls.values())
     inside = [each.partition("/main/")[2] for each in urls.values() if "/main/" in each]
-    assert len(inside) == 2
+    assert len(inside) == 1
     assert all((ROOT / each).exists() for each in inside)
     assert PROJECT["authors"] == [{"name": "The bayou developers"}]

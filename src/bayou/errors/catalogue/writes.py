@@ -40,6 +40,9 @@ DELTA_DATA_CHANGE_FALSE InvalidOptionError
 no-running-session SessionError
     There is no running Spark session.
     Next: Create a new session, enable it, and run the operation again.
+java-not-started SessionError
+    Spark {spark} did not start, because it needs Java {needed}, and {found}.
+    Next: Install Java {needed}, set JAVA_HOME to its folder, and start the program again.
 files-not-moved StorageError
     The files of a write cannot be moved to their final folders: {reason}.
     Next: Run the operation again; VACUUM deletes the files that it left.

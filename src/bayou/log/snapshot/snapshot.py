@@ -108,7 +108,11 @@ class Snapshot:
 
     @cached_property
     def num_files(self) -> int:
-        """The number of live files, from the version's checksum if there is one."""
+        """The number of live files, from the version's checksum if there is one.
+
+        Examples:
+            >>> snapshot.num_files
+        """
         known = self._source.checksum
         if known is not None and known.num_files is not None and not self._source.has_state:
             return known.num_files
@@ -152,6 +156,9 @@ class Snapshot:
 
         Raises:
             InvalidOptionError: a column or a filter is invalid.
+
+        Examples:
+            >>> snapshot.files(["path", "size"], where=[("day", "==", "2026-11-01")])
         """
         names = list(ADD_SCHEMA.names if columns is None else arguments.texts(columns, "columns", table=self.table_uri))
         unknown = [name for name in names if name not in ADD_SCHEMA.names]
@@ -284,7 +291,11 @@ class Snapshot:
         return TableReader(self, self._source.store, Rows(chosen, where, predicate), storage_options)
 
     def may_match(self, where: Filters) -> pa.BooleanArray:
-        """Return for each file of `files()` whether it may hold a row that a filter keeps; true if unknown."""
+        """Return for each file of `files()` whether it may hold a row that a filter keeps; true if unknown.
+
+        Examples:
+            >>> snapshot.may_match([("day", "==", "2026-11-01")])
+        """
         from bayou.log.snapshot.data_skipping import may_match  # noqa: PLC0415  (planning is not needed to open a table)
 
         with self._placed():

@@ -52,17 +52,29 @@ class TableBuilder:
 
     @raised_as_pyspark
     def tableName(self: Builder, identifier: str) -> Builder:  # noqa: N802  (delta-spark's name)
-        """Set the table's name: a name for the catalog, or ``delta.`/a/path` ``."""
+        """Set the table's name: a name for the catalog, or ``delta.`/a/path` ``.
+
+        Examples:
+            >>> builder.tableName("orders")
+        """
         return self._with(name=_text(identifier, "Identifier"))
 
     @raised_as_pyspark
     def location(self: Builder, location: str) -> Builder:
-        """Set the folder of the table's files."""
+        """Set the folder of the table's files.
+
+        Examples:
+            >>> builder.location("/tmp/orders")
+        """
         return self._with(location=_text(location, "Location"))
 
     @raised_as_pyspark
     def comment(self: Builder, comment: str) -> Builder:
-        """Set the table's comment."""
+        """Set the table's comment.
+
+        Examples:
+            >>> builder.comment("one row for each order")
+        """
         return self._with(comment=_text(comment, "Table comment"))
 
     @raised_as_pyspark
@@ -88,6 +100,9 @@ class TableBuilder:
         Raises:
             TypeError, ValueError: an argument has the wrong type, or both ways of generating are set.
             InvalidSchemaError: an identity column is not a BIGINT.
+
+        Examples:
+            >>> builder.addColumn("day", "DATE", generatedAlwaysAs="CAST(at AS DATE)")
         """
         field = _column(self._spark, colName, dataType, nullable=nullable, comment=comment)
         metadata = dict(field.metadata)
@@ -106,7 +121,11 @@ class TableBuilder:
 
     @raised_as_pyspark
     def addColumns(self: Builder, cols: SparkStruct | list[SparkField]) -> Builder:  # noqa: N802  (delta-spark's name)
-        """Add the columns of a schema."""
+        """Add the columns of a schema.
+
+        Examples:
+            >>> builder.addColumns(orders.schema)
+        """
         fields: Any = list(cols.fields) if isinstance(cols, SparkStruct) else cols
         if not isinstance(fields, list):
             raise _wrong("Schema must be StructType or a list of StructField.", cols)
@@ -117,17 +136,29 @@ class TableBuilder:
 
     @raised_as_pyspark
     def partitionedBy(self: Builder, *cols: Any) -> Builder:  # noqa: N802  (delta-spark's name)
-        """Partition the table by columns."""
+        """Partition the table by columns.
+
+        Examples:
+            >>> builder.partitionedBy("day")
+        """
         return self._with(partition_by=_names(cols, "Partitioning column must be str."))
 
     @raised_as_pyspark
     def clusterBy(self: Builder, *cols: Any) -> Builder:  # noqa: N802  (delta-spark's name)
-        """Cluster the table by columns."""
+        """Cluster the table by columns.
+
+        Examples:
+            >>> builder.clusterBy("id")
+        """
         return self._with(cluster_by=_names(cols, "Clustering column must be str."))
 
     @raised_as_pyspark
     def property(self: Builder, key: str, value: str) -> Builder:
-        """Set a property."""
+        """Set a property.
+
+        Examples:
+            >>> builder.property("delta.enableDeletionVectors", "true")
+        """
         given: tuple[Any, ...] = (key, value)
         if not all(isinstance(each, str) for each in given):
             raise _wrong("Key and value of property must be string.", key, value)

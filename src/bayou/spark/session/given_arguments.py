@@ -8,6 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import failed
+from bayou.spark.session.java import started
 
 _GET_SESSION: Final = "Pass SparkSession.builder.getOrCreate()"
 _CONNECT: Final = "pyspark.sql.connect."
@@ -25,12 +26,13 @@ def session_of(given: Any) -> SparkSession:
 
     Raises:
         ArgumentTypeError: the object is neither a session nor a builder.
+        SessionError: the builder cannot start Spark, because the Java is too old or missing.
     """
     if isinstance(given, SparkSession) or (_is_of_connect(given) and not _is_builder(given)):
         session: SparkSession = given
         return session
     if _is_builder(given):
-        return session_of(given.getOrCreate())
+        return session_of(started(given))
     raise failed("spark-session", given=_in_words(given), next_step=_how_to_pass_a_session(given))
 
 

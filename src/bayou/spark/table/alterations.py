@@ -31,6 +31,9 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidOptionError: a key is unknown or not for users to set, a value is not valid, or values exclude each other.
             UnsupportedFeatureError: the table would need a feature that bayou does not support.
+
+        Examples:
+            >>> table.setProperties({"delta.deletedFileRetentionDuration": "interval 14 days"})
         """
         if properties is None:
             raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
@@ -48,6 +51,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidOptionError: a key is not set, or users cannot change it.
+
+        Examples:
+            >>> table.unsetProperties("delta.deletedFileRetentionDuration", ifExists=True)
         """
         arguments.texts(keys, "keys", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
@@ -55,7 +61,11 @@ class TableAlterations(TableHandle):
 
     @raised_as_pyspark
     def setComment(self, text: str | None) -> None:  # noqa: N802
-        """Set the table's comment, or remove it if `text` is None (COMMENT ON TABLE)."""
+        """Set the table's comment, or remove it if `text` is None (COMMENT ON TABLE).
+
+        Examples:
+            >>> table.setComment("one row for each order")
+        """
         arguments.optional_text(text, "text", table=self._path)
         alter_properties.set_comment(self._session_table(), text)
 
@@ -71,6 +81,9 @@ class TableAlterations(TableHandle):
             ConstraintViolationError: rows violate it; `num_violations` counts them, `rows` holds up to five.
             InvalidSchemaError: the name is taken, or the expression is not a valid constraint.
             ConcurrentModificationError: another writer added rows during the check.
+
+        Examples:
+            >>> table.addConstraint("known", "id > 0")
         """
         arguments.text(name, "name", table=self._path)
         arguments.text(condition, "condition", table=self._path, wanted="a SQL condition as a string")
@@ -86,6 +99,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidSchemaError: the constraint does not exist.
+
+        Examples:
+            >>> table.dropConstraint("known", ifExists=True)
         """
         arguments.text(name, "name", table=self._path)
         arguments.flag(ifExists, "ifExists", table=self._path)
@@ -106,6 +122,9 @@ class TableAlterations(TableHandle):
         Raises:
             InvalidSchemaError: a column is NOT NULL or has a default, its name is taken, or tables cannot have its type.
             UnsupportedFeatureError: a type needs a table feature that must be added first.
+
+        Examples:
+            >>> table.addColumns("price DECIMAL(10, 2), note STRING", after="id")
         """
         arguments.column_path(parent, "parent", table=self._path)
         self._check_place(after, first=first)
@@ -122,6 +141,9 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the table has no column mapping.
             InvalidSchemaError: the column does not exist, the name is taken, or an expression of the table uses the column.
+
+        Examples:
+            >>> table.renameColumn("note", "remark")
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.text(newName, "newName", table=self._path)
@@ -137,6 +159,9 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the table has no column mapping.
             InvalidSchemaError: a column does not exist, or the table needs it.
+
+        Examples:
+            >>> table.dropColumns("remark")
         """
         for each in paths:
             arguments.column_path(each, "a path", table=self._path)
@@ -165,6 +190,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidSchemaError: the column does not exist, or the change is not possible.
+
+        Examples:
+            >>> table.changeColumn("price", comment="in euro", first=True)
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(comment, "comment", table=self._path)
@@ -190,6 +218,9 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the table does not have the feature `allowColumnDefaults`.
             InvalidSchemaError: the column does not exist or cannot have a default, or the expression is not valid for it.
+
+        Examples:
+            >>> table.setDefault("status", "'open'")
         """
         arguments.column_path(path, "path", table=self._path)
         arguments.optional_text(expression, "expression", table=self._path, wanted="a SQL expression as a string, or None")
@@ -204,6 +235,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidSchemaError: the change is not possible.
+
+        Examples:
+            >>> table.replaceColumns("id INT, status STRING, day STRING, price DECIMAL(10, 2)")
         """
         alter_columns.replace_columns(self._session_table(), columns)
 
@@ -216,6 +250,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidSchemaError: the table is partitioned, or cannot be clustered by these columns.
+
+        Examples:
+            >>> customers.clusterBy("id")
         """
         for each in columns:
             arguments.column_path(each, "a column", table=self._path)
@@ -230,6 +267,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidSchemaError: the column does not exist, or is not an identity column.
+
+        Examples:
+            >>> keyed.syncIdentity("key")
         """
         arguments.text(column, "column", table=self._path)
         alter_identity.sync_identity(self._session_table(), column)
@@ -244,6 +284,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             InvalidOptionError: a version does not exist.
+
+        Examples:
+            >>> table.upgradeTableProtocol(1, 3)
         """
         alter_properties.upgrade_protocol(self._session_table(), readerVersion, writerVersion)
 
@@ -256,6 +299,9 @@ class TableAlterations(TableHandle):
 
         Raises:
             UnsupportedFeatureError: the feature is unknown, or bayou does not support it for writers.
+
+        Examples:
+            >>> table.addFeatureSupport("v2Checkpoint")
         """
         alter_properties.add_feature(self._session_table(), featureName)
 
@@ -274,6 +320,9 @@ class TableAlterations(TableHandle):
         Raises:
             UnsupportedFeatureError: the feature cannot be dropped, or another feature or property needs it.
             InvalidOptionError: the table does not have the feature.
+
+        Examples:
+            >>> table.dropFeatureSupport("v2Checkpoint")
         """
         drop_feature.drop_feature(self._session_table(), featureName, truncate_history=truncateHistory)
 

@@ -45,6 +45,9 @@ class TableClones(TableHandle):
             DataFileNotFoundError: a file to copy does not exist.
             UnsupportedFeatureError: a shallow clone would replace a table that has files, the column mapping mode would change,
                 or bayou cannot write to the clone.
+
+        Examples:
+            >>> table.clone("/tmp/orders_copy", replace=True)
         """
         return _cloned(self, target, isShallow, replace, properties)
 
@@ -61,6 +64,9 @@ class TableClones(TableHandle):
 
         Raises:
             VersionNotFoundError: the version cannot be read.
+
+        Examples:
+            >>> table.cloneAtVersion(1, "/tmp/orders_v1", isShallow=True)
         """
         check_kind(version, int, "version")
         return _cloned(self, target, isShallow, replace, properties, version=version)
@@ -85,6 +91,9 @@ class TableClones(TableHandle):
 
         Raises:
             TimestampOutOfRangeError: the version of that time cannot be read.
+
+        Examples:
+            >>> table.cloneAtTimestamp("2026-11-01", "/tmp/orders_2026")
         """
         check_kind(timestamp, str, "timestamp")
         return _cloned(self, target, isShallow, replace, properties, timestamp=timestamp)

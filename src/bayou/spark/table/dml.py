@@ -27,6 +27,9 @@ class TableRows(TableHandle):
 
         Raises:
             InvalidOptionError: the name is not a string.
+
+        Examples:
+            >>> table.alias("t").merge(orders.alias("s"), "t.id = s.id").whenMatchedUpdateAll().execute()
         """
         arguments.text(aliasName, "aliasName", table=self._path)
         named = self._at(self._spark, self._path, self._options)
@@ -49,6 +52,9 @@ class TableRows(TableHandle):
             UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
             AppendOnlyError: the table is append-only.
             ConcurrentModificationError: a concurrent commit conflicts.
+
+        Examples:
+            >>> table.delete("status = 'cancelled'").num_deleted_rows
         """
         return self.plan_delete(condition, txn=txn).execute()
 
@@ -59,6 +65,9 @@ class TableRows(TableHandle):
         Args:
             condition: as for `delete`.
             txn: as for `delete`.
+
+        Examples:
+            >>> print(table.plan_delete("status = 'cancelled'"))
         """
         checked = checked_txn(txn, self._path)
         return planned_delete(self._session_table(), self._called, condition, checked)
@@ -84,6 +93,9 @@ class TableRows(TableHandle):
             ConstraintViolationError: a new row violates a constraint; the table is unchanged.
             UnsupportedFeatureError: the table uses a feature that bayou does not support for writers.
             ConcurrentModificationError: a concurrent commit conflicts.
+
+        Examples:
+            >>> table.update("id = 1", {"status": "'sent'"}).num_updated_rows
         """
         return self.plan_update(condition, set, txn=txn).execute()
 
@@ -101,6 +113,9 @@ class TableRows(TableHandle):
             condition: as for `update`.
             set: as for `update`.
             txn: as for `update`.
+
+        Examples:
+            >>> print(table.plan_update("id = 1", {"status": "'sent'"}))
         """
         checked = checked_txn(txn, self._path)
         return planned_update(self._session_table(), self._called, condition, set, checked)
@@ -131,6 +146,10 @@ class TableRows(TableHandle):
 
         Raises:
             TypeError, ValueError: an argument has the wrong type.
+
+        Examples:
+            >>> merge = table.alias("t").merge(orders.alias("s"), "t.id = s.id")
+            >>> merge.whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         """
         checked = checked_txn(txn, self._path)
         return merge_builder(self._session_table(), self._called, source, condition, checked, keep=keep, by=by)

@@ -71,6 +71,9 @@ class TableMaintenance(TableHandle):
             TimeTravelError: the log does not reach back far enough to know which files are needed.
             UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: some files could not be deleted; the others were.
+
+        Examples:
+            >>> table.vacuum(240, dry_run=True).show()
         """
         if retentionHours is not None:
             retentionHours = float(retentionHours)  # noqa: N806
@@ -118,6 +121,9 @@ class TableMaintenance(TableHandle):
             DataFileNotFoundError: files of that version do not exist any more, and `spark.sql.files.ignoreMissingFiles` is off.
             UnsupportedFeatureError: the column mapping mode has changed since, or bayou cannot write to the table.
             ConcurrentModificationError: another writer committed first.
+
+        Examples:
+            >>> table.restoreToVersion(1)
         """
         check_kind(version, int, "version")
         return self._restored(version=version)
@@ -132,6 +138,9 @@ class TableMaintenance(TableHandle):
         Raises:
             ValueError: the time is not a string.
             TimestampOutOfRangeError: the time is before the first version that can be read.
+
+        Examples:
+            >>> table.restoreToTimestamp("2026-11-01 12:00:00")
         """
         check_kind(timestamp, str, "timestamp")
         return self._restored(timestamp=timestamp)
@@ -146,6 +155,9 @@ class TableMaintenance(TableHandle):
         Raises:
             InvalidOptionError: the mode is not supported.
             UnsupportedFeatureError: the table has deletion vectors or column mapping.
+
+        Examples:
+            >>> table.generate("symlink_format_manifest")
         """
         self._check_mode(mode)
         generate_manifests(self._log())
@@ -173,6 +185,9 @@ class TableMaintenance(TableHandle):
             InvalidOptionError: the condition names a column that is not a partition column.
             UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: a file cannot be read.
+
+        Examples:
+            >>> table.computeStatistics(missing_only=True)
         """
         if where is not None:
             check_kind(where, str, "where")

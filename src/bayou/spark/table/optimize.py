@@ -35,6 +35,9 @@ class DeltaOptimizeBuilder:
 
         Raises:
             ValueError: the condition is not a string.
+
+        Examples:
+            >>> table.optimize().where("day = '2026-11-01'").executeCompaction()
         """
         check_kind(partitionFilter, str, "partitionFilter")
         return DeltaOptimizeBuilder(self._table, replace(self._request, where=(*self._request.where, partitionFilter)))
@@ -48,6 +51,9 @@ class DeltaOptimizeBuilder:
 
         Raises:
             ValueError: the condition is not a string.
+
+        Examples:
+            >>> table.optimize().whereFiles("id > 100").executeCompaction()
         """
         check_kind(condition, str, "condition")
         return DeltaOptimizeBuilder(self._table, replace(self._request, where_files=(*self._request.where_files, condition)))
@@ -59,6 +65,9 @@ class DeltaOptimizeBuilder:
         Raises:
             InvalidOptionError: a condition of `where` names a column that is not a partition column.
             UnsupportedFeatureError: bayou cannot write to the table.
+
+        Examples:
+            >>> print(table.optimize().plan())
         """
         return plan_optimize(self._table, self._request)
 
@@ -76,6 +85,9 @@ class DeltaOptimizeBuilder:
             UnsupportedFeatureError: bayou cannot write to the table.
             DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
+
+        Examples:
+            >>> table.optimize().executeCompaction()
         """
         return self._executed(self._request)
 
@@ -100,6 +112,9 @@ class DeltaOptimizeBuilder:
             UnsupportedFeatureError: the table is clustered, a column's type has no order, or bayou cannot write to the table.
             DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
+
+        Examples:
+            >>> table.optimize().executeZOrderBy("id")
         """
         names = cols[0] if len(cols) == 1 and isinstance(cols[0], (list, tuple)) else cols
         for name in names:
@@ -118,6 +133,9 @@ class DeltaOptimizeBuilder:
             UnsupportedFeatureError: the table has no clustering columns, or bayou cannot write to it.
             DataFileNotFoundError: a file of the table does not exist.
             StorageError: the store failed.
+
+        Examples:
+            >>> customers.optimize().executeFull()
         """
         return self._executed(replace(self._request, is_full=True))
 
@@ -131,7 +149,11 @@ class TableOptimization(TableHandle):
 
     @raised_as_pyspark
     def optimize(self) -> DeltaOptimizeBuilder:
-        """Return a builder for OPTIMIZE, which rewrites small files into few large ones."""
+        """Return a builder for OPTIMIZE, which rewrites small files into few large ones.
+
+        Examples:
+            >>> table.optimize().executeCompaction()
+        """
         return DeltaOptimizeBuilder(self._session_table(), OptimizeRequest())
 
     @raised_as_pyspark
@@ -150,6 +172,9 @@ class TableOptimization(TableHandle):
             InvalidOptionError: the condition names a column that is not a partition column.
             UnsupportedFeatureError: bayou cannot write to the table.
             StorageError: the store failed.
+
+        Examples:
+            >>> table.reorg("day = '2026-11-01'")
         """
         if where is not None:
             check_kind(where, str, "where")
@@ -163,6 +188,9 @@ class TableOptimization(TableHandle):
 
         Raises:
             StorageError: the store failed; the table is unchanged.
+
+        Examples:
+            >>> table.checkpoint()
         """
         self._log().checkpoint()
 
@@ -181,6 +209,9 @@ class TableOptimization(TableHandle):
             ValueError: a version is not an int.
             InvalidOptionError: the versions are not in ascending order, or have nothing to compact.
             VersionNotFoundError: a version of the range is not in the log.
+
+        Examples:
+            >>> table.compactLog(0, 1)
         """
         check_kind(start, int, "start")
         check_kind(end, int, "end")

@@ -40,6 +40,9 @@ class DeltaMergeBuilder:
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
+
+        Examples:
+            >>> merge.whenMatchedUpdate("s.seq > t.seq", set={"status": "s.status"})
         """
         values = checked_values(set, "'set' in whenMatchedUpdate")
         return self._with(Kind.MATCHED, Action.UPDATE, condition, values)
@@ -50,6 +53,9 @@ class DeltaMergeBuilder:
 
         Args:
             condition: for which pairs; None means all.
+
+        Examples:
+            >>> merge.whenMatchedUpdateAll()
         """
         return self._with(Kind.MATCHED, Action.UPDATE, condition, None)
 
@@ -59,6 +65,9 @@ class DeltaMergeBuilder:
 
         Args:
             condition: for which pairs; None means all.
+
+        Examples:
+            >>> merge.whenMatchedDelete("s.status = 'cancelled'")
         """
         return self._with(Kind.MATCHED, Action.DELETE, condition, None)
 
@@ -74,6 +83,9 @@ class DeltaMergeBuilder:
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
+
+        Examples:
+            >>> merge.whenNotMatchedInsert(values={"id": "s.id", "status": "s.status"})
         """
         given = checked_values(values, "'values' in whenNotMatchedInsert")
         return self._with(Kind.NOT_MATCHED, Action.INSERT, condition, given)
@@ -84,6 +96,9 @@ class DeltaMergeBuilder:
 
         Args:
             condition: for which rows of the source; None means all.
+
+        Examples:
+            >>> merge.whenNotMatchedInsertAll("s.status != 'cancelled'")
         """
         return self._with(Kind.NOT_MATCHED, Action.INSERT, condition, None)
 
@@ -101,6 +116,9 @@ class DeltaMergeBuilder:
 
         Raises:
             TypeError, ValueError: an argument is not of its type.
+
+        Examples:
+            >>> merge.whenNotMatchedBySourceUpdate(set={"status": "'gone'"})
         """
         values = checked_values(set, "'set' in whenNotMatchedBySourceUpdate")
         return self._with(Kind.NOT_MATCHED_BY_SOURCE, Action.UPDATE, condition, values)
@@ -111,11 +129,18 @@ class DeltaMergeBuilder:
 
         Args:
             condition: for which rows; None means all.
+
+        Examples:
+            >>> merge.whenNotMatchedBySourceDelete("t.day < '2026-01-01'")
         """
         return self._with(Kind.NOT_MATCHED_BY_SOURCE, Action.DELETE, condition, None)
 
     def withSchemaEvolution(self) -> DeltaMergeBuilder:  # noqa: N802
-        """Add new columns of the source to the table, independent of the session's settings."""
+        """Add new columns of the source to the table, independent of the session's settings.
+
+        Examples:
+            >>> merge.withSchemaEvolution().whenMatchedUpdateAll().execute()
+        """
         return DeltaMergeBuilder(replace(self._request, evolves=True))
 
     @raised_as_pyspark
@@ -123,6 +148,9 @@ class DeltaMergeBuilder:
         """Return the plan of the MERGE: `print` shows the files that it reads and prunes, and its joins; `execute` runs it.
 
         Planning counts the source and reads its keys.
+
+        Examples:
+            >>> print(merge.whenMatchedUpdateAll().plan())
         """
         return planned(self._request)
 
@@ -138,6 +166,9 @@ class DeltaMergeBuilder:
             MultipleMatchesError: a row of the table would be changed by several rows of the source.
             ConstraintViolationError: a new row violates a constraint of the table; nothing is committed.
             ConcurrentModificationError: a winning commit conflicts with this one.
+
+        Examples:
+            >>> merge.whenMatchedUpdateAll().execute().num_updated_rows
         """
         return self.plan().execute()
 
