@@ -195,7 +195,7 @@ def two_writers(spark: SparkSession, raw: str, table: str) -> None:
     with step("JFK and LGA write their late flights"), ThreadPoolExecutor(2) as pool:
         list(pool.map(write, ("JFK", "LGA")))
     stop_listening()
-    lost = sum(event.name == "lost_race" for event in events)
+    lost = sum(event.name == "winning_commit" for event in events)
     rows, expected = bayou.read(spark, table).count(), late.where("origin IN ('JFK', 'LGA')").count()
     commits = bayou.open(table).version() + 1
     console.print(f"  {commits} commits, {lost} lost races, {rows:,} rows of {expected:,}: each row once\n", highlight=False)

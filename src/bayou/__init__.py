@@ -84,13 +84,11 @@ def _explained(error: ModuleNotFoundError, name: str) -> ModuleNotFoundError:
     package = (error.name or "").partition(".")[0]
     if package not in _OF_SPARK:
         return error
-    from bayou.errors import MissingPackageError  # noqa: PLC0415  (importing bayou loads as little as it can)
+    from bayou.errors import failed  # noqa: PLC0415  (importing bayou loads as little as it can)
 
-    return MissingPackageError(
-        f"bayou.{name} needs {_OF_SPARK[package]}, which is not installed.",
-        package=package,
-        next_step="pip install 'bayou[spark]'",
-    )
+    missing = failed("package-of-spark-missing", package=package, attribute=name, package_name=_OF_SPARK[package])
+    assert isinstance(missing, ModuleNotFoundError)  # noqa: S101  (for the type checker)
+    return missing
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NoReturn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.errors import ArgumentTypeError, DeltaError, InvalidOptionError, SessionError, StorageError, TableNotFoundError
+from bayou.errors import DeltaError, StorageError, TableNotFoundError, failed
 from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
@@ -136,11 +136,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
     def __init__(self, *arguments: NoReturn, **options: NoReturn) -> None:
         """Raise an error that names the functions that open a table."""
         given: list[object] = [*arguments, *options.values()]
-        raise ArgumentTypeError(
-            "DeltaTable(...) does not open a table.",
-            given=", ".join(type(each).__name__ for each in given) or "nothing",
-            next_step="use DeltaTable.forPath(spark, path) or DeltaTable.forName(spark, name); without Spark, bayou.open(path).",
-        )
+        raise failed("delta-table-constructor", given=", ".join(type(each).__name__ for each in given) or "nothing")
 
     @classmethod
     @raised_as_pyspark
@@ -169,8 +165,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         try:
             table._log().update()  # noqa: SLF001  (of this class)
         except TableNotFoundError as error:
-            message = f"{path} is not a Delta table."
-            raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE") from error
+            raise failed("DELTA_MISSING_DELTA_TABLE/for-path", table=path) from error
         return table
 
     @classmethod
@@ -256,7 +251,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
     def _builder(spark: SparkSession | None, mode: str) -> DeltaTableBuilder:
         chosen = SparkSession.getActiveSession() if spark is None else spark
         if chosen is None:
-            raise SessionError("There is no active Spark session.", next_step="give the session as an argument.")
+            raise failed("no-active-session")
         return DeltaTableBuilder(enable(chosen), mode)
 
     @staticmethod
@@ -370,11 +365,10 @@ def _check_settings(settings: Mapping[str, str], path: str) -> None:
     """Refuse settings that are not for the file system, as delta-spark does. The error omits values, which may be secrets."""
     others = [name for name in settings if not name.startswith(_FILE_SYSTEM)]
     if others:
-        raise InvalidOptionError(
-            "Currently DeltaTable.forPath only supports hadoop configuration keys starting with "
-            f"[{','.join(_FILE_SYSTEM)}] but got {', '.join(others)}",
+        raise failed(
+            "DELTA_TABLE_FOR_PATH_UNSUPPORTED_HADOOP_CONF",
             table=path,
-            error_class="DELTA_TABLE_FOR_PATH_UNSUPPORTED_HADOOP_CONF",
             option=others[0],
-            next_step="leave the others out, or set them on the session.",
+            prefixes=",".join(_FILE_SYSTEM),
+            names=others,
         )

@@ -130,8 +130,8 @@ def test_without_pyspark_every_way_in_ends_with_the_command_that_installs_it(cod
     run = run_without("pyspark", code)
     assert run.returncode == 1
     last = run.stderr.splitlines()[-1]
-    assert last.startswith("bayou.errors.MissingPackageError: bayou.")
-    assert last.endswith("pip install 'bayou[spark]'")
+    assert last.startswith("bayou.errors.MissingPackageError: Using bayou.")
+    assert last.endswith("Next: Run pip install 'bayou[spark]'.")
 
 
 def test_another_missing_module_is_not_explained_as_one_of_spark():

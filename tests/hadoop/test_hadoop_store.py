@@ -260,7 +260,7 @@ def test_a_store_that_the_program_registered_stays(spark):
 
 def test_without_a_session_the_scheme_is_not_served(monkeypatch):
     monkeypatch.setattr(hadoop_store.Jvm, "running", lambda: None)
-    with pytest.raises(StorageError, match=r"none is running.*bayou\.enable"):
+    with pytest.raises(StorageError, match=r"no session is active.*bayou\.enable"):
         open_hadoop_store(qualify("hdfs://nn/t"), {})
 
 

@@ -323,6 +323,10 @@ class InvalidCommitError(DeltaError, ValueError):
     error_class = "DELTA_DUPLICATE_ACTIONS_FOUND"
 
 
+class ChangedSourceError(InvalidCommitError):
+    """Files that a row change reads were replaced or deleted meanwhile, so that its passes may have read different rows."""
+
+
 class TransactionStateError(DeltaError, RuntimeError):
     """The transaction is over: it was committed, it failed, or it was left."""
 

@@ -86,7 +86,7 @@ class CommitEvent(LogEvent):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostRaceEvent(LogEvent):
+class WinningCommitEvent(LogEvent):
     """Another writer made the version that a commit wanted to be; they may conflict.
 
     Attributes:
@@ -98,7 +98,7 @@ class LostRaceEvent(LogEvent):
         winning_txn_id: the other commit's unique name, if it states one.
     """
 
-    name: ClassVar[str] = "lost_race"
+    name: ClassVar[str] = "winning_commit"
 
     version: int
     operation: str

@@ -18,7 +18,7 @@ from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import BiConsumer, BiFunction
 from bayou.spark.jvm.core.session import answer_parser, install_catalog, install_rule, java_session
-from bayou.spark.jvm.core.transaction_ids import tell_transactions
+from bayou.spark.jvm.core.transaction_ids import pass_transaction_ids
 from bayou.spark.session.after_writes import NewVersion, follow_writes
 from bayou.spark.session.given_arguments import session_of
 from bayou.spark.session.hadoop_store import register_hadoop_stores
@@ -76,7 +76,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     if jvm not in _connected:
         register_hadoop_stores()  # bayou.open can use them from now on, too
         register_object_stores()
-        tell_transactions(jvm)
+        pass_transaction_ids(jvm)
         follow_writes(_compact_after)
         listen(session)
         _connected.add(jvm)

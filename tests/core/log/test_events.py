@@ -17,9 +17,9 @@ from bayou.log.events import (
     HistoryCutEvent,
     HookFailedEvent,
     LogCleanupEvent,
-    LostRaceEvent,
     RetryEvent,
     UnknownOutcomeEvent,
+    WinningCommitEvent,
     add_listener,
     emit,
 )
@@ -29,7 +29,7 @@ COMMIT = CommitEvent(table=TABLE, version=7, operation="WRITE", txn_id="t-1", re
 
 EVENTS = [
     COMMIT,
-    LostRaceEvent(table=TABLE, version=7, operation="WRITE", txn_id="t-1", attempt=1, winning_operation="MERGE"),
+    WinningCommitEvent(table=TABLE, version=7, operation="WRITE", txn_id="t-1", attempt=1, winning_operation="MERGE"),
     RetryEvent(table=TABLE, version=8, operation="WRITE", txn_id="t-1", attempt=2, wait_seconds=0.1),
     ConflictEvent(table=TABLE, version=8, operation="DELETE", txn_id="t-1", attempts=2, reason="changed the metadata"),
     ConflictEvent(table=TABLE, version=None, operation="DELETE", txn_id="t-1", attempts=1000),

@@ -36,7 +36,7 @@ def test_rows_that_break_a_check_are_counted_and_some_are_shown(spark, table_pat
     assert "CHECK constraint positive" in str(error)
     assert error.getErrorClass() == "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
     null = refused(spark, table_path, spark.sql("select 1L id, cast(null as string) name"))
-    assert (null.constraint, null.num_violations, null.rows) == ("short", 1, [{"name": None}])
+    assert (null.constraint, null.num_violations, null.rows) == ("short", 1, ({"name": None},))
     assert read(spark, table_path).count() == 5
 
 

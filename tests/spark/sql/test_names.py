@@ -30,7 +30,7 @@ def test_a_name_may_have_the_catalog_before_it(spark, name):
     assert ids(spark.table(full)) == ids(table.toDF()) == [1, 2, 30]
     assert table.detail().first().name == bayou.DeltaTable.forName(spark, name).alias("t").detail().first().name == full
     for other in (f"elsewhere.default.{name}", f"spark_catalog.a.b.{name}"):
-        with pytest.raises(InvalidOptionError, match="no name of a table in the session's catalog"):
+        with pytest.raises(InvalidOptionError, match="not the name of a table in the session's catalog"):
             bayou.DeltaTable.forName(spark, other)
 
 

@@ -78,7 +78,7 @@ def test_an_older_dataframe_is_refused_when_the_schema_has_changed(spark, table_
     numbers_table(table_path, [1])
     older = stream(spark, table_path)
     DeltaTable.forPath(spark, table_path).addColumns("v INT")
-    with pytest.raises(PySparkException, match="make the DataFrame again"):
+    with pytest.raises(PySparkException, match="Make the DataFrame again"):
         run(older, checkpoint, out)
     run(stream(spark, table_path), checkpoint + "2", out)
     assert read(spark, out).columns == ["id", "v"]

@@ -32,8 +32,12 @@ from bayou.errors.catalogue.columns import COLUMNS
 from bayou.errors.catalogue.commits import COMMITS
 from bayou.errors.catalogue.features import FEATURES
 from bayou.errors.catalogue.log import LOG
+from bayou.errors.catalogue.maintenance import MAINTENANCE
 from bayou.errors.catalogue.operations import OPERATIONS
+from bayou.errors.catalogue.reads import READS
+from bayou.errors.catalogue.row_changes import ROW_CHANGES
 from bayou.errors.catalogue.schemas import SCHEMAS
+from bayou.errors.catalogue.statements import STATEMENTS
 from bayou.errors.catalogue.storage import STORAGE
 from bayou.errors.catalogue.streams import STREAMS
 from bayou.errors.catalogue.tables import TABLES
@@ -46,11 +50,15 @@ AREAS: Final[Mapping[str, str]] = {
     "Arguments, actions and deletion vectors": ACTIONS,
     "Log stores and locations": STORAGE,
     "Writes": WRITES,
+    "DELETE, UPDATE, MERGE and overwrites that replace rows": ROW_CHANGES,
     "Creating and altering tables": TABLES,
     "Versions, snapshots, filters and change data": LOG,
     "Commits, checkpoints and manifests": COMMITS,
     "Creating, cloning, converting, restoring and VACUUM": OPERATIONS,
-    "Streams that read a table": STREAMS,
+    "Sessions, and reading tables with Spark": READS,
+    "SQL statements and the session catalog": STATEMENTS,
+    "Streams that read or write a table": STREAMS,
+    "OPTIMIZE, statistics, CONVERT on a session and other calls of DeltaTable": MAINTENANCE,
 }
 """The rows of each area, by its title in docs/errors.md."""
 

@@ -49,6 +49,15 @@ GENERATED_COLUMN_WITH_DEFAULT_VALUE InvalidSchemaError
 DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP/default InvalidSchemaError
     {column!r} cannot have a default, because it is not a top-level column.
     Next: Leave its default out.
+DELTA_NOT_NULL_CONSTRAINT_VIOLATED ConstraintViolationError
+    NOT NULL constraint violated for column: {name}.{total}
+    Next: Correct or leave out the rows that break it, and write again; nothing was committed.
+DELTA_EXCEED_CHAR_VARCHAR_LIMIT ConstraintViolationError
+    Value "{value}" exceeds char/varchar type length limitation. Failed check: {expression}.{total}
+    Next: Correct or leave out the rows that break it, and write again; nothing was committed.
+DELTA_VIOLATE_CONSTRAINT_WITH_VALUES ConstraintViolationError
+    CHECK constraint {constraint} {expression} violated by row with values:{values}{total}
+    Next: Correct or leave out the rows that break it, and write again; nothing was committed.
 DELTA_NEW_CHECK_CONSTRAINT_VIOLATION ConstraintViolationError
     {num_violations} rows in {table} violate the new CHECK constraint ({expression}).
     Next: Correct or delete these rows first.

@@ -29,6 +29,7 @@ DELTA_NON_PARTITION_COLUMN_SPECIFIED InvalidOptionError
 DELTA_VERSION_NOT_FOUND VersionNotFoundError
     Version {version} cannot be read: {why}; versions {earliest} to {latest} are available.
     Next: Ask for a version in that range.
+    Parameters: userVersion={version} earliest={earliest} latest={latest}
 DELTA_VERSION_NOT_FOUND/empty-log VersionNotFoundError
     Version {version} cannot be read: {why}; the log holds no version that can be read.
     Next: Restore the missing files of the log from a backup.

@@ -36,6 +36,25 @@ DELTA_ILLEGAL_OPTION/served-scheme InvalidOptionError
 scheme-of-a-session StorageError
     The scheme {scheme!r} is served through a Spark session, and no session is active.
     Next: Call bayou.enable(spark) first, or open the table with bayou.read(spark, path).
+scheme-of-adapters StorageError
+    The scheme {scheme!r} is served by the Java adapters of bayou: {reason}.
+rename-not-atomic StorageError
+    The scheme {scheme!r} is served by {system} here, which is not known to rename atomically without replacing a file, so that two
+    writers could overwrite each other's commits.
+    Next: Keep the table on HDFS or on Azure Data Lake Storage Gen2 with a hierarchical namespace, or register a store:
+    bayou.storage.register({scheme!r}, factory, replace=True).
+hadoop-failed StorageError
+    Hadoop's file system failed: {reason}.
+    Next: Check that the file system is up and the table's folder can be written to.
+unknown-file-system StorageError
+    Spark has no file system for {scheme}: URIs.
+    Next: Write the table's path as {spelling}.
+missing-file-system StorageError
+    Spark cannot read the data files, because its file system for {scheme}: URIs, {file_system}, is not on the class path.
+    Next: Start the session with spark.jars.packages={package}, in the version of its Hadoop.
+credentials-unreadable StorageError
+    The credentials for the table cannot be read: {reason}.
+    Next: Correct hadoop.security.credential.provider.path.
 unserved-scheme StorageError
     No log store serves the scheme {scheme!r}.
     Next: Use a local path or a file: URI, or register a store: bayou.storage.register({scheme!r}, factory).

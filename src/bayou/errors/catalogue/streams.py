@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of streams that read a table."""
+"""The errors of streams that read or write a table."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ DELTA_ILLEGAL_OPTION/event-time InvalidOptionError
     The event time is {column!r}, and the table has no such column.
     Next: Name a column of the table in withWatermark.
 DELTA_ILLEGAL_OPTION/value InvalidOptionError
-    Invalid value '{value}' for option '{option}', {wanted}.
+    Invalid value '{value}' for option '{option}', {needs}.
     Next: Give such a value, or leave the option out.
 DELTA_ILLEGAL_OPTION/schema-log-data-loss InvalidOptionError
     Using schema from schema tracking log cannot tolerate missing commit files: a missing one may have changed the schema.
@@ -136,7 +136,19 @@ DELTA_REGEX_OPT_SYNTAX_ERROR InvalidOptionError
 DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/stream TimeTravelError
     Cannot time travel views, subqueries, streams or change data feed queries.
     Next: Leave out {option}; startingVersion or startingTimestamp set where a stream begins.
+DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/stream-path TimeTravelError
+    Cannot time travel streams, and the path names a version of the table.
+    Next: Use the option startingVersion or startingTimestamp.
 DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET InvalidOptionError
     Please either provide 'startingVersion' or 'startingTimestamp'.
     Next: Leave out one of them.
+DELTA_UNSUPPORTED_OUTPUT_MODE UnsupportedFeatureError
+    Data source delta does not support {output_mode} output mode.
+    Next: Use append or complete; to change rows, use foreachBatch with DeltaTable.merge.
+DELTA_ILLEGAL_USAGE/append InvalidOptionError
+    'overwriteSchema' needs the output mode complete, because an append keeps the rows that are there.
+    Next: Use mergeSchema to add columns, or the output mode complete.
+DELTA_NULL_SCHEMA_IN_STREAMING_WRITE InvalidSchemaError
+    Columns of the stream contain the type void, which has only NULL: {columns}.
+    Next: Cast them to another type.
 """

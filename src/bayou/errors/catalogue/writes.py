@@ -66,6 +66,9 @@ DELTA_MISSING_NOT_NULL_COLUMN_VALUE SchemaMismatchError
 DELTA_CANNOT_WRITE_EMPTY_SCHEMA.TABLE_NO_COLUMNS InvalidSchemaError
     The table has no columns, and rows cannot be written into it.
     Next: Add columns to it, or write rows that have columns with the option mergeSchema.
+written-column-with-dependents SchemaMismatchError
+    {reason}.
+    Next: Cast the rows to the column's type, or drop what refers to the column first.
 DELTA_REPLACE_WHERE_MISMATCH ConstraintViolationError
     Written data does not conform to partial table overwrite condition or constraint '{expression}', for example {shown}; rows that
     do not: {num_violations}.

@@ -77,7 +77,7 @@ class CommitLoop:
             winning_commits = self._race(version, data, attempt)
             if not isinstance(winning_commits, list):
                 return winning_commits
-            self._emit_lost_race(winning_commits[0], attempt)
+            self._emit_winning_commit(winning_commits[0], attempt)
             try:
                 state = resolve(self._commit.intent, state, winning_commits)
             except ConcurrentModificationError as error:
@@ -209,9 +209,9 @@ class CommitLoop:
         done = (winning.header.transactions.get(app_id) for winning in winning_commits)
         return any(each is not None and each.version >= version for each in done)
 
-    def _emit_lost_race(self, winning: WinningCommit, attempt: int) -> None:
+    def _emit_winning_commit(self, winning: WinningCommit, attempt: int) -> None:
         events.emit(
-            events.LostRaceEvent(
+            events.WinningCommitEvent(
                 **self._facts,
                 version=winning.version,
                 attempt=attempt,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from bayou.errors import ConstraintViolationError, DeltaError, failed
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.protocol.types.sql_text import column_sql
 
@@ -27,7 +27,7 @@ def violation(
     num_violations: int | None = None,
     table: str | None = None,
     version: int | None = None,
-) -> ConstraintViolationError:
+) -> DeltaError:
     """Return the error of a write whose rows violate a constraint.
 
     Args:
@@ -35,18 +35,23 @@ def violation(
         num_violations: the number of rows that violate it, if known.
     """
     shown = [dict(row) for row in islice(rows, MAX_ROWS)]
-    message, error_class = _described(constraint, shown)
-    return ConstraintViolationError(
-        message + _total(num_violations),
-        table=table,
-        version=version,
-        next_step="Correct or leave out the rows that break it, and write again; nothing was committed.",
-        error_class=error_class,
-        constraint=constraint.name,
-        expression=constraint.expression,
-        column=constraint.column,
-        rows=shown,
-        num_violations=num_violations,
+    known: dict[str, Any] = {
+        "table": table,
+        "version": version,
+        "column": constraint.column,
+        "rows": shown,
+        "num_violations": num_violations,
+    }
+    name, expression, total = constraint.name, constraint.expression, _total(num_violations)
+    if constraint.kind is ConstraintKind.NOT_NULL:
+        path = _name(constraint)
+        return failed("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", constraint=name, expression=expression, name=path, total=total, **known)
+    if constraint.kind is ConstraintKind.CHAR_VARCHAR:
+        value = _shown(next(iter(shown[0].values()), None)) if shown else "?"
+        return failed("DELTA_EXCEED_CHAR_VARCHAR_LIMIT", constraint=name, expression=expression, value=value, total=total, **known)
+    values = "\nand a row with:".join(map(_lines, shown))
+    return failed(
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES", constraint=name, expression=expression, values=values, total=total, **known
     )
 
 
@@ -66,19 +71,6 @@ def new_constraint_violation(
         rows=[dict(row) for row in islice(rows, MAX_ROWS)],
         num_violations=num_violations,
     )
-
-
-def _described(constraint: Constraint, rows: list[dict[str, Any]]) -> tuple[str, str]:
-    if constraint.kind is ConstraintKind.NOT_NULL:
-        message = f"NOT NULL constraint violated for column: {_name(constraint)}."
-        return message, "DELTA_NOT_NULL_CONSTRAINT_VIOLATED"
-    if constraint.kind is ConstraintKind.CHAR_VARCHAR:
-        value = _shown(next(iter(rows[0].values()), None)) if rows else "?"
-        message = f'Value "{value}" exceeds char/varchar type length limitation. Failed check: {constraint.expression}.'
-        return message, "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"
-    values = "\nand a row with:".join(map(_lines, rows))
-    message = f"CHECK constraint {constraint.name} {constraint.expression} violated by row with values:{values}"
-    return message, "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES"
 
 
 def _name(constraint: Constraint) -> str:

@@ -102,8 +102,8 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     if unless is not None:
         held = own_column(spark, unless) | held
     broken = [
-        F.when(~each, F.concat(F.lit(f"{number}:"), own_column(spark, _shown(rules[number], schema))))
-        for number, each in enumerate(holds)
+        F.when(~condition, F.concat(F.lit(f"{number}:"), own_column(spark, _shown(rules[number], schema))))
+        for number, condition in enumerate(holds)
     ]
     text = F.substring(F.coalesce(*broken), 1, _MOST_CHARACTERS)
 
@@ -118,7 +118,7 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
         "least_reversed": F.reverse(F.min(of_broken(F.reverse(text)))),
         "random": F.substring(with_greatest_hash, 17, _MOST_CHARACTERS),
     }
-    return [each.alias(name) for name, each in aggregates.items()]
+    return [aggregate.alias(name) for name, aggregate in aggregates.items()]
 
 
 def _condition(spark: SparkSession, rule: RowRule) -> Column:
@@ -134,7 +134,7 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
     """
     count, *texts = observed or (0,)
     rows = []
-    for text in dict.fromkeys(each for each in texts if each is not None):
+    for text in dict.fromkeys(row_text for row_text in texts if row_text is not None):
         number, _, row = text.partition(":")
         rows.append((int(number), _row(row)))
     return Violations(count or 0, tuple(rows))
@@ -142,10 +142,10 @@ def observed_violations(observed: Sequence[Any]) -> Violations:
 
 def _row(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        values = json.loads(text)
     except ValueError:  # cut off
         return {"row": text}
-    return found if isinstance(found, dict) else {"row": text}
+    return values if isinstance(values, dict) else {"row": text}
 
 
 def _shown(rule: RowRule, schema: StructType) -> str:

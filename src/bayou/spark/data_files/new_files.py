@@ -95,8 +95,8 @@ def write_new_files(
     if split is not None:
         uncommitted.add_folders(split)
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
-    wanted = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
-    written = write_into(application.jvm, to_write, request, target, placement, wanted)
+    observed = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
+    written = write_into(application.jvm, to_write, request, target, placement, observed)
     of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
@@ -124,15 +124,15 @@ def _holds_changes(path: str) -> bool:
 def _check_columns(target: WriteTarget, places: Sequence[str], footers: Sequence[pq.FileMetaData]) -> None:
     """Raise SessionError if a file lacks a column, or stores it with another type or field id than the table's."""
     in_folders = set() if target.materializes_partitions else {name.lower() for name in target.partition_by}
-    fields = [each for each in stored_fields(target.schema.fields) if each.name.lower() not in in_folders]
-    seen: list[pq.FileMetaData] = []
+    fields = [field for field in stored_fields(target.schema.fields) if field.name.lower() not in in_folders]
+    checked: list[pq.FileMetaData] = []
     for place, footer in zip(places, footers, strict=True):
-        if any(footer.schema.equals(other.schema) for other in seen):  # mostly all files have the same schema
+        if any(footer.schema.equals(other.schema) for other in checked):  # mostly all files have the same schema
             continue
-        seen.append(footer)
-        found = list(differences(footer, fields, with_ids=target.maps_columns))
-        if found:
-            shown = "; ".join(found[:_SHOWN]) + (f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+        checked.append(footer)
+        wrong = list(differences(footer, fields, with_ids=target.maps_columns))
+        if wrong:
+            shown = "; ".join(wrong[:_SHOWN]) + (f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else "")
             raise failed("wrong-columns-written", at=target, file=place, columns=shown)
 
 
@@ -159,8 +159,8 @@ def _check_rules(
     if doubtful:
         # Rows of the other files may only break rules that are observed.
         chosen = new if rows.observed else [new[place] for place in doubtful]
-        found = violations_in(_rows_in(spark, options, chosen, rows.rules, target.schema), rows.rules, target.schema)
-        _refuse(found, rows.rules, target)
+        violations = violations_in(_rows_in(spark, options, chosen, rows.rules, target.schema), rows.rules, target.schema)
+        _refuse(violations, rows.rules, target)
     _check_observed(target, rows, observed)
 
 
@@ -181,11 +181,14 @@ def _rows_in(
     """Return the rows of new files under logical names, with the columns that rules use. No rule uses a partition column."""
     names = {name.lower() for rule in rules for name in rule.columns}
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
-    stored = [physical_field(field, known, by_id=False) for field in fields if (known := schema.field(field.name)) is not None]
+    stored = [physical_field(field, column, by_id=False) for field in fields if (column := schema.field(field.name)) is not None]
     reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
     rows = reader.parquet(*(f"{options.path}/{paths.decode(file.path)}" for file in new))
     pairs = zip(fields, stored, strict=True)
-    return rows.select(*(F.col(quoted_name(there.name)).cast(spark_data_type(field)).alias(field.name) for field, there in pairs))
+    columns = (
+        F.col(quoted_name(stored_field.name)).cast(spark_data_type(field)).alias(field.name) for field, stored_field in pairs
+    )
+    return rows.select(*columns)
 
 
 def change_file(target: WriteTarget, file: WrittenFile, relative: str) -> AddCDCFile:
@@ -234,7 +237,7 @@ def _head(target: WriteTarget, marks: Mapping[str, int]) -> tuple[HeadAction, ..
     if not marks:
         return ()
     metadata = replace(target.metadata, schema_string=schema_to_json(with_high_water_marks(target.schema, marks)))
-    return (*(each for each in target.head if not isinstance(each, Metadata)), metadata)
+    return (*(action for action in target.head if not isinstance(action, Metadata)), metadata)
 
 
 def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mapping[str, str]:
@@ -245,11 +248,11 @@ def _statistics_properties(request: WriteRequest, target: WriteTarget) -> Mappin
 
 def _furthest(footer: pq.FileMetaData, column: str, *, falling: bool) -> int | None:
     """Return the greatest number of a column in a file, or the least if numbers fall; None without statistics."""
-    found = []
+    values = []
     for group in range(footer.num_row_groups):
         chunks = (footer.row_group(group).column(place) for place in range(footer.num_columns))
-        found += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
-    return (min(found) if falling else max(found)) if found else None
+        values += [c.statistics.min if falling else c.statistics.max for c in chunks if c.path_in_schema == column and c.statistics]
+    return (min(values) if falling else max(values)) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,8 +288,8 @@ def write_change_files(
     root = qualify(request.options.path)
     auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
     rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
-    found = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
-    written = [(file, relative_path(file, root.uri)) for file in found]
+    raw = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
+    written = [(file, relative_path(file, root.uri)) for file in raw]
     uncommitted.add(relative for _, relative in written)
     counts = [footer.num_rows for footer in footers_of(application, request.options, written)]
     # The first task of Spark's writer makes a file even if it has no rows.

@@ -58,10 +58,10 @@ def _is_utf8(text: str) -> str:
 
 def refused_value(message: str, *, table: str, version: int | None) -> DeltaError | None:
     """Return the error of a value that cannot be serialised, from the job's message; None if the job failed for another reason."""
-    found = _REFUSED.search(message)
-    if found is None:
+    match = _REFUSED.search(message)
+    if match is None:
         return None
-    name, value = bytes.fromhex(found[1]).decode(), bytes.fromhex(found[2])
+    name, value = bytes.fromhex(match[1]).decode(), bytes.fromhex(match[2])
     shown = f"X'{value.hex().upper()}'{' (cut)' if len(value) == _SHOWN_BYTES else ''}"
     why = "it contains NUL, which the name of no folder can have" if b"\0" in value else "its bytes are not UTF-8"
     return failed(

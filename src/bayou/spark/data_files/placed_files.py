@@ -53,7 +53,7 @@ class SplitFolders:
         Raises:
             StorageError: a file could not be moved. Files that were moved before it stay there.
         """
-        places = [self._place(each) for each in relatives]
+        places = [self._place(relative) for relative in relatives]
         moves = list(zip(relatives, places, strict=True))
         try:
             self._move_locally(moves) if self.root.local is not None else self._move(moves)
@@ -77,7 +77,7 @@ class SplitFolders:
         if folder != f"{self.column}={_CHANGES}":
             return f"{self.prefix}/{rest}" if self.prefix else rest
         folders, _, name = rest.rpartition("/")
-        return "/".join(each for each in (CHANGES_FOLDER, folders, f"cdc-{name.removeprefix('part-')}") if each)
+        return "/".join(part for part in (CHANGES_FOLDER, folders, f"cdc-{name.removeprefix('part-')}") if part)
 
     def _move_locally(self, moves: Sequence[tuple[str, str]]) -> None:
         root = Path(str(self.root.local))

@@ -128,18 +128,18 @@ class Projection:
     def _as_after(self, name: str) -> AlignedColumn:
         """Return a column of the table's current rows with its type after the write."""
         snapshot = self._target.snapshot
-        wanted = self._stored(name)
-        if wanted is None or snapshot is None:
+        stored = self._stored(name)
+        if stored is None or snapshot is None:
             return quoted_name(name), name, None
-        known = readable_schema(snapshot.schema).field(name)
-        text = cast_sql("null", wanted.type) if known is None else aligned(quoted_name(known.name), known.type, wanted.type)
-        return text, name, wanted.type
+        current = readable_schema(snapshot.schema).field(name)
+        text = cast_sql("null", stored.type) if current is None else aligned(quoted_name(current.name), current.type, stored.type)
+        return text, name, stored.type
 
     def _rules(self) -> tuple[RowRule, ...]:
         rules = [] if self._carried.rule is None else [self._carried.rule]
         for constraint in self._target.constraints:
             expression = self._checked(constraint.expression, ExpressionKind.CHECK_CONSTRAINT, _described(constraint))
-            names = [each.name for path in sorted(expression.columns) if (each := self._target.schema.field(path[0])) is not None]
+            names = [field.name for path in sorted(expression.columns) if (field := self._target.schema.field(path[0])) is not None]
             rules.append(RowRule(constraint, tuple(dict.fromkeys(names))))
         return tuple(rules)
 
@@ -151,30 +151,31 @@ class Projection:
 
     def _identities(self) -> dict[str, str]:
         """Return the SQL of each identity column that the rows lack. It refers to the row's number by `__bayou_row_number`."""
-        given = self._target.given
-        absent = [each for each in identity_columns(self._target.schema) if given.field(each.name) is None]
-        return {each.name: generation_sql(each, "__bayou_row_number") for each in absent}
+        columns = self._target.given
+        absent = [field for field in identity_columns(self._target.schema) if columns.field(field.name) is None]
+        return {field.name: generation_sql(field, "__bayou_row_number") for field in absent}
 
     def _complete(self, identities: dict[str, str]) -> DataFrame:
         """Return the rows with all columns of the table, in its order and under logical names."""
         target, frame = self._target, self._frame
-        computed = {each.name: each for each in columns_to_compute(target.schema, target.given.names)} if target.generates else {}
-        kept = stored_fields(target.schema.fields)
-        if self._fits(kept) and not computed and not identities:
-            return self._with_chars(frame, kept)
+        generated = columns_to_compute(target.schema, target.given.names) if target.generates else ()
+        computed = {column.name: column for column in generated}
+        stored = stored_fields(target.schema.fields)
+        if self._fits(stored) and not computed and not identities:
+            return self._with_chars(frame, stored)
         if identities:
             frame, partitions = evaluated(frame)
             frame = select(self._bridge, frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
-        given = [field for field in kept if field.name not in computed]
-        base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in given]
-        frame = self._with_chars(selected(frame, [*base, *self._aligned_auxiliary()]), given)
+        uncomputed = [field for field in stored if field.name not in computed]
+        base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in uncomputed]
+        frame = self._with_chars(selected(frame, [*base, *self._aligned_auxiliary()]), uncomputed)
         if not computed:
             return frame
-        for each in computed.values():
-            self._checked(each.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {each.name!r}")
-        columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in kept)
+        for column in computed.values():
+            self._checked(column.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {column.name!r}")
+        columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in stored)
         frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._auxiliary.given)])
-        return self._with_chars(frame, [field for field in kept if field.name in computed])
+        return self._with_chars(frame, [field for field in stored if field.name in computed])
 
     def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
         return with_chars(self._bridge, frame, declared_chars((field, field.name) for field in fields))
@@ -183,27 +184,28 @@ class Projection:
         """Yield the auxiliary columns. Old values get the table's types, as new values do."""
         before = {column: name for name, column in self._auxiliary.before.items()}
         for name in self._auxiliary.given:
-            found, wanted = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
-            if found is None or wanted is None:
+            source, stored = self._target.given.field(before.get(name, "")), self._stored(before.get(name, ""))
+            if source is None or stored is None:
                 yield quoted_name(name), name, None
             else:
-                yield aligned(quoted_name(name), found.type, wanted.type), name, wanted.type
+                yield aligned(quoted_name(name), source.type, stored.type), name, stored.type
 
     def _stored(self, name: str) -> StructField | None:
         return next((field for field in stored_fields(self._target.schema.fields) if field.name.lower() == name.lower()), None)
 
     def _fits(self, kept: Sequence[StructField]) -> bool:
         """Whether the rows already have the table's columns. Then the select is left out, since planning it costs time."""
-        given = self._target.given.fields
-        return len(given) == len(kept) and all(
-            one.name == other.name and same_names_and_types(one.type, other.type) for one, other in zip(given, kept, strict=True)
+        columns = self._target.given.fields
+        return len(columns) == len(kept) and all(
+            column.name == field.name and same_names_and_types(column.type, field.type)
+            for column, field in zip(columns, kept, strict=True)
         )
 
     def _value(self, field: StructField) -> str:
         """Return the SQL of a column that is not generated: the rows' own values, the default, or NULL."""
-        found = self._target.given.field(field.name)
-        if found is not None:
-            return aligned(quoted_name(found.name), found.type, field.type)
+        source = self._target.given.field(field.name)
+        if source is not None:
+            return aligned(quoted_name(source.name), source.type, field.type)
         default = field.metadata.get(CURRENT_DEFAULT)
         if not isinstance(default, str):
             return cast_sql("null", field.type)
@@ -214,19 +216,19 @@ class Projection:
         """Return the rows under physical names, with field ids and with partition values as names of folders."""
         target = self._target
         partitioned = {name.lower() for name in target.partition_by}
-        kept = stored_fields(target.schema.fields)
+        stored = stored_fields(target.schema.fields)
         if not target.maps_columns and not partitioned:
             return frame
         folders = []
         if target.materializes_partitions:
-            found = (target.schema.field(name) for name in target.partition_by)
-            fields = [field for field in found if field is not None]
+            partition_fields = (target.schema.field(name) for name in target.partition_by)
+            fields = [field for field in partition_fields if field is not None]
             folders = [_partition_text(field, name) for field, name in zip(fields, target.folder_columns, strict=True)]
             partitioned = set()
         others = [*map(quoted_name, auxiliary.written), *folders]
         if target.maps_columns:
-            return _mapped(frame, kept, partitioned, others)
-        columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in kept)
+            return _mapped(frame, stored, partitioned, others)
+        columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in stored)
         return select(self._bridge, frame, [*columns, *others])
 
 
@@ -242,7 +244,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         if not isinstance(field.type, str):  # the table's constraints check NULL, not the cast
             column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
-    return frame.select(*columns, *(own_column(frame.sparkSession, each) for each in others))
+    return frame.select(*columns, *(own_column(frame.sparkSession, sql) for sql in others))
 
 
 def _unless_empty(name: str) -> str:

@@ -66,9 +66,9 @@ class ProvenRules:
         """
         if not self.rules or not stats:
             return []
-        known = from_json(pa.array(stats, pa.string()), self.types)
-        found: list[int] = pc.indices_nonzero(pc.invert(must_match(self.predicate, known, {}))).to_pylist()
-        return found
+        statistics = from_json(pa.array(stats, pa.string()), self.types)
+        doubtful: list[int] = pc.indices_nonzero(pc.invert(must_match(self.predicate, statistics, {}))).to_pylist()
+        return doubtful
 
 
 NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
@@ -89,27 +89,27 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
         if leaf.has_bounds and isinstance(kind, str) and not is_string_type(kind):
             bounded[leaf.path] = kind
     predicates = _predicates(jvm, spark, rules, target.schema)
-    found = {number: predicate for number, predicate in predicates.items() if _is_provable(predicate, bounded)}
-    predicate = And(tuple(found.values()))
-    return ProvenRules(tuple(rules[number] for number in found), predicate, {path: bounded[path] for path in columns(predicate)})
+    provable = {number: predicate for number, predicate in predicates.items() if _is_provable(predicate, bounded)}
+    predicate = And(tuple(provable.values()))
+    return ProvenRules(tuple(rules[number] for number in provable), predicate, {path: bounded[path] for path in columns(predicate)})
 
 
 def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
     """Return the predicates of rules, by their numbers, without rules that are never provable."""
     resolve = by_logical_name(schema)
-    found: dict[int, Predicate] = {}
-    stated = []
+    predicates: dict[int, Predicate] = {}
+    with_sql = []
     for number, rule in enumerate(rules):
         if rule.constraint.kind is ConstraintKind.NOT_NULL:
             path = resolve(rule.constraint.column)
-            found |= {} if path is None else {number: IsNotNull(Column(path[0]))}
+            predicates |= {} if path is None else {number: IsNotNull(Column(path[0]))}
         elif rule.constraint.kind in _STATED:
-            stated.append(number)
-    if stated:
-        texts = [rules[number].constraint.expression for number in stated]
+            with_sql.append(number)
+    if with_sql:
+        texts = [rules[number].constraint.expression for number in with_sql]
         trees = expressions_in_json(jvm, spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
-        found |= {number: from_catalyst([tree], resolve) for number, tree in zip(stated, trees, strict=True)}
-    return found
+        predicates |= {number: from_catalyst([tree], resolve) for number, tree in zip(with_sql, trees, strict=True)}
+    return predicates
 
 
 def _is_provable(predicate: Predicate, bounded: Mapping[Path, DataType]) -> bool:

@@ -168,18 +168,18 @@ class WriteOptions:
         """
         if mode not in MODES:
             raise failed("save-mode", mode=arguments.shown_text(mode), modes=MODES, option="mode")
-        given = {name: str(value) for name, value in options.items() if value is not None}
-        read = _Reader({name.lower(): value for name, value in given.items()})
-        report_unknown(given, read.path)
+        stated = {name: str(value) for name, value in options.items() if value is not None}
+        read = _Reader({name.lower(): value for name, value in stated.items()})
+        report_unknown(stated, read.path)
         columns = json.loads(partition_by) if isinstance(partition_by, str) else partition_by
         overwrites = mode == "overwrite"
-        found = cls(
+        parsed = cls(
             qualify(read.path).uri,
             "error" if mode == "errorifexists" else mode,
             partition_by=tuple(columns) if columns else None,
-            storage_options=storage_options_of(given),
-            writer_options={name: value for name, value in given.items() if name.lower().startswith(_WRITER_OPTIONS)},
-            properties={name: value for name, value in given.items() if name.lower().startswith("delta.")},
+            storage_options=storage_options_of(stated),
+            writer_options={name: value for name, value in stated.items() if name.lower().startswith(_WRITER_OPTIONS)},
+            properties={name: value for name, value in stated.items() if name.lower().startswith("delta.")},
             user_metadata=arguments.optional_text(read.values.get("usermetadata"), "userMetadata", table=read.path),
             txn=txn_of(read.values.get("txnappid"), read.values.get("txnversion"), read.path),
             merge_schema=read.boolean("mergeSchema"),
@@ -195,11 +195,11 @@ class WriteOptions:
             keeps_null_partitions=bool(read.boolean("useNullIntolerantEqualityWithDPO")),
         )
         if not overwrites:  # a wrong value is an error even if the mode ignores the option
-            return replace(found, overwrite_schema=False, replace_where=None, dynamic_partitions=None)
+            return replace(parsed, overwrite_schema=False, replace_where=None, dynamic_partitions=None)
         # Like delta-spark, ignore overwriteSchema if a condition selects the rows that are replaced.
-        found = replace(found, overwrite_schema=found.overwrite_schema and found.replace_where is None)
-        read.check_combinations(found)
-        return found
+        parsed = replace(parsed, overwrite_schema=parsed.overwrite_schema and parsed.replace_where is None)
+        read.check_combinations(parsed)
+        return parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,16 +226,16 @@ def with_settings(request: WriteRequest, settings: Mapping[str, str]) -> WriteRe
     Raises:
         InvalidOptionError: the settings contradict the options.
     """
-    given = request.options
+    stated = request.options
     options = replace(
-        given,
-        txn=given.txn or batch_of(settings, given.path),
-        merge_schema=merges_schema(given, settings),
-        user_metadata=user_metadata_of(settings) if given.user_metadata is None else given.user_metadata,
-        dynamic_partitions=_replaces_partitions(given, settings),
-        optimize_write=optimizes_writes(settings) if given.optimize_write is None else given.optimize_write,
+        stated,
+        txn=stated.txn or batch_of(settings, stated.path),
+        merge_schema=merges_schema(stated, settings),
+        user_metadata=user_metadata_of(settings) if stated.user_metadata is None else stated.user_metadata,
+        dynamic_partitions=_replaces_partitions(stated, settings),
+        optimize_write=optimizes_writes(settings) if stated.optimize_write is None else stated.optimize_write,
     )
-    return WriteRequest(options, replace(request.context, string_prefix=string_prefix_of(settings, given.path)))
+    return WriteRequest(options, replace(request.context, string_prefix=string_prefix_of(settings, stated.path)))
 
 
 def merges_schema(options: WriteOptions, settings: Mapping[str, str]) -> bool:
@@ -260,17 +260,17 @@ def _replaces_partitions(options: WriteOptions, settings: Mapping[str, str]) -> 
 
 def _cluster_by(options: Mapping[str, Any]) -> ClusteringColumns | None:
     """Return the clustering columns from a list, from a string with commas, or from Spark's own option."""
-    given = {name.lower(): value for name, value in options.items() if value is not None}
-    value = given.get("clusterby")
-    if value is None and _CLUSTERING_COLUMNS_OPTION in given:
-        value = json.loads(given[_CLUSTERING_COLUMNS_OPTION])
+    values = {name.lower(): value for name, value in options.items() if value is not None}
+    value = values.get("clusterby")
+    if value is None and _CLUSTERING_COLUMNS_OPTION in values:
+        value = json.loads(values[_CLUSTERING_COLUMNS_OPTION])
     if value is None:
         return None
     return tuple(parse_column_list(value)) if isinstance(value, str) else parse_columns(value)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(each.strip().strip("`") for each in text.split(",") if each.strip())
+    return None if text is None else tuple(name.strip().strip("`") for name in text.split(",") if name.strip())
 
 
 class _Reader:
@@ -305,11 +305,11 @@ class _Reader:
             raise failed("DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE", table=self.path, option="replaceWhere")
         if options.overwrite_schema and options.dynamic_partitions:
             raise failed("DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE", table=self.path, option="overwriteSchema")
-        asked = [name for name in ("replaceOn", "replaceUsing") if name.lower() in self.values]
+        by_match = [name for name in ("replaceOn", "replaceUsing") if name.lower() in self.values]
         others = [name for name in _WITH_REPLACE_ON if name.lower() in self.values]
         others += ["overwriteSchema"] if self.boolean("overwriteSchema") else []
         others += [] if options.data_change else ["dataChange"]
-        if asked and (others or len(asked) > 1):
-            first, second = [*others, *asked][:2]
+        if by_match and (others or len(by_match) > 1):
+            first, second = [*others, *by_match][:2]
             kind = _WITH_REPLACE_ON.get(first, "DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS")
             raise failed("DELTA_INCOMPATIBLE_DATAFRAME_OPTIONS", table=self.path, option=first, other=second, error_class=kind)

@@ -98,22 +98,22 @@ class WriteTarget:
     @property
     def physical_partitions(self) -> tuple[str, ...]:
         """The physical names of the partition columns, which the log and folders have."""
-        found = (self.schema.field(name) for name in self.partition_by)
-        return tuple(each.physical_name for each in found if each is not None)
+        fields = (self.schema.field(name) for name in self.partition_by)
+        return tuple(each.physical_name for each in fields if each is not None)
 
     @property
     def text_partitions(self) -> tuple[str, ...]:
         """The partition columns of string and binary types, whose empty values are read as NULL."""
-        found = [field for name in self.partition_by if (field := self.schema.field(name)) is not None]
-        return tuple(f.name for f in found if isinstance(f.type, str) and (is_string_type(f.type) or f.type == "binary"))
+        fields = [field for name in self.partition_by if (field := self.schema.field(name)) is not None]
+        return tuple(f.name for f in fields if isinstance(f.type, str) and (is_string_type(f.type) or f.type == "binary"))
 
     @property
     def materializes_partitions(self) -> bool:
         """Whether files contain the partition columns, because the protocol or a table property requires it."""
         if not self.partition_by:
             return False
-        asked = str(self.properties.get(properties.WRITE_PARTITION_COLUMNS.key, "")).lower() == "true"
-        return asked or MATERIALIZE_PARTITIONS in writer_features(self.protocol)
+        by_property = str(self.properties.get(properties.WRITE_PARTITION_COLUMNS.key, "")).lower() == "true"
+        return by_property or MATERIALIZE_PARTITIONS in writer_features(self.protocol)
 
     @property
     def folder_columns(self) -> tuple[str, ...]:
@@ -164,8 +164,8 @@ def write_target(
         return _checked(new_table(request, as_nullable(given), log, settings), given)
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     if request.options.mode == "overwrite":
-        what = "an overwrite removes its rows"
-        check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="append")
+        reason = "an overwrite removes its rows"
+        check_not_append_only(snapshot.metadata, reason, snapshot.table_uri, snapshot.version, instead="append")
     if request.replaces_table:
         new = new_table(request, as_nullable(given), log, settings, snapshot.metadata)
         return _checked(_replacing(request, new, snapshot), given)
@@ -239,7 +239,7 @@ def _reclustered(options: WriteOptions, target: WriteTarget, snapshot: Snapshot,
         configuration = target.metadata.configuration
         uri, version = snapshot.table_uri, snapshot.version
         protocol = upgraded(protocol, target.schema, configuration, clustered=True, table=uri, version=version)
-    metadata = (each for each in target.head if isinstance(each, Metadata))  # none if only the clustering columns change
+    metadata = (action for action in target.head if isinstance(action, Metadata))  # none if only the clustering columns change
     return replace(target, protocol=protocol, head=_head(snapshot, protocol, *metadata, *domains))
 
 

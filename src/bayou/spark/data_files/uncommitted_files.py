@@ -53,8 +53,8 @@ class UncommittedFiles:
         """Delete the files if their commit is certainly not in the log."""
         if self._transaction is None or not self._transaction.may_be_in_log:
             self.delete(list(self._paths))
-            for each in self._folders:
-                each.clear()
+            for folders in self._folders:
+                folders.clear()
 
     def add(self, paths: Iterable[str]) -> None:
         """Take over files by their paths under the table's root, decoded. A file may be missing."""
@@ -66,17 +66,17 @@ class UncommittedFiles:
 
     def delete(self, paths: Sequence[str]) -> None:
         """Delete files that the commit does not add; paths are as in `add`."""
-        for each in paths:
-            self._paths.pop(each, None)
+        for path in paths:
+            self._paths.pop(path, None)
         if self._root.local is not None:
-            for each in paths:
+            for path in paths:
                 with contextlib.suppress(OSError):
-                    os.remove(os.path.join(self._root.local, each))  # noqa: PTH107, PTH118  (the parts are not Path objects)
+                    os.remove(os.path.join(self._root.local, path))  # noqa: PTH107, PTH118  (the parts are not Path objects)
             return
         jvm = Jvm.running()
         if paths and jvm is not None:
             with contextlib.suppress(HadoopError, SessionError):
-                HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{each}" for each in paths])
+                HadoopFiles.of(jvm, self._root.uri, self._options).delete_all([f"{self._root.uri}/{path}" for path in paths])
 
     def commit(
         self,

@@ -178,15 +178,15 @@ def _gathered(jvm: Jvm, frame: DataFrame, options: WriteOptions, target: WriteTa
 
 def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:
     """Return the options of Spark's Parquet writer: the write's options, then those from table properties."""
-    given = {name.lower() for name in options.writer_options}
-    found = {name: value for name, value in options.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
+    stated = {name.lower() for name in options.writer_options}
+    writer_options = {name: value for name, value in options.writer_options.items() if name.lower() != SHREDS_VARIANTS.lower()}
     codec = properties.PARQUET_COMPRESSION_CODEC.read(target.properties)
-    if codec and not given & {"compression", "parquet.compression"}:
-        found["compression"] = codec.lower()
-    if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in given:
-        found["parquet.writer.version"] = "v2"
-    found[SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
-    return found
+    if codec and not stated & {"compression", "parquet.compression"}:
+        writer_options["compression"] = codec.lower()
+    if properties.PARQUET_FORMAT_VERSION.read(target.properties).startswith("2") and "parquet.writer.version" not in stated:
+        writer_options["parquet.writer.version"] = "v2"
+    writer_options[SHREDS_VARIANTS] = str(properties.ENABLE_VARIANT_SHREDDING.read(target.properties)).lower()
+    return writer_options
 
 
 def footers_of(

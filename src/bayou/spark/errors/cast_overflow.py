@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from bayou.errors import CastOverflowError, DeltaError
+from bayou.errors import DeltaError, failed
 from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
 
 if TYPE_CHECKING:
@@ -37,12 +37,10 @@ def naming_overflow(table: str, version: int) -> Iterator[None]:
         found = _overflow_in(error)
         if found is None:
             raise
-        raise CastOverflowError(
-            f'Failed to write a value of "{found["given"]}" type into the "{found["wanted"]}" type column {found["column"]} '
-            "due to an overflow, or because what it is computed from failed.",
+        raise failed(
+            "DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
             table=table,
             version=version,
-            next_step="use try_cast on the value to store NULL instead, or set spark.sql.storeAssignmentPolicy to LEGACY.",
             column=found["column"],
             source_type=found["given"],
             target_type=found["wanted"],

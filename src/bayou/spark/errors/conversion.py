@@ -212,7 +212,7 @@ def raised_as_pyspark(function: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def _missing_call(error: Py4JError) -> errors.SessionError | None:
+def _missing_call(error: Py4JError) -> errors.DeltaError | None:
     jvm = Jvm.running()
     return None if jvm is None else missing_call(jvm.spark_version_text, error)
 

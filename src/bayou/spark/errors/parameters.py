@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Return the message parameters of an error under delta-spark's names, for `getMessageParameters`.
 
-`bayou.errors.catalogue` has the parameters of most error classes; this module has the rest. A parameter whose value bayou does not
-always have is left out.
+`bayou.errors.catalogue` has the parameters by error class. A parameter whose value bayou does not always have is left out.
 Source: the error classes of delta-spark 4.4.
 """
 
@@ -14,8 +13,6 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors.catalogue import filled, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bayou.errors import DeltaError
 
 _LOCAL: Final = "file:///"
@@ -36,32 +33,12 @@ def _name(error: DeltaError) -> str:
     return path if path.startswith("`") else ".".join(f"`{part}`" for part in ([path] if "/" in path else path.split(".")))
 
 
-def _fact(name: str) -> Callable[[DeltaError], str]:
-    return lambda error: str(error.facts.get(name))
-
-
-_OF_CLASS: Final[dict[str, dict[str, Callable[[DeltaError], str]]]] = {
-    "DELTA_MISSING_DELTA_TABLE": {"tableName": _name},
-    "DELTA_ONLY_OPERATION": {"operation": _fact("operation")},
-    "DELTA_OPERATION_NOT_ALLOWED_DETAIL": {"operation": _fact("operation"), "tableName": _name},
-    "DELTA_TABLE_ONLY_OPERATION": {"tableName": _name, "operation": _fact("operation")},
-    "DELTA_VERSION_NOT_FOUND": {
-        "userVersion": lambda error: str(error.version),
-        "earliest": _fact("earliest"),
-        "latest": _fact("latest"),
-    },
-    "EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE": {"viewName": _name, "operation": _fact("operation")},
-    "TABLE_OR_VIEW_NOT_FOUND": {"relationName": _name},
-}
-
-
 def parameters_of(error: DeltaError) -> dict[str, str]:
     """Return the message parameters of an error; empty if bayou does not know them."""
     row = rows().get(error.error_class or "")
-    if row is not None and row.parameters:
-        places = {"table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}
-        facts = defaultdict(str, {**error.facts, **places})
-        parameters = {name: filled(value, facts) for name, value in row.parameters}
-    else:
-        parameters = {name: fact(error) for name, fact in _OF_CLASS.get(error.error_class or "", {}).items()}
+    if row is None:
+        return {}
+    places = {"version": error.version, "table_name": _name(error), "table_path": _path(error), "table_uri": _uri(error)}
+    facts = defaultdict(str, {**error.facts, **places})
+    parameters = {name: filled(value, facts) for name, value in row.parameters}
     return {name: value for name, value in parameters.items() if value not in ("", "None")}

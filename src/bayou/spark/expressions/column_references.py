@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError
+from bayou.errors import InvalidSchemaError, failed, reason
 from bayou.protocol import properties
 from bayou.protocol.columns.constraints import ConstraintKind, constraints_of
 from bayou.protocol.columns.generated_columns import check_type, generated_columns, has_generated_columns
@@ -47,12 +47,12 @@ def refuse_referenced(
         changes_type: whether the column's type is changed, and not its name or existence.
     """
     session = java_session(spark)
-    rules = [each for each in constraints_of(snapshot.metadata, snapshot.schema) if each.kind in _OWN_TEXT]
+    rules = [rule for rule in constraints_of(snapshot.metadata, snapshot.schema) if rule.kind in _OWN_TEXT]
     generated = generated_columns(schema) if has_generated_columns(snapshot.protocol, snapshot.schema) else ()
     check_no_dependents(
         column,
-        constraints={each.name: parsed(jvm, session, each.expression).columns for each in rules},
-        generated={each.name: parsed(jvm, session, each.expression).columns for each in generated},
+        constraints={rule.name: parsed(jvm, session, rule.expression).columns for rule in rules},
+        generated={rule.name: parsed(jvm, session, rule.expression).columns for rule in generated},
         table=snapshot.table_uri,
         changes_type=changes_type,
     )
@@ -61,9 +61,9 @@ def refuse_referenced(
 def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given: StructType) -> None:
     """Raise SchemaMismatchError if an expression of the table uses a column that has another type in `given`, the rows' schema."""
     for field in given.fields:
-        known = snapshot.schema.field(field.name)
-        if known is not None and not same_names_and_types(known.type, field.type):
-            _refuse_other_type(jvm, spark, snapshot, (known.name,))
+        column = snapshot.schema.field(field.name)
+        if column is not None and not same_names_and_types(column.type, field.type):
+            _refuse_other_type(jvm, spark, snapshot, (column.name,))
 
 
 def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
@@ -93,9 +93,9 @@ def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterat
     """Yield the columns and fields that get a wider type. New columns, and columns of the void type, are not widened."""
     if isinstance(before, str) and isinstance(after, str) and is_widening(before, after):
         yield path
-    for each, known in twins(before, after):
-        if known is not None:
-            yield from _widened(each.type, known.type, (*path, each.name) if isinstance(before, StructType) else path)
+    for old_field, new_field in twins(before, after):
+        if new_field is not None:
+            yield from _widened(old_field.type, new_field.type, (*path, old_field.name) if isinstance(before, StructType) else path)
 
 
 def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:
@@ -106,9 +106,4 @@ def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: 
     try:
         refuse_referenced(jvm, spark, snapshot, snapshot.schema, path, changes_type=True)
     except InvalidSchemaError as error:
-        raise SchemaMismatchError(
-            error.message,
-            at=snapshot,
-            error_class=error.error_class,
-            next_step="cast the rows to the column's type, or drop what refers to the column first.",
-        ) from None
+        raise failed("written-column-with-dependents", at=snapshot, error_class=error.error_class, reason=reason(error)) from None

@@ -48,8 +48,8 @@ def checked_condition(
 def check_constraints(jvm: Jvm, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
     """Raise InvalidSchemaError if a CHECK constraint of a table to create is not a valid condition over its columns."""
     schema = parse_schema(metadata.schema_string)
-    for each in constraints_of(metadata, schema):
-        if each.kind is ConstraintKind.CHECK:
-            checked_condition(jvm, spark, schema, each.name, each.expression, table=table, version=None)
-            found = parse_schema(expression_type(jvm, spark, metadata.schema_string, each.expression))
-            check_is_boolean(each.name, each.expression, found.fields[0].type, table=table)
+    for constraint in constraints_of(metadata, schema):
+        if constraint.kind is ConstraintKind.CHECK:
+            checked_condition(jvm, spark, schema, constraint.name, constraint.expression, table=table, version=None)
+            result = parse_schema(expression_type(jvm, spark, metadata.schema_string, constraint.expression))
+            check_is_boolean(constraint.name, constraint.expression, result.fields[0].type, table=table)

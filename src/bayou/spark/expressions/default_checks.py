@@ -76,8 +76,8 @@ def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot)
         return None
     kind, version = ExpressionKind.COLUMN_DEFAULT, snapshot.version
     try:
-        found = parsed(jvm, session, expression)
-        check_stored(found, kind, snapshot.schema, of="the default", table=snapshot.table_uri, version=version)
+        parsed_default = parsed(jvm, session, expression)
+        check_stored(parsed_default, kind, snapshot.schema, of="the default", table=snapshot.table_uri, version=version)
     except InvalidSchemaError as error:
         return error.message
     if not means_the_same(jvm, session, expression):
@@ -86,15 +86,17 @@ def _why_not(jvm: Jvm, session: JavaObject, expression: str, snapshot: Snapshot)
 
 
 def _check_default(jvm: Jvm, spark: SparkSession, field: StructField, expression: str, rules: TableRules) -> None:
-    what, nothing = f"the default of column {field.name!r}", StructType()
-    found = parsed(jvm, java_session(spark), expression)
-    check_stored(found, ExpressionKind.COLUMN_DEFAULT, nothing, of=what, table=str(rules.table_uri), version=rules.version)
-    wanted = sql_type(field.type)
+    subject, nothing = f"the default of column {field.name!r}", StructType()
+    parsed_default = parsed(jvm, java_session(spark), expression)
+    check_stored(
+        parsed_default, ExpressionKind.COLUMN_DEFAULT, nothing, of=subject, table=str(rules.table_uri), version=rules.version
+    )
+    column_type = sql_type(field.type)
     # A row that is known before the query runs, so that no job runs for it.
     row = spark.sql("select 1 as one")
     try:
-        both = select(jvm, row, [f"{parenthesised(expression)} as given", f"cast(null as {wanted}) as wanted"])
-        if may_upcast(jvm, both) or _keeps_its_value(jvm, row, both, expression, wanted):
+        both = select(jvm, row, [f"{parenthesised(expression)} as given", f"cast(null as {column_type}) as wanted"])
+        if may_upcast(jvm, both) or _keeps_its_value(jvm, row, both, expression, column_type):
             return
     except FAILED_CALL as error:
         why = f"it cannot be resolved: {reason_of(error)}"

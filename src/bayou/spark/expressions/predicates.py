@@ -179,10 +179,10 @@ def _column(node: _Node, resolve: Resolve) -> tuple[Column, str] | None:
     if node.kind == "Cast" and _widens(node):
         return _column(node.children[0], resolve)
     named = _named(node)
-    found = resolve(named[0]) if named is not None else None
-    if found is None or not isinstance(found[1], str):
+    resolved = resolve(named[0]) if named is not None else None
+    if resolved is None or not isinstance(resolved[1], str):
         return None
-    return Column(found[0]), found[1]
+    return Column(resolved[0]), resolved[1]
 
 
 def _widens(cast: _Node) -> bool:
@@ -255,7 +255,7 @@ def by_physical_name(schema: StructType) -> Resolve:
     """Return a function that finds a table's columns by the names in its files."""
 
     def field(kind: StructType, name: str) -> StructField | None:
-        return next((each for each in kind.fields if each.physical_name == name), None)
+        return next((member for member in kind.fields if member.physical_name == name), None)
 
     return _by_name(schema, field)
 
@@ -270,13 +270,13 @@ def _by_name(schema: StructType, field: Callable[[StructType, str], StructField 
         kind: DataType = schema
         path: list[str] = []
         for name in names:
-            found = field(kind, name) if isinstance(kind, StructType) else None
-            if found is None or is_collated(found):
+            member = field(kind, name) if isinstance(kind, StructType) else None
+            if member is None or is_collated(member):
                 return None
             if not path:  # a column's metadata has the declared char and varchar types at any depth
-                found = from_stored(StructType((found,))).fields[0]
-            path.append(found.physical_name)
-            kind = found.type
+                member = from_stored(StructType((member,))).fields[0]
+            path.append(member.physical_name)
+            kind = member.type
         bounded = bounded_length(kind)
         if bounded is None:
             return tuple(path), kind

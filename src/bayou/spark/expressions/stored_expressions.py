@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
 from bayou.protocol.types.schema import StructType
 
@@ -36,17 +36,18 @@ def check_stored(
     # A name that is not a column may be a function that is called without parentheses.
     refusals = {name: refusal(name, kind) for name in sorted(expression.functions | other_names)}
     unknown = [name for name in sorted(other_names - _WITHOUT_PARENTHESES) if refusals[name] is None]
-    problems = [f"it has {each}" for each in expression.forbidden]
+    problems = [f"it has {problem}" for problem in expression.forbidden]
     problems += [f"{name}: {why}" for name, why in refusals.items() if why is not None]
     problems += [f"{name} is not a column of the table" for name in unknown]
     if problems:
-        raise InvalidSchemaError(
-            f"The expression {expression.text!r} of {of} is not used: {'; '.join(problems)}.",
+        raise failed(
+            "stored-expression",
             table=table,
             version=version,
             error_class=_ERROR_CLASSES[kind],
-            next_step="remove it from the table, or store one that only uses built-in functions of a row's values.",
             expression=expression.text,
+            owner=of,
+            problems="; ".join(problems),
         )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log import events
 from bayou.log.actions.action_files import ActionFile
 from bayou.log.actions.keys import canonical_paths
@@ -42,8 +42,8 @@ _SECONDS_AT_EXIT: Final = 60.0
 def compact_after(written: NewVersion) -> None:
     """Compact the small files that a write left, now or soon. A no-op if it is not enabled. Never raises."""
     try:
-        known = written.log.known or written.log.update()
-        if not compacts_by_itself(written.settings, known.properties):
+        snapshot = written.log.known or written.log.update()
+        if not compacts_by_itself(written.settings, snapshot.properties):
             return
         mode = _mode(written.settings, written.log.table_uri)
     except Exception as error:  # noqa: BLE001  (the write is committed, and must not fail for this)
@@ -59,12 +59,7 @@ def _mode(settings: Mapping[str, str], table: str) -> str:
     mode = settings.get(_MODE, "inline").lower()
     if mode in {"inline", "background"}:
         return mode
-    raise InvalidOptionError(
-        f"The setting {_MODE} is {mode!r}, and can be inline or background.",
-        table=table,
-        option=_MODE,
-        next_step="Set one of them.",
-    )
+    raise failed("DELTA_ILLEGAL_OPTION/auto-compaction", table=table, option=_MODE, value=mode)
 
 
 def _compact(written: NewVersion) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
@@ -129,13 +129,7 @@ def order_of(
     if CLUSTERING in writer_features(snapshot.protocol):
         _check_clustered(snapshot, where, z_order)
     if is_full and not columns:
-        raise UnsupportedFeatureError(
-            "OPTIMIZE FULL is only supported for clustered tables with non-empty clustering columns.",
-            at=snapshot,
-            error_class="DELTA_OPTIMIZE_FULL_NOT_SUPPORTED",
-            features=("OPTIMIZE FULL without clustering columns",),
-            next_step="name the columns with DeltaTable.clusterBy first, or use executeCompaction.",
-        )
+        raise failed("DELTA_OPTIMIZE_FULL_NOT_SUPPORTED", at=snapshot, features=("OPTIMIZE FULL without clustering columns",))
     if columns:
         named = _json(names_of(columns))
         return Order(columns, is_clustering=True, is_full=is_full, named=named, curve=tuple(curve_columns(snapshot, columns)))
@@ -149,21 +143,9 @@ def order_of(
 
 def _check_clustered(snapshot: Snapshot, where: Sequence[str], z_order: Sequence[str]) -> None:
     if where:
-        raise UnsupportedFeatureError(
-            f"OPTIMIZE of a table with clustering takes no partition predicates. Please remove the predicates: {', '.join(where)}.",
-            at=snapshot,
-            error_class="DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
-            features=("clustering",),
-            next_step="leave the condition out, or choose files with whereFiles.",
-        )
+        raise failed("DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", at=snapshot, conditions=tuple(where), features=("clustering",))
     if z_order:
-        raise UnsupportedFeatureError(
-            f"OPTIMIZE of a table with clustering takes no ZORDER BY. Please remove ZORDER BY ({', '.join(z_order)}).",
-            at=snapshot,
-            error_class="DELTA_CLUSTERING_WITH_ZORDER_BY",
-            features=("clustering",),
-            next_step="use executeCompaction, which clusters by the table's clustering columns.",
-        )
+        raise failed("DELTA_CLUSTERING_WITH_ZORDER_BY", at=snapshot, columns=tuple(z_order), features=("clustering",))
 
 
 def plan_order(

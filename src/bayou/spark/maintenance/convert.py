@@ -6,13 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import (
-    InvalidCommitError,
-    InvalidOptionError,
-    InvalidSchemaError,
-    SchemaMismatchError,
-    TableNotFoundError,
-)
+from bayou.errors import DeltaError, TableNotFoundError, failed
 from bayou.log.operations.convert import OPERATION, ConvertRequest, convert, history_parameters
 from bayou.protocol.actions import paths
 from bayou.protocol.evolution.property_rules import allows_arbitrary, validated
@@ -125,13 +119,7 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
     if found is None:
         return _at_path(identifier, name.database or "", name.table)
     if found.is_view:
-        raise InvalidOptionError(
-            f"Converting a view to a Delta table is not supported: {identifier} is a view.",
-            table=identifier,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            option="identifier",
-            next_step="convert the table that the view reads.",
-        )
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/convert-view", table=identifier, option="identifier")
     uri = qualify(found.location).uri
     if found.provider == "delta":
         return _Source(uri, is_delta=True, is_named=True)
@@ -144,33 +132,16 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
 def _at_path(identifier: str, provider: str, table: str) -> _Source:
     """Return the table for a name that the catalog lacks: a path after its format."""
     if not paths.is_absolute(table):
-        raise TableNotFoundError(
-            f"The table or view {identifier} cannot be found.",
-            table=identifier,
-            error_class="TABLE_OR_VIEW_NOT_FOUND",
-            next_step=f"check the name; a path is given as {_PARQUET}.`/a/path`.",
-        )
+        raise failed("TABLE_OR_VIEW_NOT_FOUND/convert", table=identifier)
     if not provider:
-        raise InvalidOptionError(
-            f"CONVERT only takes Parquet files, and {table} is a path without a format.",
-            table=table,
-            error_class="DELTA_MISSING_PROVIDER_FOR_CONVERT",
-            option="identifier",
-            next_step=f"give {_PARQUET}.{quoted_name(table)} if the files are Parquet.",
-        )
+        raise failed("DELTA_MISSING_PROVIDER_FOR_CONVERT", table=table, option="identifier", name=quoted_name(table))
     if provider.lower() not in {_PARQUET, "delta"}:
         raise _no_parquet(identifier, provider)
     return _Source(qualify(table).uri, is_delta=provider.lower() == "delta")
 
 
-def _no_parquet(identifier: str, provider: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"CONVERT only takes Parquet files. The format of {identifier} is {provider or 'unknown'}.",
-        table=identifier,
-        error_class="DELTA_CONVERT_NON_PARQUET_TABLE",
-        option="identifier",
-        next_step='read the table, and write it with df.write.format("delta").',
-    )
+def _no_parquet(identifier: str, provider: str) -> DeltaError:
+    return failed("DELTA_CONVERT_NON_PARQUET_TABLE", table=identifier, option="identifier", provider=provider or "unknown")
 
 
 def _present(table: SessionTable) -> Snapshot | None:
@@ -196,11 +167,8 @@ def _request(table: SessionTable, source: _Source, declared: StructType | None, 
         return request
     known = parse_schema(source.entry.partition_schema)
     if declared is not None and not _is_same(known, declared):
-        raise InvalidSchemaError(
-            f"The catalog has the partition columns {type_text(known)}, and {type_text(declared)} were given.",
-            table=table.uri,
-            error_class="DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER",
-            next_step="leave partitionSchema out: the catalog knows the columns.",
+        raise failed(
+            "DELTA_UNEXPECTED_PARTITION_SCHEMA_FROM_USER", table=table.uri, known=type_text(known), declared=type_text(declared)
         )
     has_partitions = is_on(settings, _CATALOG_PARTITIONS, default=True)
     return replace(
@@ -219,7 +187,7 @@ def _columns(entry: ParquetEntry) -> StructType:
 
 
 def _is_same(known: StructType, declared: StructType) -> bool:
-    sides = ([(each.name.lower(), each.type) for each in schema.fields] for schema in (known, declared))
+    sides = ([(field.name.lower(), field.type) for field in schema.fields] for schema in (known, declared))
     return next(sides) == next(sides)
 
 
@@ -227,28 +195,23 @@ def _partitions(table: SessionTable, entry: ParquetEntry, columns: StructType) -
     """Return the catalog's partitions by their folders relative to the table; only the table's folder without partition columns."""
     if not columns.fields:
         return {"": {}}
-    found: dict[str, Mapping[str, str | None]] = {}
+    partitions: dict[str, Mapping[str, str | None]] = {}
     for location, texts in entry.partitions():
-        known = {name.lower(): text for name, text in texts.items()}
-        folder = partition_folder([(each.name, known.get(each.name.lower())) for each in columns.fields])
+        texts_by_name = {name.lower(): text for name, text in texts.items()}
+        folder = partition_folder([(field.name, texts_by_name.get(field.name.lower())) for field in columns.fields])
         path = paths.canonical(paths.encode_uri(location), table.uri) if location else folder
         if paths.is_absolute(path):
-            raise InvalidCommitError(
-                f"The partition {folder} of {entry.full_name} is at {location}, which is not in the table's folder.",
+            raise failed(
+                "DELTA_DUPLICATE_ACTIONS_FOUND/partition-outside",
                 table=table.uri,
                 file=location,
-                next_step="move its files into the table's folder; or drop the partition, and add its rows to the table later.",
+                partition=folder,
+                relation=entry.full_name,
             )
-        found[path] = dict(texts)
-    if not found:
-        raise InvalidOptionError(
-            f"The catalog has no partition of the partitioned table {entry.full_name}.",
-            table=table.uri,
-            error_class="DELTA_CONVERSION_NO_PARTITION_FOUND",
-            option="identifier",
-            next_step=f"run MSCK REPAIR TABLE {entry.full_name}, which finds them; or convert the path.",
-        )
-    return found
+        partitions[path] = dict(texts)
+    if not partitions:
+        raise failed("DELTA_CONVERSION_NO_PARTITION_FOUND", table=table.uri, option="identifier", relation=entry.full_name)
+    return partitions
 
 
 def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry) -> None:
@@ -269,13 +232,14 @@ def _take_properties(table: SessionTable, present: Snapshot, entry: ParquetEntry
     table.commit(present, OPERATION, parameters, [replace(present.metadata, configuration=after)])
 
 
-def _other_properties(table: SessionTable, given: Mapping[str, str], before: Mapping[str, str]) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"The catalog has the properties {dict(given)} for the table, and its log has {dict(before)}.",
+def _other_properties(table: SessionTable, given: Mapping[str, str], before: Mapping[str, str]) -> DeltaError:
+    return failed(
+        "DELTA_CONVERT_METASTORE_METADATA_MISMATCH",
         table=table.uri,
-        error_class="DELTA_CONVERT_METASTORE_METADATA_MISMATCH",
         option="properties",
-        next_step=f"set the same properties on both; or set {_METADATA_CHECK}=false to add the catalog's to the log.",
+        given=dict(given),
+        known=dict(before),
+        setting=_METADATA_CHECK,
     )
 
 
@@ -287,26 +251,20 @@ class _SessionFooters:
 
     def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
         """See `FooterReader`."""
-        places = [(self._uri(each), each.size) for each in files]
+        places = [(self._uri(file), file.size) for file in files]
         return read_footers(self.table.application.jvm, places, self.table.options)
 
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
         """See `FooterReader`."""
-        uris = [self._uri(each) for each in files]
-        found = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
-        return [self._parsed(each, schema) for each, schema in zip(files, found, strict=True)]
+        uris = [self._uri(file) for file in files]
+        derived = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
+        return [self._parsed(file, schema) for file, schema in zip(files, derived, strict=True)]
 
     def _parsed(self, file: SourceFile, schema: str | ValueError) -> StructType:
         """Parse the schema of a file, which Spark returned as JSON. Raise an error if it is Spark's refusal instead."""
         if isinstance(schema, str):
             return parse_schema(schema)
-        raise SchemaMismatchError(
-            f"Spark cannot read the columns of the file: {schema}",
-            table=self.table.uri,
-            file=file.path,
-            error_class="DELTA_FAILED_MERGE_SCHEMA_FILE",
-            next_step="write the file again with types that Spark reads, or move it out of the folder.",
-        )
+        raise failed("DELTA_FAILED_MERGE_SCHEMA_FILE/unreadable", table=self.table.uri, file=file.path, reason=str(schema))
 
     def _uri(self, file: SourceFile) -> str:
         return f"{self.table.uri.rstrip('/')}/{file.path}"

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.stats.file_stats import indexed_leaves, parse_column_list
 from bayou.protocol.types import partition_values
@@ -70,30 +70,24 @@ def curve_columns(snapshot: Snapshot, columns: ClusteringColumns) -> list[CurveC
         InvalidSchemaError: another program wrote clustering columns that the table lacks.
     """
     schema = readable_schema(snapshot.schema)
-    found = []
+    curve = []
     for path in columns:
         fields = fields_on(path, schema)
         if not fields:
-            raise InvalidSchemaError(
-                f"Couldn't find column {name_of(path)} in {list(schema.names)}, by which the rows are to be put in order.",
-                at=snapshot,
-                error_class="DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
-                columns=(name_of(path),),
-                next_step="name the clustering columns again with DeltaTable.clusterBy.",
-            )
+            raise failed("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA/order", at=snapshot, columns=(name_of(path),), known=schema.names)
         names = [field.name for field in fields]
         value = _ordered(".".join(map(quoted_name, names)), fields[-1].type)
         if value is None:
-            shown = f"{name_of(path)} : {type_text(fields[-1].type).upper()}"
-            raise UnsupportedFeatureError(
-                f"Rows cannot be put in order by the column {shown}, whose type has no order.",
+            kind = type_text(fields[-1].type)
+            raise failed(
+                "DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
                 at=snapshot,
-                error_class="DATATYPE_MISMATCH.INVALID_ORDERING_TYPE",
-                features=(f"order of {type_text(fields[-1].type)}",),
-                next_step="leave the column out.",
+                column=name_of(path),
+                type=kind.upper(),
+                features=(f"order of {kind}",),
             )
-        found.append(CurveColumn(names[0], *value))
-    return found
+        curve.append(CurveColumn(names[0], *value))
+    return curve
 
 
 def _ordered(text: str, kind: DataType) -> tuple[str, str] | None:
@@ -127,30 +121,22 @@ def z_order_columns(snapshot: Snapshot, texts: Sequence[str], settings: Mapping[
     partitions = {name.lower() for name in snapshot.partition_columns}
     leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
     indexed = [tuple(part.lower() for part in leaf.logical_path) for leaf in leaves]
-    found, without = [], []
+    order, without = [], []
     for text in texts:
         path = _parsed(text, snapshot)
         name = name_of(path)
         if name.lower() in partitions:
-            message = f"{name} is a partition column. Z-Ordering can only be performed on data columns."
-            raise _refused(message, "DELTA_ZORDERING_ON_PARTITION_COLUMN", snapshot, name)
+            raise failed("DELTA_ZORDERING_ON_PARTITION_COLUMN", at=snapshot, option="zOrderBy", column=name)
         fields = fields_on(path, snapshot.schema)
         if not fields or path[0].lower() in partitions:
-            message = f"Z-Ordering column {name} does not exist in data schema."
-            raise _refused(message, "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", snapshot, name)
-        found.append(tuple(field.name for field in fields))
+            raise failed("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", at=snapshot, option="zOrderBy", column=name)
+        order.append(tuple(field.name for field in fields))
         lower = tuple(part.lower() for part in path)
         if not any(leaf[: len(lower)] == lower for leaf in indexed):
             without.append(name)
     if without and is_on(settings, _CHECK, default=True):
-        raise InvalidSchemaError(
-            f"Z-Ordering on [{', '.join(without)}] would be ineffective: files have no statistics of these columns.",
-            at=snapshot,
-            error_class="DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS",
-            columns=tuple(without),
-            next_step=f"name the columns in delta.dataSkippingStatsColumns, or set {_CHECK} to false.",
-        )
-    return tuple(found)
+        raise failed("DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS", at=snapshot, columns=without, setting=_CHECK)
+    return tuple(order)
 
 
 def name_of(path: Sequence[str]) -> str:
@@ -161,23 +147,5 @@ def name_of(path: Sequence[str]) -> str:
 def _parsed(text: str, snapshot: Snapshot) -> tuple[str, ...]:
     paths = parse_column_list(text)
     if len(paths) != 1:
-        message = f"{text!r} is not the path of one column."
-        raise InvalidOptionError(
-            message,
-            at=snapshot,
-            error_class="PARSE_SYNTAX_ERROR",
-            option="zOrderBy",
-            next_step="put backticks around names that are no identifiers.",
-        )
+        raise failed("PARSE_SYNTAX_ERROR/z-order-column", at=snapshot, option="zOrderBy", column=text)
     return paths[0]
-
-
-def _refused(message: str, error_class: str, snapshot: Snapshot, column: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        message,
-        at=snapshot,
-        error_class=error_class,
-        option="zOrderBy",
-        column=column,
-        next_step="leave the column out." if "PARTITION" in error_class else "use a column of the table.",
-    )

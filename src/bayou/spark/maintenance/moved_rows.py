@@ -47,15 +47,15 @@ class MovedFile:
 
 def deleted_since(files: Sequence[MovedFile]) -> Bitmap:
     """Return the rows of the new file that were deleted since in the old files, which are in the order in which they were read."""
-    first, found = 0, []
-    for each in files:
-        gone, later = _positions(each.gone), _positions(each.now.difference(each.gone).below(each.num_records))
-        found.append(first + later - np.searchsorted(gone, later))
-        first += each.num_moved
-    return Bitmap.from_positions([position for part in found for position in part.tolist()])
+    first, parts_of_files = 0, []
+    for file in files:
+        deleted_before, later = _positions(file.gone), _positions(file.now.difference(file.gone).below(file.num_records))
+        parts_of_files.append(first + later - np.searchsorted(deleted_before, later))
+        first += file.num_moved
+    return Bitmap.from_positions([position for part in parts_of_files for position in part.tolist()])
 
 
 def _positions(rows: Bitmap) -> npt.NDArray[np.int64]:
     """Return the positions of rows, ascending."""
-    parts = [(each.key << 16) + np.asarray(each.lows(), np.int64) for each in rows.containers]
+    parts = [(container.key << 16) + np.asarray(container.lows(), np.int64) for container in rows.containers]
     return np.concatenate(parts) if parts else np.array([], np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, InvalidOptionError, redact_uri
+from bayou.errors import ConcurrentModificationError, failed, redact_uri
 from bayou.log.actions.keys import canonical_paths
 from bayou.plan.maintenance.auto_compaction import plan_auto_compaction
 from bayou.plan.maintenance.clustering import ClusteringPlan
@@ -131,8 +131,8 @@ def plan_optimize(table: SessionTable, request: OptimizeRequest, snapshot: Snaps
             columns see `order_of`.
         UnsupportedFeatureError: bayou cannot write to the table; a condition holds a subquery.
     """
-    found = table.snapshot() if snapshot is None else snapshot
-    return _planned(table, request, found, _order(table, request, found))
+    planned_on = table.snapshot() if snapshot is None else snapshot
+    return _planned(table, request, planned_on, _order(table, request, planned_on))
 
 
 def _order(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot) -> Order | None:
@@ -208,7 +208,7 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
 
 def _facts(snapshot: Snapshot) -> FileFacts:
     files = snapshot.files(["path", "size", "tags", "deletion_vector"])
-    every = pa.array(np.arange(files.num_rows), pa.int64())
+    positions = pa.array(np.arange(files.num_rows), pa.int64())
     tags = files["tags"].combine_chunks()
     target = pc.map_lookup(tags, pa.scalar(TARGET_TAG), "first")
     is_number = pc.fill_null(pc.match_substring_regex(target, r"^\d{1,18}$"), False)
@@ -216,7 +216,7 @@ def _facts(snapshot: Snapshot) -> FileFacts:
         files["path"].combine_chunks(),
         files["size"].combine_chunks(),
         partition_numbers(list(snapshot.partitions().values()), files.num_rows),
-        snapshot.live_rows(every),
+        snapshot.live_rows(positions),
         pc.struct_field(files["deletion_vector"].combine_chunks(), "cardinality").cast(pa.int64()),
         pc.if_else(is_number, target, pa.scalar(None, pa.string())).cast(pa.int64()),
         pc.is_valid(pc.map_lookup(tags, pa.scalar(COMPACTED_TAG), "first")),
@@ -245,9 +245,9 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
     for texts, is_about_partitions in ((request.where, True), (request.where_files, False)):
         for text in texts:
             positions = files_matching(table, snapshot, request.operation, text, partitions_only=is_about_partitions)
-            found = np.zeros(snapshot.num_files, bool)
-            found[np.asarray(positions)] = True
-            chosen &= found
+            matching = np.zeros(snapshot.num_files, bool)
+            matching[np.asarray(positions)] = True
+            chosen &= matching
     return pa.array(chosen)
 
 
@@ -263,14 +263,12 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     used = set() if named is None else nodes.names_of(jvm, named)
     others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
     if partitions_only and others:
-        raise InvalidOptionError(
-            f"Predicate references non-partition column '{others[0]}'. Only the partition columns may be referenced: "
-            f"[{', '.join(snapshot.partition_columns)}]",
+        raise failed(
+            "DELTA_NON_PARTITION_COLUMN_REFERENCE",
             at=snapshot,
-            error_class="DELTA_NON_PARTITION_COLUMN_REFERENCE",
             option="where",
             column=others[0],
-            next_step="choose files by other columns with whereFiles.",
+            partition_columns=snapshot.partition_columns,
         )
     expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, table.spark, statement))
     condition = row_condition(table.application, snapshot, expressions.condition)
@@ -290,8 +288,8 @@ def _written(
         cubes, cube_of_task = write_cubes(table, snapshot, order, plan, bins, uncommitted)
         counts, sizes = Counter(cube_of_task), _sums(cubes.numbers, cubes.old["size"].combine_chunks())
         of_files = (cube_of_task[task_of(add)] for add in cubes.added.files)
-        found = zip(cubes.added.files, of_files, strict=True)
-        files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in found]
+        with_cubes = zip(cubes.added.files, of_files, strict=True)
+        files = [_tagged(add, plan.sizes, sizes[cube] // counts[cube]) for add, cube in with_cubes]
         return replace(cubes, added=replace(cubes.added, files=files))
     positions, numbers = plan.positions(*bins)
     added, old = rewrite_uncommitted(table, snapshot, positions, uncommitted, tasks=numbers), snapshot.files().take(positions)
@@ -350,7 +348,7 @@ def _is_same_table(before: Snapshot, after: Snapshot) -> bool:
 
 
 def _count(bins: WrittenBins, done: _Done) -> None:
-    done.added += [each.size for each in bins.added.files]
+    done.added += [add.size for add in bins.added.files]
     done.removed += bins.old["size"].to_pylist()
     vectors = bins.old["deletion_vector"].combine_chunks()
     done.vectors += len(vectors) - vectors.null_count

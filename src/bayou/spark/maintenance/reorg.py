@@ -30,24 +30,24 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
     purged = pc.is_valid(files["deletion_vector"].combine_chunks())
     unknown = pc.invert(purged) if chosen is None else pc.and_(pc.invert(purged), chosen)
     positions = pc.indices_nonzero(unknown)
-    own = {each.read(snapshot.properties) for each in (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)}
+    own = {item.read(snapshot.properties) for item in (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)}
     fields = stored_fields(snapshot.schema.fields)
-    found: list[int] = []
+    with_dropped: list[int] = []
     footers = footers_in_turn(table.application.jvm, files.take(positions), snapshot.table_uri, table.options)
     for position, footer in zip(positions.to_pylist(), footers, strict=True):
         if isinstance(footer, OSError):
             raise footer
-        columns = [each for each in footer.schema.to_arrow_schema() if each.name not in own]
+        columns = [item for item in footer.schema.to_arrow_schema() if item.name not in own]
         if holds_others(columns, fields):
-            found.append(position)
-    every = pa.array(range(files.num_rows), pa.int64())
-    return pc.or_(purged, pc.is_in(every, value_set=pa.array(found, pa.int64())))
+            with_dropped.append(position)
+    all_positions = pa.array(range(files.num_rows), pa.int64())
+    return pc.or_(purged, pc.is_in(all_positions, value_set=pa.array(with_dropped, pa.int64())))
 
 
 def holds_others(columns: Iterable[pa.Field], fields: Iterable[StructField]) -> bool:
     """Return whether a file has columns or nested fields that a table lacks."""
-    known = {each.physical_name.lower(): each.type for each in fields}
-    return any(each.name.lower() not in known or _has_others(each.type, known[each.name.lower()]) for each in columns)
+    types = {column.physical_name.lower(): column.type for column in fields}
+    return any(column.name.lower() not in types or _has_others(column.type, types[column.name.lower()]) for column in columns)
 
 
 def _has_others(stored: pa.DataType, kind: DataType) -> bool:

@@ -55,7 +55,7 @@ class Rewritten:
         """Count the removed files, as `Snapshot.files` has them, and the new ones."""
         vectors = old.num_rows - old["deletion_vector"].null_count
         size = pc.sum(old["size"]).as_py() or 0
-        return cls(tuple(sorted(each.size for each in new.files)), old.num_rows, size, vectors, new.num_rows)
+        return cls(tuple(sorted(add.size for add in new.files)), old.num_rows, size, vectors, new.num_rows)
 
     def as_reorg(self) -> dict[str, int]:
         """Return the metrics of OPTIMIZE and REORG."""

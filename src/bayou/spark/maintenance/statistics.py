@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.log.actions.commit_info import COMPUTE_STATS
 from bayou.log.operations.compute_statistics import (
     ComputedStatistics,
@@ -66,16 +66,16 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
         chosen = None if where is None else _chosen(table, snapshot, where)
         adds = files_to_describe(snapshot, chosen, missing_only=missing_only)
         leaves = _leaves(table, snapshot)
-        found = _from_footers(table, snapshot, adds, leaves)
-        unsure = [each for each in found if not each.is_sure]
+        computed = _from_footers(table, snapshot, adds, leaves)
+        unsure = [file for file in computed if not file.is_sure]
         if unsure:
             with described_jobs(table.spark, f"{COMPUTE_STATS} {table.shown}, rows of {len(unsure)} files"):
                 scanned = iter(_scanned(table, snapshot, unsure, leaves))
-            found = [each if each.is_sure else next(scanned) for each in found]
+            computed = [file if file.is_sure else next(scanned) for file in computed]
         phase("committing")
         predicates = ("true",) if where is None else (where,)
-        version, updated = commit_statistics(table.log, table.begin, snapshot, found, predicates)
-    return ComputedStatistics(version, len(found), updated, len(unsure))
+        version, updated = commit_statistics(table.log, table.begin, snapshot, computed, predicates)
+    return ComputedStatistics(version, len(computed), updated, len(unsure))
 
 
 def _chosen(table: SessionTable, snapshot: Snapshot, where: str) -> pa.Array:
@@ -95,12 +95,12 @@ def _from_footers(
     table: SessionTable, snapshot: Snapshot, adds: Sequence[AddFile], leaves: Sequence[IndexedLeaf]
 ) -> list[FileStatistics]:
     files = pa.table({"path": pa.array([add.path for add in adds], pa.string()), "size": [add.size for add in adds]})
-    found = []
+    computed = []
     for add, footer in zip(adds, footers_in_turn(table.application.jvm, files, snapshot.table_uri, table.options), strict=True):
         if isinstance(footer, OSError):
             raise footer_error(footer, add, snapshot.table_uri) from footer
-        found.append(FileStatistics.of(add, footer, leaves))
-    return found
+        computed.append(FileStatistics.of(add, footer, leaves))
+    return computed
 
 
 def _scanned(
@@ -108,11 +108,11 @@ def _scanned(
 ) -> list[FileStatistics]:
     """Complete files with the statistics that their footers lack, from their live rows, in the same order."""
     phase("reading")
-    unsure = frozenset[Any]().union(*(each.unsure for each in files))
-    wanted = [leaf for leaf in leaves if leaf.path in unsure]
-    needed = {leaf.logical_path[0] for leaf in wanted}
+    unsure = frozenset[Any]().union(*(file.unsure for file in files))
+    unsure_leaves = [leaf for leaf in leaves if leaf.path in unsure]
+    needed = {leaf.logical_path[0] for leaf in unsure_leaves}
     fields = [field for field in readable_schema(snapshot.schema).fields if field.name in needed]
-    paths = pa.array([each.add.path for each in files], pa.string())
+    paths = pa.array([file.add.path for file in files], pa.string())
     positions = pc.index_in(paths, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
     numbers = pa.array(range(len(files)), pa.int32())
     session = java_session(table.spark)
@@ -127,12 +127,12 @@ def _scanned(
         rewrites=True,
     )
     rows = scan_frame(scan, table.spark)
-    aggregates = [column for number, leaf in enumerate(wanted) for column in _aggregates(number, leaf)]
+    aggregates = [column for number, leaf in enumerate(unsure_leaves) for column in _aggregates(number, leaf)]
     counted = rows.groupBy(_FILE).agg(F.count(F.lit(1)).alias("rows"), *aggregates)
     empty = pa.schema([(_FILE, pa.int32()), ("rows", pa.int64())])
     by_file = {row[_FILE]: row for row in _times_as_integers(collected(counted, empty)).to_pylist()}
     # A file without live rows does not appear in the result.
-    return [_with_rows(snapshot, each, by_file.get(number, {}), wanted) for number, each in enumerate(files)]
+    return [_with_rows(snapshot, file, by_file.get(number, {}), unsure_leaves) for number, file in enumerate(files)]
 
 
 def _aggregates(number: int, leaf: IndexedLeaf) -> list[Column]:
@@ -146,7 +146,7 @@ def _aggregates(number: int, leaf: IndexedLeaf) -> list[Column]:
         low, high = F.min(column), F.max(column)
         if is_string_type(str(leaf.field.type)):
             # A truncated maximum has at most twice the length of the prefix. Where it ends depends on the character after that.
-            low, high = (F.substring(each, 1, 2 * leaf.string_prefix + 2).cast("binary") for each in (low, high))
+            low, high = (F.substring(bound, 1, 2 * leaf.string_prefix + 2).cast("binary") for bound in (low, high))
         aggregates += [low.alias(f"low_{number}"), high.alias(f"high_{number}")]
     return aggregates
 
@@ -173,19 +173,13 @@ def _with_rows(
     """
     rows = aggregated.get("rows", 0)
     if rows != file.num_live:
-        raise InvalidCommitError(
-            f"the file has {file.num_live} rows by its footer and its deletion vector, and a scan finds {rows}",
-            at=snapshot,
-            file=file.add.path,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            next_step="look for a program that replaced the file.",
-        )
-    found: dict[ColumnPath, LeafStatistics] = {}
+        raise failed("DELTA_NUM_RECORDS_MISMATCH/scanned", at=snapshot, file=file.add.path, num_live=file.num_live, found=rows)
+    by_path: dict[ColumnPath, LeafStatistics] = {}
     for number, leaf in enumerate(wanted):
         kind = leaf.field.type if isinstance(leaf.field.type, str) else "nested"
         low, high = (_bound(aggregated.get(f"{side}_{number}")) for side in ("low", "high"))
-        found[leaf.path] = LeafStatistics(leaf.path, kind, low, high, aggregated.get(f"nulls_{number}", 0), leaf.string_prefix)
-    return file.with_leaves(found)
+        by_path[leaf.path] = LeafStatistics(leaf.path, kind, low, high, aggregated.get(f"nulls_{number}", 0), leaf.string_prefix)
+    return file.with_leaves(by_path)
 
 
 def _bound(value: Any) -> Any:

@@ -44,10 +44,10 @@ _TASK: Final = re.compile(r"^part-(\d+)-")
 
 def task_of(add: AddFile) -> int:
     """Return the number of the task that wrote a file."""
-    found = _TASK.match(add.path.rpartition("/")[2])
-    if found is None:
+    match = _TASK.match(add.path.rpartition("/")[2])
+    if match is None:
         raise AssertionError(add.path)
-    return int(found[1])
+    return int(match[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,67 +109,67 @@ class WrittenBins:
 
     def rebased_on(self, snapshot: Snapshot) -> tuple[WrittenBins, int]:
         """Return the bins that are valid for a later snapshot, and the number of the others, whose files are deleted."""
-        marked_before = {task_of(each) for each in self.added.files if each.deletion_vector is not None}
+        marked_before = {task_of(add) for add in self.added.files if add.deletion_vector is not None}
         changed = self._changed(snapshot) | marked_before  # their vectors are written once more
         if not changed:
             return self, 0
         deleted = {number: rows for number in changed if (rows := self._deleted_since(snapshot, number)) is not None}
         lost = changed - deleted.keys()
         by_task: dict[int, list[AddFile]] = defaultdict(list)
-        for each in self.added.files:
-            by_task[task_of(each)].append(each)
+        for add in self.added.files:
+            by_task[task_of(add)].append(add)
         unneeded = [file for number in lost for file in by_task.pop(number, [])]
         marked = {number: by_task[number][0] for number, rows in deleted.items() if rows.containers}
         emptied = [number for number, file in marked.items() if num_records(file.stats) == deleted[number].cardinality]
         unneeded += [marked.pop(number) for number in emptied]
-        old_vectors = [path for each in self.added.files if each.deletion_vector and (path := each.deletion_vector.relative_path)]
+        old_vectors = [path for add in self.added.files if add.deletion_vector and (path := add.deletion_vector.relative_path)]
         if marked:
             vectors = VectorFiles(self.table.log.store, snapshot.table_uri, snapshot.metadata.configuration)
             try:
-                found = vectors.write([deleted[number] for number in marked])
+                descriptors = vectors.write([deleted[number] for number in marked])
             finally:
                 self.uncommitted.add(vectors.paths)
-            for number, vector in zip(marked, found, strict=True):
+            for number, vector in zip(marked, descriptors, strict=True):
                 file = marked[number]
                 stats = with_wide_bounds(file.stats, num_records(file.stats) or 0, vector.cardinality)
                 by_task[number] = [replace(file, deletion_vector=vector, stats=stats)]
         for number in emptied:
             del by_task[number]
-        self.uncommitted.delete([*(decode(each.path) for each in unneeded), *old_vectors])
+        self.uncommitted.delete([*(decode(add.path) for add in unneeded), *old_vectors])
         files = [file for number in sorted(by_task) for file in by_task[number]]
-        kept = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
+        is_kept = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
         bins = replace(
             self,
-            added=replace(self.added, files=files, num_bytes=sum(each.size for each in files)),
-            old=self._now(snapshot, self.old.filter(kept)),
-            numbers=self.numbers.filter(kept),
+            added=replace(self.added, files=files, num_bytes=sum(add.size for add in files)),
+            old=self._now(snapshot, self.old.filter(is_kept)),
+            numbers=self.numbers.filter(is_kept),
         )
         return bins, len(lost)
 
     def _changed(self, snapshot: Snapshot) -> set[int]:
         """Return the bins with an old file that a later snapshot does not have, or has with another deletion vector."""
         files = snapshot.files(["path", "deletion_vector"])
-        there = action_keys(files["path"], files["deletion_vector"], snapshot.table_uri).combine_chunks()
+        current_keys = action_keys(files["path"], files["deletion_vector"], snapshot.table_uri).combine_chunks()
         keys = action_keys(self.old["path"], self.old["deletion_vector"], snapshot.table_uri).combine_chunks()
-        return set(pc.unique(self.numbers.filter(pc.invert(pc.is_in(keys, value_set=there)))).to_pylist())
+        return set(pc.unique(self.numbers.filter(pc.invert(pc.is_in(keys, value_set=current_keys)))).to_pylist())
 
     def _now(self, snapshot: Snapshot, old: pa.Table) -> pa.Table:
         """Return old files as a snapshot has them."""
         files = snapshot.files()
-        wanted = canonical_paths(old["path"], snapshot.table_uri).combine_chunks()
-        return files.take(pc.index_in(wanted, value_set=canonical_paths(files["path"], snapshot.table_uri).combine_chunks()))
+        old_paths = canonical_paths(old["path"], snapshot.table_uri).combine_chunks()
+        return files.take(pc.index_in(old_paths, value_set=canonical_paths(files["path"], snapshot.table_uri).combine_chunks()))
 
     def _deleted_since(self, snapshot: Snapshot, number: int) -> Bitmap | None:
         """Return the positions in a bin's new file of rows that were deleted in the old files since; None if unknown."""
         metadata = snapshot.metadata.configuration
         if "deletionVectors" not in writer_features(snapshot.protocol) or not properties.ENABLE_DELETION_VECTORS.read(metadata):
             return None
-        new = [each for each in self.added.files if task_of(each) == number]
+        new = [file for file in self.added.files if task_of(file) == number]
         moved = self._moved(snapshot, number)
-        rows = sum(each.num_moved for each in moved or ())
-        if moved is None or len(new) > 1 or rows != sum(num_records(each.stats) or 0 for each in new):
+        rows = sum(file.num_moved for file in moved or ())
+        if moved is None or len(new) > 1 or rows != sum(num_records(file.stats) or 0 for file in new):
             return None
-        return deleted_since(moved) if all(each.keeps_deletions for each in moved) else None
+        return deleted_since(moved) if all(file.keeps_deletions for file in moved) else None
 
     def _moved(self, snapshot: Snapshot, number: int) -> list[MovedFile] | None:
         """Return a bin's old files in the order in which they were read; None if one was removed, or the log lacks a row count."""
@@ -191,11 +191,11 @@ class WrittenBins:
 def _files_at(snapshot: Snapshot, paths: Sequence[str]) -> pa.Array | None:
     """Return the positions of files in a snapshot, by canonical path; None if one is missing."""
     known = canonical_paths(snapshot.files(["path"])["path"], snapshot.table_uri).combine_chunks()
-    found = pc.index_in(pa.array(paths, pa.string()), value_set=known)
-    return None if found.null_count else found
+    positions = pc.index_in(pa.array(paths, pa.string()), value_set=known)
+    return None if positions.null_count else positions
 
 
 def _vectors(table: SessionTable, snapshot: Snapshot, positions: pa.Array) -> list[Bitmap]:
     """Read the deletion vectors of some files; an empty one for a file without a deletion vector."""
     column = snapshot.files(["deletion_vector"])["deletion_vector"].take(positions).combine_chunks()
-    return [each or Bitmap() for each in read_vectors(snapshot, column, table.options, store=table.log.store)]
+    return [vector or Bitmap() for vector in read_vectors(snapshot, column, table.options, store=table.log.store)]

@@ -43,9 +43,9 @@ class WrittenCubes(WrittenBins):
             return self, 0
         kept: list[AddFile] = []
         unneeded: list[AddFile] = []
-        for each in self.added.files:
-            (unneeded if self.cube_of_task[task_of(each)] in lost else kept).append(each)
-        self.uncommitted.delete([paths.decode(each.path) for each in unneeded])
+        for add in self.added.files:
+            (unneeded if self.cube_of_task[task_of(add)] in lost else kept).append(add)
+        self.uncommitted.delete([paths.decode(add.path) for add in unneeded])
         stays = pc.invert(pc.is_in(self.numbers, value_set=pa.array(sorted(lost), pa.int32())))
-        added = replace(self.added, files=kept, num_bytes=sum(each.size for each in kept))
+        added = replace(self.added, files=kept, num_bytes=sum(add.size for add in kept))
         return replace(self, added=added, old=self.old.filter(stays), numbers=self.numbers.filter(stays)), len(lost)

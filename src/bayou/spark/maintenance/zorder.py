@@ -104,25 +104,25 @@ class _Cells:
             snapshot,
             positions.filter(divided),
             cubes.filter(divided),
-            columns=[each.top for each in self._used],
+            columns=[column.top for column in self._used],
             options=table.options,
         )
         guessed = pc.divide(snapshot.files(["size"])["size"].combine_chunks().take(positions), _BYTES_OF_A_ROW)
         rows = pc.coalesce(snapshot.live_rows(positions), guessed)
         counts = pa.table({"cube": cubes, "rows": rows}).group_by("cube").aggregate([("rows", "sum")])
-        known = dict(zip(counts["cube"].to_pylist(), counts["rows_sum"].to_pylist(), strict=True))
-        self._num_rows = [known[number] for number in range(len(outputs))]
+        rows_by_cube = dict(zip(counts["cube"].to_pylist(), counts["rows_sum"].to_pylist(), strict=True))
+        self._num_rows = [rows_by_cube[number] for number in range(len(outputs))]
         self._bounds = self._found_bounds()
         self.files = self._assigned()
 
     def key(self) -> Column:
         """Return the cell of a row."""
         jvm, spark = self._table.application.jvm, self._table.spark
-        found = F.col(GROUP).cast("bigint")
+        key = F.col(GROUP).cast("bigint")
         for column, bounds in zip(self._used, self._bounds, strict=True):
             ranked = F.coalesce(rank(jvm, spark, bounds, F.col(GROUP), own_column(spark, column.value)) + 1, F.lit(0))
-            found = F.shiftleft(found, self._grid.bits).bitwiseOR(ranked.cast("bigint"))
-        return found
+            key = F.shiftleft(key, self._grid.bits).bitwiseOR(ranked.cast("bigint"))
+        return key
 
     def _found_bounds(self) -> list[Bounds]:
         """Return the bounds of each column's values in each cube, from a sample."""
@@ -136,8 +136,10 @@ class _Cells:
         values = [own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]
         sampled = sample.select(GROUP, *values)
         nothing = [F.lit(None).cast(field.dataType) for field in sampled.schema.fields[1:]]
-        every = spark.range(0, len(self._outputs), 1, 1).select(F.col("id").cast("int"), *nothing)  # a cube may have no row in it
-        ascending = sampled.union(every).groupBy(GROUP).agg(*(F.sort_array(F.collect_list(name)).alias(name) for name in names))
+        # A cube may have no row in the sample.
+        empty_cubes = spark.range(0, len(self._outputs), 1, 1).select(F.col("id").cast("int"), *nothing)
+        lists = (F.sort_array(F.collect_list(name)).alias(name) for name in names)
+        ascending = sampled.union(empty_cubes).groupBy(GROUP).agg(*lists)
         of_cubes = ascending.select(GROUP, *(self._quantiles(name).alias(name) for name in names))
         row = of_cubes.agg(F.sort_array(F.collect_list(F.struct(GROUP, *names))).alias("cubes"))
         columns = []
@@ -151,14 +153,14 @@ class _Cells:
         parts = self._grid.most_bounds + 1
         size = F.size(ascending)
         places = F.sequence(F.lit(1), F.lit(parts - 1))
-        found = F.transform(places, lambda part: F.get(ascending, F.floor(size * part / parts).cast("int")))
-        return F.array_compact(F.array_distinct(found))
+        bounds = F.transform(places, lambda part: F.get(ascending, F.floor(size * part / parts).cast("int")))
+        return F.array_compact(F.array_distinct(bounds))
 
     def _assigned(self) -> CellFiles:
         """Return the file of each cell, by its number of rows."""
         phase("counting")
         counted = self._rows.select(self.key().alias("key")).groupBy("key").count().collect()
-        keys, counts = pa.array([each[0] for each in counted], pa.int64()), pa.array([each[1] for each in counted], pa.int64())
+        keys, counts = pa.array([cell[0] for cell in counted], pa.int64()), pa.array([cell[1] for cell in counted], pa.int64())
         return assign_files(keys, counts, self._grid, self._outputs, first_tasks(self._outputs))
 
 
@@ -168,12 +170,12 @@ def _arranged(table: SessionTable, rows: DataFrame, outputs: Sequence[int], cell
     names = [quoted_name(name) for name in names_of(rows) if name not in (GROUP, FILE, ROW)]
     file = looked_up(jvm, pa.array(first_tasks(outputs), pa.int32()), F.col(GROUP))
     if cells is not None:
-        found = cells.files
-        rows = rows.withColumn(_PLACE, place_in(jvm, spark, found.keys, cells.key()))
-        of_cell = looked_up(jvm, found.first, F.col(_PLACE))
-        if found.are_split:
+        files = cells.files
+        rows = rows.withColumn(_PLACE, place_in(jvm, spark, files.keys, cells.key()))
+        of_cell = looked_up(jvm, files.first, F.col(_PLACE))
+        if files.are_split:
             share = F.pmod(F.hash(F.col(ROW), F.col(FILE)), F.lit(_SHARES)) / _SHARES
-            of_cell = of_cell + looked_up(jvm, found.width, F.col(_PLACE)) * share
+            of_cell = of_cell + looked_up(jvm, files.width, F.col(_PLACE)) * share
         is_one = looked_up(jvm, pa.array([int(each == 1) for each in outputs], pa.int32()), F.col(GROUP)) == 1
         file = F.when(is_one, file).otherwise(F.floor(of_cell).cast("int"))
     key = looked_up(jvm, pa.array(keys_of_tasks(count), pa.int32()), file)

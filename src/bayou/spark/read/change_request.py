@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, TimeTravelError
+from bayou.errors import failed
 from bayou.log.changes.checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
 from bayou.log.changes.range import OUT_OF_RANGE_CONF, ChangeBounds
 from bayou.spark.jvm.core.session import SessionConf
@@ -41,12 +41,7 @@ def bounds_of(options: Mapping[str, Any], path: str, *, travels: bool) -> Change
     if not feed_options:
         return None
     if travels:
-        raise TimeTravelError(
-            "Cannot time travel change data feed queries.",
-            table=path,
-            error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-            next_step="name the versions by startingVersion and endingVersion alone.",
-        )
+        raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/changes", table=path)
     return ChangeBounds(
         starting_version=_version(options, "startingVersion", path),
         starting_timestamp=options.get("startingtimestamp"),
@@ -63,11 +58,7 @@ def change_options(changes: Any) -> dict[str, Any]:
     if changes is None:
         return {}
     if not isinstance(changes, tuple | list) or len(changes) != _TWO:
-        raise InvalidOptionError(
-            f"changes is a start and an end, not {changes!r}.",
-            option="changes",
-            next_step="give two versions or timestamps, such as changes=(3, 7); changes=(3, None) has no end.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/changes", option="changes", given=repr(changes))
     sides = zip(("starting", "ending"), changes, strict=True)
     named = {_option(side, value): value for side, value in sides if value is not None}
     return {READ_OPTIONS[0]: "true", **named}
@@ -75,21 +66,14 @@ def change_options(changes: Any) -> dict[str, Any]:
 
 def _option(side: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str | dt.date):
-        raise InvalidOptionError(
-            f"{value!r} is neither a version nor a timestamp.", option="changes", next_step="give an int, a text or a datetime."
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/changes-bound", option="changes", given=repr(value))
     return f"{side}{'Version' if isinstance(value, int) else 'Timestamp'}"
 
 
 def _is_true(options: Mapping[str, Any], name: str, path: str) -> bool:
     text = str(options.get(name.lower(), "false")).lower()
     if text not in ("true", "false"):
-        raise InvalidOptionError(
-            f"Invalid value {text!r} for option {name!r}, must be 'true' or 'false'.",
-            table=path,
-            option=name,
-            error_class="DELTA_ILLEGAL_OPTION",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/value", table=path, option=name, value=text, needs="must be 'true' or 'false'")
     return text == "true"
 
 
@@ -99,13 +83,7 @@ def _version(options: Mapping[str, Any], name: str, path: str) -> int | None:
         return None
     text = str(value)
     if not _VERSION.fullmatch(text) or int(text) >= 1 << 63:
-        raise InvalidOptionError(
-            f"The provided version ({text}) of option {name!r} is not a valid version.",
-            table=path,
-            option=name,
-            error_class="DELTA_VERSION_INVALID",
-            next_step="give a number from 0 on.",
-        )
+        raise failed("DELTA_VERSION_INVALID", table=path, option=name, value=text)
     return int(text)
 
 
@@ -162,7 +140,7 @@ class ChangeSettings:
         mode = next((each for each in SchemaMode if each.value.lower() == text.lower()), None)
         if mode is None:
             known = ", ".join(each.value for each in SchemaMode)
-            raise InvalidOptionError(f"{SCHEMA_MODE_CONF} is one of {known}, not {text!r}.", option=SCHEMA_MODE_CONF)
+            raise failed("DELTA_ILLEGAL_OPTION/setting", option=SCHEMA_MODE_CONF, value=text, wanted=f"one of {known}")
         return cls(
             mode,
             not is_on(conf, UNSAFE_READ_CONF),

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.log.actions.keys import canonical_paths, vector_ids
 from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
 from bayou.log.rows.row_tracking import first_without_ids
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _ID: Final = "__bayou_row_id"
 _OLD, _NEW = "__bayou_old", "__bayou_new"
 _OLD_VERSION, _NEW_VERSION = "__bayou_old_version", "__bayou_new_version"
-_TRACKED: Final = "set delta.enableRowTracking to true and begin after that"
-_LATER: Final = "begin after the version that changed the column"
+_TRACKED: Final = "Set delta.enableRowTracking to true and begin after that"
+_LATER: Final = "Begin after the version that changed the column"
 
 
 def net_changes(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
@@ -52,9 +52,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
         UnsupportedFeatureError: the table's rows had no stable ids over the whole range, or a column changed its type.
     """
     if request.changes is None:
-        raise InvalidOptionError(
-            "net is for changes, and none are asked for.", option="net", next_step="give changes=(start, end)."
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/net", option="net")
     log = application.logs.get(request.path, request.storage_options)
     versions = log.change_range(ChangeSettings.of(java_session(spark)).applied(request.changes))
     after = log.snapshot(max(versions.end, 0))
@@ -157,11 +155,5 @@ def _check_ids(after: Snapshot, before: Snapshot | None) -> None:
         raise _unsupported(after, f"its rows had no ids, or others, in version {before.version}")
 
 
-def _unsupported(snapshot: Snapshot, why: str, next_step: str = _TRACKED) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"Net changes need the rows of the table to be known again, and {why}.",
-        at=snapshot,
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        features=["net changes"],
-        next_step=f"{next_step}, or read the changes without net=True.",
-    )
+def _unsupported(snapshot: Snapshot, why: str, instead: str = _TRACKED) -> DeltaError:
+    return failed("DELTA_OPERATION_NOT_ALLOWED/net-changes", at=snapshot, features=["net changes"], why=why, instead=instead)

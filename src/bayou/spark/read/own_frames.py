@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.relations import plans
+from bayou.spark.jvm.relations.relation import analyzed_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +31,7 @@ class OwnFrames:
 
     def add(self, frame: DataFrame, schema: StructType) -> None:
         """Record a DataFrame. Its columns are the fields of the schema, in the same order."""
-        self._given.append((plans.output(catalyst.plan_of(frame)), schema))
+        self._given.append((plans.output(analyzed_plan(frame)), schema))
 
     def columns(self, jvm: Jvm, schema: StructType) -> JavaObject | None:
         """Return the columns of the recorded DataFrames that the table still has, or None without any DataFrame.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.log.checkpoint.sharding import jobs_for
 from bayou.protocol.columns.column_defaults import defaults
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
@@ -41,12 +41,7 @@ if TYPE_CHECKING:
 def check_has_columns(snapshot: Snapshot) -> None:
     """Raise InvalidSchemaError if a table has no columns yet."""
     if not snapshot.schema.fields:
-        raise InvalidSchemaError(
-            f"You are trying to read a Delta table {snapshot.table_uri} that does not have any columns.",
-            at=snapshot,
-            error_class="DELTA_READ_TABLE_WITHOUT_COLUMNS",
-            next_step="add columns to it, or write rows with the option mergeSchema.",
-        )
+        raise failed("DELTA_READ_TABLE_WITHOUT_COLUMNS", at=snapshot)
 
 
 def relation(application: Application, session: JavaObject, request: TableRequest, options: JavaObject | None = None) -> JavaObject:

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidOptionError, TableNotFoundError
+from bayou.errors import TableNotFoundError, failed
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
@@ -97,22 +97,15 @@ class TableRequest:
         """
         options_in_lower_case = {name.lower(): value for name, value in options.items() if value is not None}
         if not str(options_in_lower_case.get("path", "")).strip():
-            raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
+            raise failed("read-path-missing", option="path")
         if PINNED_VERSION in options_in_lower_case:
             options_in_lower_case |= {"versionasof": options_in_lower_case[PINNED_VERSION], "timestampasof": None}
         path, version, timestamp = _split(str(options_in_lower_case["path"]))
         by_option = options_in_lower_case.get("versionasof"), options_in_lower_case.get("timestampasof")
         if (version is not None or timestamp is not None) and any(value is not None for value in by_option):
-            raise InvalidOptionError(
-                "The path names a version, and an option names another one.",
-                table=path,
-                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                next_step="name the version once.",
-            )
+            raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", table=path, place="path", other_place="option")
         if all(value is not None for value in by_option):
-            raise InvalidOptionError(
-                "versionAsOf and timestampAsOf exclude each other.", table=path, error_class="DELTA_ONEOF_IN_TIMETRAVEL"
-            )
+            raise failed("DELTA_ONEOF_IN_TIMETRAVEL", table=path)
         if by_option[0] is not None:
             version = _version(by_option[0], path)
         timestamp = timestamp if by_option[1] is None else by_option[1]
@@ -145,9 +138,7 @@ def _version(text: Any, path: str) -> int:
     try:
         return int(str(text))
     except ValueError:
-        raise InvalidOptionError(
-            f"versionAsOf is a number from 0 on, not {text!r}.", table=path, error_class="DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE"
-        ) from None
+        raise failed("DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE", table=path, option="versionAsOf", value=text) from None
 
 
 def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:

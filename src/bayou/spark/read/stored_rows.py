@@ -58,7 +58,7 @@ def stored_rows(
     """
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
     if ids is not None:
-        check_no_own_names(snapshot.schema, "told by their ids", snapshot.table_uri, snapshot.version)
+        check_no_own_names(snapshot.schema, "read with their ids", snapshot.table_uri, snapshot.version)
     scan = Scan(
         application,
         java_session(spark),
@@ -101,7 +101,7 @@ def rows_by_group(
     Raises:
         UnsupportedFeatureError: the table has columns with the names of the added ones.
     """
-    check_no_own_names(snapshot.schema, "put in order", snapshot.table_uri, snapshot.version)
+    check_no_own_names(snapshot.schema, "sorted", snapshot.table_uri, snapshot.version)
     ids = RowIdColumns.of(snapshot) if columns is None else None
     fields = [each for each in readable_schema(snapshot.schema).fields if columns is None or each.name in columns]
     scan = Scan(

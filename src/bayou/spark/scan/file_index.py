@@ -127,10 +127,10 @@ def partition_groups(
 
     `session` is one of `Application.workbench`: its settings apply to casts of partition values.
     """
-    kept = _groups.setdefault(jvm, WeakKeyDictionary()).setdefault(snapshot, {})
-    if id(session) not in kept:
-        kept[id(session)] = group_files(jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
-    return kept[id(session)]
+    groups_by_session = _groups.setdefault(jvm, WeakKeyDictionary()).setdefault(snapshot, {})
+    if id(session) not in groups_by_session:
+        groups_by_session[id(session)] = group_files(jvm, session, partitions(), {}, snapshot.files(columns=["path"]).num_rows)
+    return groups_by_session[id(session)]
 
 
 def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partition_filters: Sequence[JavaObject]) -> JavaObject:
@@ -140,8 +140,8 @@ def list_directories(jvm: Jvm, files: ScanFiles, partition_schema: str, partitio
     """
     rows = files.groups.rows
     if partition_filters and rows is not None:
-        kept = Bulk.of(jvm).matching(rows, bound_predicate(jvm, partition_filters, partition_schema))
-        passing = pc.is_in(files.groups.ids, pa.array(kept, pa.int64()))
+        matching = Bulk.of(jvm).matching(rows, bound_predicate(jvm, partition_filters, partition_schema))
+        passing = pc.is_in(files.groups.ids, pa.array(matching, pa.int64()))
         files = files.take(pc.indices_nonzero(passing))
     if len(files.uris) == 0:
         return jvm.seq([])

@@ -80,7 +80,7 @@ def group_by_types(
     groups: defaultdict[tuple[StructField, ...], list[int]] = defaultdict(list)
     for position, footer in zip(positions.to_pylist(), footers, strict=True):
         groups[_stored(fields, footer)].append(position)
-    return [(pa.array(found, pa.int64()), stored) for stored, found in groups.items()]
+    return [(pa.array(members, pa.int64()), stored) for stored, members in groups.items()]
 
 
 def _stored(fields: Sequence[StructField], footer: pq.FileMetaData | OSError) -> tuple[StructField, ...]:
@@ -88,7 +88,7 @@ def _stored(fields: Sequence[StructField], footer: pq.FileMetaData | OSError) ->
         return tuple(fields)
     if isinstance(footer, OSError):
         raise footer
-    kinds = {found.name: found.type for found in footer.schema.to_arrow_schema()}
+    kinds = {column.name: column.type for column in footer.schema.to_arrow_schema()}
     return tuple(replace(f, type=_narrowed(f.type, kinds[f.name])) if f.name in kinds else f for f in fields)
 
 

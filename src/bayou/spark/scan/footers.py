@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.errors import SessionError, StorageError
+from bayou.errors import SessionError, StorageError, failed, reason
 from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.scan.file_index import uris
@@ -32,19 +32,19 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
     Returns:
         The footer of each, or the error: FileNotFoundError, StorageError, or another OSError if the file is not Parquet.
     """
-    found: dict[int, pq.FileMetaData | OSError] = {}
-    elsewhere: defaultdict[str, list[int]] = defaultdict(list)
+    footers: dict[int, pq.FileMetaData | OSError] = {}
+    remote: defaultdict[str, list[int]] = defaultdict(list)
     for position, (uri, _) in enumerate(files):
         local = qualify(uri).local
         if local is None:
-            elsewhere[host_of(uri)].append(position)
+            remote[host_of(uri)].append(position)
         else:
-            found[position] = _parsed(local, uri)
-    for positions in elsewhere.values():
+            footers[position] = _parsed(local, uri)
+    for positions in remote.values():
         chosen = [files[position] for position in positions]
         for position, (uri, _), answer in zip(positions, chosen, _ask(jvm, chosen, storage_options), strict=True):
-            found[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
-    return [found[position] for position in range(len(files))]
+            footers[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
+    return [footers[position] for position in range(len(files))]
 
 
 def footers_in_turn(
@@ -52,9 +52,9 @@ def footers_in_turn(
 ) -> Iterator[pq.FileMetaData | OSError]:
     """Yield the footers of files with `path` and `size` in order, as `read_footers` does, at most `FOOTERS_AT_ONCE` in memory."""
     for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
-        some = files.slice(first, FOOTERS_AT_ONCE)
-        paths = uris(some["path"].combine_chunks(), table_uri).to_pylist()
-        yield from read_footers(jvm, list(zip(paths, some["size"].to_pylist(), strict=True)), storage_options)
+        batch = files.slice(first, FOOTERS_AT_ONCE)
+        paths = uris(batch["path"].combine_chunks(), table_uri).to_pylist()
+        yield from read_footers(jvm, list(zip(paths, batch["size"].to_pylist(), strict=True)), storage_options)
 
 
 def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:
@@ -62,14 +62,14 @@ def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[st
     try:
         answers = HadoopFiles.of(jvm, first, storage_options).footers(files)
     except (HadoopError, SessionError) as error:
-        raise StorageError(f"The footers of {len(files)} files cannot be read: {error}", file=first) from error
+        raise failed("footers-unreadable", file=first, num_files=len(files), reason=reason(error)) from error
     return [_as_os_error(answer, uri) for answer, (uri, _) in zip(answers, files, strict=True)]
 
 
 def _as_os_error(answer: bytes | Exception, uri: str) -> bytes | OSError:
     if isinstance(answer, bytes | OSError):
         return answer
-    return StorageError(f"The footer cannot be read: {answer}", file=uri)
+    return _unreadable(uri, answer)
 
 
 def _parsed(source: str | pa.BufferReader, uri: str) -> pq.FileMetaData | OSError:
@@ -78,4 +78,8 @@ def _parsed(source: str | pa.BufferReader, uri: str) -> pq.FileMetaData | OSErro
     except FileNotFoundError as error:
         return error
     except (OSError, pa.ArrowInvalid) as error:
-        return StorageError(f"The file's footer cannot be read: {error}", file=uri)
+        return _unreadable(uri, error)
+
+
+def _unreadable(uri: str, error: Exception) -> OSError:
+    return cast("StorageError", failed("footer-unreadable", file=uri, reason=str(error)))

@@ -37,14 +37,14 @@ def partition_filter(application: Application, session: JavaObject, snapshot: Sn
     """Return what a predicate says about partition columns that are generated from the columns in it; None for nothing."""
     if not snapshot.partition_columns or not has_generated_columns(snapshot.protocol, snapshot.schema):
         return None
-    kept, key = application.partition_rules, (snapshot.metadata.schema_string, snapshot.partition_columns)
-    rules = kept.get(key)
+    cached, key = application.partition_rules, (snapshot.metadata.schema_string, snapshot.partition_columns)
+    rules = cached.get(key)
     if rules is None:
         rules, is_complete = _rules(application, session, snapshot)
         if is_complete:
-            if len(kept) >= _MOST_SCHEMAS:
-                kept.clear()
-            kept[key] = rules
+            if len(cached) >= _MOST_SCHEMAS:
+                cached.clear()
+            cached[key] = rules
     return derived_filter(predicate, rules)
 
 
@@ -61,12 +61,12 @@ def _rules(application: Application, session: JavaObject, snapshot: Snapshot) ->
         if column.name.lower() not in partitions:
             continue
         try:
-            found = _resolved(application, workbench, snapshot, column)
+            expression = _resolved(application, workbench, snapshot, column)
         except FAILED_CALL:
             is_complete = False
             continue
-        if found is not None:
-            expressions[column.name] = found
+        if expression is not None:
+            expressions[column.name] = expression
     return partition_rules(snapshot.schema, expressions), is_complete
 
 

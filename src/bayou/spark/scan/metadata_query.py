@@ -77,7 +77,7 @@ def _deleted(snapshot: Snapshot) -> pa.Array:
 
 def _is_plain(jvm: Jvm, project: JavaObject) -> bool:
     """Whether a projection only selects columns."""
-    return all(json.loads(described(jvm, each))[0]["class"].endswith(".AttributeReference") for each in projected_by(project))
+    return all(json.loads(described(jvm, item))[0]["class"].endswith(".AttributeReference") for item in projected_by(project))
 
 
 def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
@@ -96,13 +96,13 @@ def _evaluate(nodes: list[dict[str, Any]], snapshot: Snapshot) -> tuple[Any, pa.
 
 
 def _extreme(which: Literal["min", "max"], name: str, snapshot: Snapshot) -> tuple[Any, pa.DataType] | None:
-    found = snapshot.schema.field(name)
-    if found is None or not isinstance(found.type, str) or found.type == "timestamp":
+    field = snapshot.schema.field(name)
+    if field is None or not isinstance(field.type, str) or field.type == "timestamp":
         return None  # a partition value without a zone is in the session's zone, which the log does not know
-    path = (found.physical_name,)
+    path = (field.physical_name,)
     partitions = snapshot.partitions()
-    if path in partitions and found.type == "timestamp":
+    if path in partitions and field.type == "timestamp":
         return None  # a value without a zone is in the session's
-    statistics = snapshot.statistics({} if path in partitions else {path: found.type})
-    value = answers.min_max_from_log(which, path, found.type, statistics, partitions, _deleted(snapshot))
+    statistics = snapshot.statistics({} if path in partitions else {path: field.type})
+    value = answers.min_max_from_log(which, path, field.type, statistics, partitions, _deleted(snapshot))
     return None if value is None else (value.as_py(), value.type)

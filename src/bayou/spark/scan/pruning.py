@@ -35,8 +35,8 @@ def choose(application: Application, session: JavaObject, snapshot: Snapshot, pr
     if not columns(predicate):
         return None
     derived = partition_filter(application, session, snapshot, predicate)
-    kept = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
-    return None if pc.all(kept).as_py() is not False else pc.indices_nonzero(kept)
+    may_match = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
+    return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match)
 
 
 def matching_partitions(application: Application, spark: SparkSession, snapshot: Snapshot, conditions: Sequence[Any]) -> pa.Array:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.session import session_of
@@ -44,25 +44,21 @@ def with_row_ids(scan: Scan, metadata: Sequence[str]) -> PlannedScan:
     """
     ids = RowIdColumns.of(scan.snapshot)
     if ids is None:
-        raise SchemaChangedError(
-            "The table does not track its rows any more, and this DataFrame asks for their ids.",
-            at=scan.snapshot,
-            next_step="make the DataFrame again from the table.",
-        )
+        raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/row-ids", at=scan.snapshot)
     positions = scan.positions
     if positions is None:
         positions = pa.array(np.arange(scan.snapshot.files(["path"]).num_rows))
     others = dict.fromkeys([*(name for name in metadata if name not in _NAMES), _ROW_INDEX])
     hidden = {**scan.hidden, **ids.constants(scan.snapshot, positions)}
-    found = replace(scan, fields=(*scan.fields, *ids.fields), hidden=hidden, metadata=list(others)).planned()
+    planned = replace(scan, fields=(*scan.fields, *ids.fields), hidden=hidden, metadata=list(others)).planned()
     expressions = {name: f"{OUR_METADATA}.{quoted_name(name)}" for name in others} | {
         _ROW_ID: f"coalesce({quoted_name(ids.id)}, {BASE} + {OUR_METADATA}.{_ROW_INDEX})",
         _BASE_ID: BASE,
         _VERSION: f"coalesce({quoted_name(ids.version)}, {BASE_VERSION})",
         _DEFAULT_VERSION: BASE_VERSION,
     }
-    columns = found.columns[: len(scan.fields)]
+    columns = planned.columns[: len(scan.fields)]
     members = ", ".join(f"{expressions[name]} as {quoted_name(name)}" for name in metadata)
     projection = [*map(quoted_name, [*columns, *scan.hidden]), f"struct({members}) as {OUR_METADATA}"]
-    frame = projected(scan.application.jvm, session_of(scan.session), found.plan, projection)
+    frame = projected(scan.application.jvm, session_of(scan.session), planned.plan, projection)
     return PlannedScan(analyzed_plan(frame), [*columns, *scan.hidden, OUR_METADATA], is_union=True)

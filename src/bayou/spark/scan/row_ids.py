@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import CorruptLogError
+from bayou.errors import failed
 from bayou.protocol import properties
 from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
@@ -64,11 +64,7 @@ class RowIdColumns:
         row_id = properties.MATERIALIZED_ROW_ID.read(configuration)
         version = properties.MATERIALIZED_ROW_COMMIT_VERSION.read(configuration)
         if not row_id or not version:
-            raise CorruptLogError(
-                "the table keeps row ids, and does not say in which columns of its files",
-                at=snapshot,
-                next_step="Set delta.enableRowTracking to false and to true again.",
-            )
+            raise failed("DELTA_STATE_RECOVER_ERROR/row-id-columns", at=snapshot)
         return cls(row_id, version)
 
     @property

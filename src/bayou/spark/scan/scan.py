@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.predicates import by_physical_name, from_catalyst
@@ -172,12 +172,12 @@ class Scan:
         return quoted_name(file_metadata_name(self.application.jvm, relation))
 
     def _expression(self, wanted: StructField) -> str:
-        found = stored_type(wanted.type)
-        if found is None:
+        stored = stored_type(wanted.type)
+        if stored is None:
             return "cast(null as void)"
-        if found != wanted.type:
+        if stored != wanted.type:
             # Void fields are in no file.
-            source = found if self.stored is None else self.stored[wanted.name].type
+            source = stored if self.stored is None else self.stored[wanted.name].type
             return aligned(quoted_name(wanted.name), source, wanted.type)
         if self.stored is None or self.stored[wanted.name].type == wanted.type:
             return quoted_name(wanted.name)
@@ -186,19 +186,19 @@ class Scan:
     def _by_stored_types(self) -> PlannedScan:
         """Return the union of one scan for each group of files with the same types, each cast to the table's types."""
         files = self._source.files(["path", "size"])
-        every = pa.array(np.arange(files.num_rows))
-        positions = every if self.positions is None else self.positions
+        all_positions = pa.array(np.arange(files.num_rows))
+        positions = all_positions if self.positions is None else self.positions
         partitions = set(self.snapshot.partition_columns)
         physical = zip(self._physical_fields(), self.fields, strict=True)
-        fields = stored_fields(f for f, wanted in physical if wanted.name not in partitions)
+        fields = stored_fields(f for f, logical in physical if logical.name not in partitions)
         groups = group_by_types(files, self.snapshot.table_uri, positions, fields, self._footers) or [(positions, tuple(fields))]
         order = {position: row for row, position in enumerate(positions.to_pylist())}
         scans = []
         for chosen, stored in groups:
             rows = pa.array([order[position] for position in chosen.to_pylist()], pa.int64())
             hidden = {name: values.take(rows) for name, values in self.hidden.items()}
-            known = {**{f.name: f for f in stored_fields(self._physical_fields())}, **{f.name: f for f in stored}}
-            scans.append(replace(self, positions=chosen, hidden=hidden, stored=known))
+            stored_columns = {**{f.name: f for f in stored_fields(self._physical_fields())}, **{f.name: f for f in stored}}
+            scans.append(replace(self, positions=chosen, hidden=hidden, stored=stored_columns))
         rows = union(scan._frame() for scan in scans)  # noqa: SLF001  (of this class)
         names = [self._physical(f) for f in self.fields] + list(self.hidden)
         if self.metadata is not None:
@@ -209,16 +209,16 @@ class Scan:
         return any(contains_void(f.type) for f in self.fields)
 
     def _table_fields(self) -> list[StructField]:
-        found = [self.snapshot.schema.field(f.name) for f in self.fields]
-        return [f for f in found if f is not None]
+        fields = [self.snapshot.schema.field(f.name) for f in self.fields]
+        return [f for f in fields if f is not None]
 
     def _physical_fields(self) -> list[StructField]:
         table = self.snapshot.schema
         return [physical_field(f, table.field(f.name) or f, by_id=self._by_id) for f in self.fields]
 
     def _physical(self, wanted: StructField) -> str:
-        known = self.snapshot.schema.field(wanted.name)
-        return known.physical_name if known is not None else wanted.name
+        column = self.snapshot.schema.field(wanted.name)
+        return column.physical_name if column is not None else wanted.name
 
     @property
     def _by_id(self) -> bool:
@@ -280,12 +280,11 @@ class Scan:
         taken = next((each for each in columns if each.name.lower() in auxiliary), None)
         if taken is not None:
             shown = next((each.name for each in self.snapshot.schema.fields if each.physical_name == taken.name), taken.name)
-            raise UnsupportedFeatureError(
-                f"The column {shown!r} cannot be read: it is {taken.name!r} in the files, and under that name bayou reads "
-                "something else beside the table's columns, whose values would come in its place.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/physical-name",
                 at=self.snapshot,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                next_step="drop the column, and add it again under another name, with the engine that wrote it.",
+                column=shown,
+                physical_name=taken.name,
                 features=(f"columns that are called {taken.name}",),
             )
 
@@ -298,8 +297,8 @@ class Scan:
 
     def _partition_fields(self) -> list[StructField]:
         table = self.snapshot.schema
-        found = [table.field(name) for name in self.snapshot.partition_columns]
-        return [physical_field(f, f, by_id=self._by_id) for f in found if f is not None]
+        columns = [table.field(name) for name in self.snapshot.partition_columns]
+        return [physical_field(f, f, by_id=self._by_id) for f in columns if f is not None]
 
     def _key(self) -> str:
         chosen = hashlib.sha256()
@@ -307,10 +306,10 @@ class Scan:
             chosen.update(memoryview(self.positions.cast(pa.int64()).to_numpy()))
         if self.hidden:  # Spark must not take two scans with other constants for the same
             chosen.update(f"#hidden {next(_SCANS_WITH_CONSTANTS)}".encode())
-        every = self.positions is None and not self.hidden and self.source is None
-        what = "all" if every else chosen.hexdigest()[:24] + self._source.key
+        is_whole = self.positions is None and not self.hidden and self.source is None
+        files_key = "all" if is_whole else chosen.hexdigest()[:24] + self._source.key
         how = ("#rewrites" if self.rewrites else "") + ("#tasks" if self.file_tasks else "")
-        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{what}{how}"
+        return f"{self.snapshot.table_uri}@{self.snapshot.version}#{self.snapshot.metadata.id}#{files_key}{how}"
 
 
 class _Listing:
@@ -338,7 +337,8 @@ class _Listing:
             return None
         try:
             predicate = from_catalyst(
-                [described(self._scan.application.jvm, each) for each in filters], by_physical_name(self._scan.snapshot.schema)
+                [described(self._scan.application.jvm, condition) for condition in filters],
+                by_physical_name(self._scan.snapshot.schema),
             )
         except FAILED_CALL:
             return None  # a filter that Spark cannot describe

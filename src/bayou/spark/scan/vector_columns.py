@@ -175,18 +175,18 @@ def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] 
     """
     if sum(int(pc.sum(pc.binary_length(values)).as_py() or 0) for values in columns.values()) > _MOST_TOGETHER_BYTES:
         return None
-    found, every, size = {}, [], 0
+    constants, payloads, size = {}, [], 0
     sizes = {name: pc.fill_null(pc.binary_length(values), 0).to_numpy() for name, values in columns.items()}
     for name, values in columns.items():
         starts = size + 1 + np.cumsum(sizes[name]) - sizes[name]
-        found[name] = pa.array(starts, pa.int32(), mask=values.is_null().to_numpy(zero_copy_only=False))
-        every += [each for each in values.to_pylist() if each is not None]
+        constants[name] = pa.array(starts, pa.int32(), mask=values.is_null().to_numpy(zero_copy_only=False))
+        payloads += [payload for payload in values.to_pylist() if payload is not None]
         size += int(sizes[name].sum())
     rows = sizes[VECTOR].astype(np.int64) * _FLAT_BITS
     if BLOCKS in columns:
         rows = np.where(sizes[BLOCKS] > 0, sizes[BLOCKS].astype(np.int64) // _RECORD_BYTES * BLOCK_ROWS, rows)
-    found |= {_INDEX: pa.array(np.zeros(len(rows), np.int32)), _ROWS: pa.array(rows)}
-    return found, b"".join(every)
+    constants |= {_INDEX: pa.array(np.zeros(len(rows), np.int32)), _ROWS: pa.array(rows)}
+    return constants, b"".join(payloads)
 
 
 def row_is_live(columns: dict[str, pa.Array], row: str) -> str:

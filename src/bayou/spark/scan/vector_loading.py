@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeletionVectorError
+from bayou.errors import failed
 from bayou.log.rows.vector_reader import read_vectors
 from bayou.spark.scan.vector_columns import EncodedVector, encode
 
@@ -52,13 +52,13 @@ def encoded(
     Args:
         num_records: returns how many rows each file has, null if unknown; None if no count is known. Called only if it matters.
     """
-    found = list(rows)
-    far = [place for place, each in enumerate(found) if each is not None and (each.maximum or 0) >= _FAR]
+    bitmaps = list(rows)
+    far = [place for place, bitmap in enumerate(bitmaps) if bitmap is not None and (bitmap.maximum or 0) >= _FAR]
     if far:
-        counts = [None] * len(found) if num_records is None else num_records().to_pylist()
+        counts = [None] * len(bitmaps) if num_records is None else num_records().to_pylist()
         for place in far:
-            found[place] = _within(found[place], counts[place], table_uri)
-    return [None if each is None else encode(each) for each in found]
+            bitmaps[place] = _within(bitmaps[place], counts[place], table_uri)
+    return [None if bitmap is None else encode(bitmap) for bitmap in bitmaps]
 
 
 def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | None:
@@ -69,10 +69,4 @@ def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | 
     if last is None or last < _MOST_ROWS:
         return within
     says = "does not say how many rows the file has" if count is None else f"says that the file has {count} rows"
-    raise DeletionVectorError(
-        f"A deletion vector deletes row {last} of its file. The log {says}, and bayou reads vectors of files of up to {_MOST_ROWS}"
-        " rows: the memory that a vector takes to read follows the greatest row that it deletes.",
-        table=table_uri,
-        error_class="DELTA_DELETION_VECTOR_INVALID_ROW_INDEX",
-        next_step="Write the file's rows again with the engine that wrote the vector, or add numRecords to the file's statistics.",
-    )
+    raise failed("DELTA_DELETION_VECTOR_INVALID_ROW_INDEX/far-row", table=table_uri, row=last, says=says, most=_MOST_ROWS)

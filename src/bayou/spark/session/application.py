@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from bayou.errors import DataFileNotFoundError, DeltaError, UnreadableDataFileError
+from bayou.errors import DeltaError, failed
 from bayou.log.checkpoint.sharding import register_log_jobs
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
@@ -203,24 +203,13 @@ class Application:
         table_and_file = self._data_file_in(text) or _file_of_a_source(text)
         if table_and_file is None:
             return None
-        return DataFileNotFoundError(
-            "A data file that the table's log names is not there.",
-            table=table_and_file[0],
-            file=table_and_file[1],
-            next_step="the file was deleted by VACUUM or by hand: restore it, or read a version that does not need it. "
-            "A shallow clone needs the files of its source, and this error then names the source.",
-        )
+        return failed("DELTA_FILE_NOT_FOUND_DETAILED", table=table_and_file[0], file=table_and_file[1])
 
     def _unreadable_data_file(self, text: str, reason: str) -> DeltaError | None:
         table_and_file = self._data_file_in(text)
         if table_and_file is None:
             return None
-        return UnreadableDataFileError(
-            f"A data file of the table cannot be read: {reason}",
-            table=table_and_file[0],
-            file=table_and_file[1],
-            next_step="restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.",
-        )
+        return failed("FAILED_READ_FILE/data", table=table_and_file[0], file=table_and_file[1], reason=reason)
 
     def _data_file_in(self, text: str) -> tuple[str, str] | None:
         """Return the open table and the path below it in a message of Spark, or None."""

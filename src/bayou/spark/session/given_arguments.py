@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bayou.errors import ArgumentTypeError
+from bayou.errors import failed
 
-_GET_SESSION: Final = "pass SparkSession.builder.getOrCreate()"
+_GET_SESSION: Final = "Pass SparkSession.builder.getOrCreate()"
 _CONNECT: Final = "pyspark.sql.connect."
 _SPARK_FRAMES: Final = {
-    "pandas": "make a Spark DataFrame first: spark.createDataFrame(frame).",
-    "polars": "make a Spark DataFrame first: spark.createDataFrame(frame.to_pandas()).",
-    "pyarrow": "make a Spark DataFrame first: spark.createDataFrame(table.to_pandas()).",
-    "pyspark.pandas": "make a Spark DataFrame first: frame.to_spark().",
+    "pandas": "Make a Spark DataFrame first: spark.createDataFrame(frame).",
+    "polars": "Make a Spark DataFrame first: spark.createDataFrame(frame.to_pandas()).",
+    "pyarrow": "Make a Spark DataFrame first: spark.createDataFrame(table.to_pandas()).",
+    "pyspark.pandas": "Make a Spark DataFrame first: frame.to_spark().",
 }
 """By package: the advice to convert its tables to a Spark DataFrame."""
 
@@ -31,10 +31,7 @@ def session_of(given: Any) -> SparkSession:
         return session
     if _is_builder(given):
         return session_of(given.getOrCreate())
-    what = _in_words(given)
-    raise ArgumentTypeError(
-        f"bayou needs a SparkSession here, but got {what}.", given=what, next_step=_how_to_pass_a_session(given)
-    )
+    raise failed("spark-session", given=_in_words(given), next_step=_how_to_pass_a_session(given))
 
 
 def frame_of(given: Any) -> DataFrame:
@@ -42,10 +39,7 @@ def frame_of(given: Any) -> DataFrame:
     if isinstance(given, DataFrame) or _is_of_connect(given):
         frame: DataFrame = given
         return frame
-    what = _in_words(given)
-    raise ArgumentTypeError(
-        f"bayou needs a Spark DataFrame here, but got {what}.", given=what, next_step=_how_to_make_a_frame(given)
-    )
+    raise failed("spark-frame", given=_in_words(given), next_step=_how_to_make_a_frame(given))
 
 
 def _is_builder(given: Any) -> bool:
@@ -61,7 +55,7 @@ def _how_to_pass_a_session(given: Any) -> str:
     if isinstance(given, type) and issubclass(given, SparkSession):
         return f"{_GET_SESSION}, not the class."
     if not isinstance(given, type) and isinstance(getattr(given, "sparkSession", None), SparkSession):
-        return "pass its session: the attribute sparkSession."
+        return "Pass its session: the attribute sparkSession."
     if isinstance(given, str):
         return f"{_GET_SESSION}; a path or a name comes after the session."
     return f"{_GET_SESSION}."
@@ -70,7 +64,7 @@ def _how_to_pass_a_session(given: Any) -> str:
 def _how_to_make_a_frame(given: Any) -> str:
     module = type(given).__module__
     found = [advice for package, advice in _SPARK_FRAMES.items() if f"{module}.".startswith(f"{package}.")]
-    return found[0] if found else "make a Spark DataFrame first, for example with spark.createDataFrame(rows, schema)."
+    return found[0] if found else "Make a Spark DataFrame first, for example with spark.createDataFrame(rows, schema)."
 
 
 def _in_words(given: Any) -> str:

@@ -82,6 +82,4 @@ def _report(names: Iterable[str], table: str, kind: str, own: Iterable[str], oth
             similar = difflib.get_close_matches(lower, [each.lower() for each in own], n=1)
             hint = f"; did you mean {next(each for each in own if each.lower() == similar[0])}?" if similar else ""
             table_without_secrets = redact_uri(table)
-            _logger.warning(
-                "the %s option %r means nothing and is passed over (table: %s)%s", kind, name, table_without_secrets, hint
-            )
+            _logger.warning("the %s option %r is unknown and is ignored (table: %s)%s", kind, name, table_without_secrets, hint)

@@ -10,7 +10,7 @@ import contextlib
 import uuid
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from bayou.errors import SessionError, StorageError
+from bayou.errors import DeltaError, SessionError, failed, reason, redact_text
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import settings_of_application
@@ -159,14 +159,14 @@ class HadoopStore:
         inside = [path for path in paths if not path.startswith("/") and ".." not in path.split("/")]
         with self._failing(""):
             answers = self._files.delete_all([self._at(path) for path in inside])
-        failed = {
+        not_deleted = {
             path: self._failed(path, each)
             for path, each in zip(inside, answers, strict=True)
             if isinstance(each, HadoopError) and each.kind != _NOT_EMPTY
         }
         for path in set(paths) - set(inside):
-            failed[path] = StorageError("the file lies outside the table", table=redact_uri(self._root), file=path)
-        return Deletions(sum(each == b"true" for each in answers), failed)
+            not_deleted[path] = failed("file-outside-table", table=self._root, file=path)
+        return Deletions(sum(each == b"true" for each in answers), not_deleted)
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else self._root
@@ -209,17 +209,14 @@ class HadoopStore:
         except HadoopError as error:
             raise self._failed(path, error) from None
 
-    def _failed(self, path: str, error: HadoopError) -> StorageError:
-        return failed(error, self._root, path)
+    def _failed(self, path: str, error: HadoopError) -> DeltaError:
+        return storage_error(error, self._root, path)
 
 
-def failed(error: HadoopError, table: str, file: str | None = None) -> StorageError:
+def storage_error(error: HadoopError, table: str, file: str | None = None) -> DeltaError:
     """Convert an error of Hadoop to the StorageError that a store raises."""
-    return StorageError(
-        f"Hadoop's file system failed: {error}",
-        table=redact_uri(table),
-        file=file or None,
-        next_step=_NEXT_STEPS.get(error.kind, "Check that the file system is up and the table's folder can be written to."),
+    return failed(
+        "hadoop-failed", table=table, file=file or None, reason=redact_text(str(error)), next_step=_NEXT_STEPS.get(error.kind)
     )
 
 
@@ -232,11 +229,7 @@ def open_hadoop_store(place: QualifiedPath, storage_options: Mapping[str, str]) 
     """
     jvm = Jvm.running()
     if jvm is None:
-        raise StorageError(
-            f"the scheme {place.scheme!r} is served through a Spark session, and none is running",
-            table=redact_uri(place.uri),
-            next_step="Call bayou.enable(spark) with a session that runs.",
-        )
+        raise failed("scheme-of-a-session", table=place.uri, scheme=place.scheme)
     check_log_store_settings(jvm, place.scheme)
     return connect(jvm, place, storage_options)
 
@@ -247,11 +240,9 @@ def connect(jvm: Jvm, place: QualifiedPath, storage_options: Mapping[str, str]) 
         files = HadoopFiles.of(jvm, place.uri, storage_options)
         _check_allowed(jvm, files, place)
     except HadoopError as error:
-        raise failed(error, place.uri) from None
+        raise storage_error(error, place.uri) from None
     except SessionError as error:
-        raise StorageError(
-            f"the scheme {place.scheme!r} is served by the Java adapters: {error.message}", table=redact_uri(place.uri)
-        ) from error
+        raise failed("scheme-of-adapters", table=place.uri, scheme=place.scheme, reason=reason(error)) from error
     return HadoopStore(place.uri, files)
 
 
@@ -292,11 +283,5 @@ def _check_allowed(jvm: Jvm, files: HadoopFiles, place: QualifiedPath) -> None:
         raise _refused(place, "an Azure account without a hierarchical namespace")
 
 
-def _refused(place: QualifiedPath, name: str) -> StorageError:
-    return StorageError(
-        f"the scheme {place.scheme!r} is served by {name} here, which is not known to rename atomically without replacing a file: "
-        "two writers could overwrite each other's commits",
-        table=redact_uri(place.uri),
-        next_step="Keep the table on HDFS or on Azure Data Lake Storage Gen2 with a hierarchical namespace, or bring a store: "
-        f"bayou.storage.register({place.scheme!r}, factory, replace=True).",
-    )
+def _refused(place: QualifiedPath, system: str) -> DeltaError:
+    return failed("rename-not-atomic", table=place.uri, scheme=place.scheme, system=system)

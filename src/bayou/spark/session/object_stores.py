@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import StorageError, redact_uri
+from bayou.errors import failed, redact_text, redact_uri
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import (
     FILE_SYSTEMS,
@@ -64,11 +64,7 @@ def _read_options(jvm: Jvm, place: QualifiedPath, object_place: ObjectPlace, opt
     try:
         settings = hadoop_settings(jvm, PREFIXES[object_place.kind], secret_names(object_place))
     except HadoopError as error:
-        raise StorageError(
-            f"The credentials for the table cannot be read: {error}",
-            table=redact_uri(place.uri),
-            next_step="Correct hadoop.security.credential.provider.path.",
-        ) from error
+        raise failed("credentials-unreadable", table=place.uri, reason=redact_text(str(error))) from error
     hadoop_options = {name: value for name, value in options.items() if name.startswith("fs.")}
     settings |= hadoop_options
     store_options = {name: value for name, value in options.items() if not name.startswith("fs.")}
@@ -95,16 +91,10 @@ def check_file_system(jvm: Jvm, scheme: str) -> None:
     configured = configured_file_system(jvm, scheme)
     package, spelling = _SPARKS[kind]
     if configured is None and scheme not in _SPARKS_SCHEMES[kind]:
-        raise StorageError(
-            f"Spark has no file system for {scheme}: URIs.", table=f"{scheme}:", next_step=f"Write the table's path as {spelling}."
-        )
+        raise failed("unknown-file-system", table=f"{scheme}:", scheme=scheme, spelling=spelling)
     file_system = configured or FILE_SYSTEMS[kind]
     if not jvm.has_class(file_system):
-        raise StorageError(
-            f"Spark cannot read the data files: its file system for {scheme}: URIs, {file_system}, is not there.",
-            table=f"{scheme}:",
-            next_step=f"Start the session with spark.jars.packages={package}, in the version of its Hadoop.",
-        )
+        raise failed("missing-file-system", table=f"{scheme}:", scheme=scheme, file_system=file_system, package=package)
     if configured is None:
         set_file_system(jvm, scheme, file_system)
 

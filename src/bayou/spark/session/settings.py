@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, Protocol
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.properties import byte_size
 
@@ -49,16 +49,9 @@ class Finished(Protocol):
         ...
 
 
-def illegal_option(name: str, text: str, needs: str, table: str) -> InvalidOptionError:
+def illegal_option(name: str, text: str, needs: str, table: str) -> DeltaError:
     """Return the error for an invalid value of an option."""
-    return InvalidOptionError(
-        f"Invalid value '{text}' for option '{name}', {needs}.",
-        table=table,
-        error_class="DELTA_ILLEGAL_OPTION",
-        option=name,
-        value=text,
-        needs=needs,
-    )
+    return failed("DELTA_ILLEGAL_OPTION/value", table=table, option=name, value=text, needs=needs)
 
 
 def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, int] | None:
@@ -72,13 +65,7 @@ def txn_of(app_id: str | None, version: str | None, table: str) -> tuple[str, in
     if app_id and version is not None and (not version.strip().isdecimal() or int(version) >= 1 << 63):
         raise illegal_option("txnVersion", version, "must be a non-negative integer", table)
     if not app_id or version is None:
-        raise InvalidOptionError(
-            f"txnAppId is {app_id!r} and txnVersion is {version!r}; an idempotent write needs an id and a number from 0 on.",
-            table=table,
-            error_class="DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS",
-            option="txnVersion",
-            next_step="give both, with a higher version for each run.",
-        )
+        raise failed("DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS", table=table, option="txnVersion", app_id=app_id, value=version)
     return app_id, int(version)
 
 
@@ -87,7 +74,7 @@ def batch_of(settings: Mapping[str, str], table: str) -> tuple[str, int] | None:
     return txn_of(settings.get(_TXN_APP_ID), settings.get(_TXN_VERSION), table)
 
 
-def spend_batch(spark: SparkSession, settings: Mapping[str, str], batch: tuple[str, int] | None, done: Finished) -> None:
+def reset_txn_version(spark: SparkSession, settings: Mapping[str, str], batch: tuple[str, int] | None, done: Finished) -> None:
     """Unset the session's txnVersion after an operation if autoReset is enabled.
 
     Otherwise the next write would have the same version, and would be skipped as a replay. A skipped write unsets it as well.
@@ -199,9 +186,8 @@ def share_of(settings: Mapping[str, str], name: str, table: str) -> float | None
     raise _wrong_setting(name, text, "a share from 0 to 1", table)
 
 
-def _wrong_setting(name: str, text: str, wanted: str, table: str) -> InvalidOptionError:
-    message = f"The session's setting {name} is {text!r}, which is not {wanted}."
-    return InvalidOptionError(message, table=table, option=name, value=text, next_step="set it to one, or unset it.")
+def _wrong_setting(name: str, text: str, wanted: str, table: str) -> DeltaError:
+    return failed("DELTA_ILLEGAL_OPTION/setting", table=table, option=name, value=text, wanted=wanted)
 
 
 def is_on(settings: Mapping[str, str] | SessionConf, name: str, *, default: bool = False) -> bool:

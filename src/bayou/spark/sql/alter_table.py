@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.evolution.property_rules import shown_key
 from bayou.protocol.evolution.schema_changes import NO_COMMENT, AddedColumn
@@ -87,12 +87,7 @@ def run(target: SessionTable, changes: Sequence[Change]) -> None:
     if not kinds:
         return
     if kinds not in _METHODS:
-        raise UnsupportedFeatureError(
-            f"ALTER TABLE with {', '.join(sorted(kinds))} is not supported by this version of bayou.",
-            table=target.uri,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=sorted(kinds),
-        )
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/alter-table", table=target.uri, features=sorted(kinds))
     _METHODS[kinds](target, changes)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create.definition import TableDefinition
@@ -148,13 +148,11 @@ def _partitions(text: str, table: str) -> tuple[tuple[str, ...], tuple[str, ...]
             is_clustered = not paths
         else:
             is_bucket = "bucket" in transform
-            what = "Bucketing" if is_bucket else "Partitioning by expressions"
-            raise UnsupportedFeatureError(
-                f"Operation not allowed: {what} is not supported for Delta tables.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED_DETAIL",
                 table=table,
                 error_class="DELTA_OPERATION_NOT_ALLOWED_DETAIL" if is_bucket else "DELTA_OPERATION_NOT_ALLOWED",
                 features=[transform],
-                operation=what,
-                next_step="partition by columns; a generated column can hold the value of an expression.",
+                operation="Bucketing" if is_bucket else "Partitioning by expressions",
             )
     return tuple(partitions), tuple(clustering)

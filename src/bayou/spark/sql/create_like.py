@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import TableNotFoundError
+from bayou.errors import failed
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.column_mapping import without_mapping
@@ -64,11 +64,7 @@ def _definition(application: Application, spark: SparkSession, statement: LikeSt
     snapshot = _snapshot(application, catalog, statement.source)
     name_and_location = (statement.target.text, statement.location)
     if snapshot is None and catalog.entry(statement.source) is None:
-        raise TableNotFoundError(
-            f"The table or view {statement.source.text} cannot be found.",
-            table=statement.source.text,
-            next_step="check the name that follows LIKE.",
-        )
+        raise failed("DELTA_TABLE_NOT_FOUND/like", table=statement.source.text)
     if snapshot is None:
         schema, partitions, properties, comment = catalog.columns(statement.source)
         merged_properties = {**properties, **statement.properties}

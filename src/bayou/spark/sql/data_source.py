@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.data_files.request import PARTITION_COLUMNS_OPTION, WriteOptions, WriteRequest
 from bayou.spark.dml.statements.changed_table import changed_table
@@ -90,13 +90,7 @@ class Provider:
         """Raise SchemaMismatchError if the schema of the reader or of the catalog entry does not fit the table's."""
         problems = list(incompatible(parse_schema(schema_of_reader).fields, columns_of(relation)))
         if problems:
-            message = f"The schema that was given is not the table's: {'; '.join(problems)}."
-            raise SchemaMismatchError(
-                message,
-                table=path,
-                error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
-                next_step="leave the schema out: a Delta table knows its own.",
-            )
+            raise failed("DELTA_READ_SOURCE_SCHEMA_CONFLICT", table=path, differences="; ".join(problems))
 
     def _write(self, options: dict[str, str], objects: Any) -> JavaObject:
         session, mode, data = objects

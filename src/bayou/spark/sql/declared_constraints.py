@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraints import add_constraint
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.catalyst.parsed_nodes import (
@@ -29,15 +29,9 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 
-def rely_refused(table: str) -> UnsupportedFeatureError:
+def rely_refused(table: str) -> DeltaError:
     """Return the error for a CHECK constraint with RELY or NORELY."""
-    return UnsupportedFeatureError(
-        "A CHECK constraint of a Delta table has no RELY and no NORELY: it is enforced.",
-        table=table,
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        features=["checkConstraints"],
-        next_step="leave the words behind the condition out.",
-    )
+    return failed("DELTA_OPERATION_NOT_ALLOWED/rely", table=table, features=["checkConstraints"])
 
 
 def with_checks_as_properties(application: Application, create: JavaObject) -> JavaObject | None:
@@ -77,12 +71,8 @@ def _checks(declared: Iterable[DeclaredConstraint], table: str) -> Iterable[Decl
     """Yield the CHECK constraints. Refuse other kinds, and RELY and NORELY."""
     for each in declared:
         if each.kind != "CHECK":
-            raise UnsupportedFeatureError(
-                f"Delta tables have no {each.kind} constraints: nothing would enforce the constraint {each.name!r}.",
-                table=table,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                features=[each.kind],
-                next_step="leave the constraint out. CHECK and NOT NULL are enforced, and a MERGE can keep a key unique.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/key-constraint", table=table, features=[each.kind], kind=each.kind, name=each.name
             )
         if each.says_rely:
             raise rely_refused(table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import SqlSyntaxError
+from bayou.errors import failed
 from bayou.spark.jvm.catalyst import parsed_nodes
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.parser import are_parsed, parsed_statement, substituted, table_name, words_of
@@ -64,14 +64,11 @@ class OlderParsers:
         create = parsed_nodes.unwrapped(plan)
         partitioning = parsed_nodes.partitioning_of(jvm, create)
         if partitioning:
-            what, word = (
-                ("BUCKETING", "CLUSTERED BY INTO BUCKETS") if "bucket" in partitioning[0] else ("PARTITIONED_BY", "PARTITIONED BY")
-            )
-            raise SqlSyntaxError(
-                f"Cannot specify both CLUSTER BY and {word}.",
+            raise failed(
+                "SPECIFY_CLUSTER_BY_WITH_BUCKETING_IS_NOT_ALLOWED"
+                if "bucket" in partitioning[0]
+                else "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
                 table=creation.table.text,
-                error_class=f"SPECIFY_CLUSTER_BY_WITH_{what}_IS_NOT_ALLOWED",
-                next_step=f"Leave {word} out to cluster the table.",
             )
         return parsed_nodes.rewrapped(jvm, plan, parsed_nodes.with_clustering(jvm, create, creation.columns))
 
@@ -108,11 +105,7 @@ class OlderParsers:
             query = text[each.start :] if each.alias is None else text[each.start : each.alias_place[0]]
             if are_parsed(session, text[end : each.start], query.rstrip().rstrip(";")):
                 return each
-        raise SqlSyntaxError(
-            "REPLACE ON needs a condition and, behind it, a query.",
-            table=statement.table.text,
-            next_step="Correct the statement, as INSERT INTO t REPLACE ON t.id = s.id (SELECT ...) AS s.",
-        )
+        raise failed("PARSE_SYNTAX_ERROR/replace-on", table=statement.table.text)
 
 
 def _reader(text: str, words: list[Word]) -> Reader:

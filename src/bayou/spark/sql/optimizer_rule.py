@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import SchemaChangedError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.checkpoint.sharding import narrowed
 from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.snapshot.partition_folder import PartitionFolder
@@ -52,15 +52,15 @@ _REFUSED: Final = {
     "TruncateTable": (
         "TRUNCATE TABLE of a partition",
         "DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED",
-        "use DELETE FROM to delete the rows of some partitions.",
+        "Use DELETE FROM to delete the rows of some partitions.",
     ),
     "AnalyzePartition": (
         "ANALYZE TABLE of a partition",
         "DELTA_OPERATION_NOT_ALLOWED",
-        "use ANALYZE TABLE of the whole table, or ANALYZE TABLE ... COMPUTE DELTA STATISTICS.",
+        "Use ANALYZE TABLE of the whole table, or ANALYZE TABLE ... COMPUTE DELTA STATISTICS.",
     ),
-    "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "use INSERT OVERWRITE delta.`path`."),
-    "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "read the files with spark.read, and INSERT their rows."),
+    "InsertIntoDataSourceDir": ("INSERT OVERWRITE DIRECTORY", "DELTA_OPERATION_NOT_ALLOWED", "Use INSERT OVERWRITE delta.`path`."),
+    "LoadData": ("LOAD DATA", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "Read the files with spark.read, and INSERT their rows."),
     "RepairTable": ("MSCK REPAIR TABLE", "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE", "nothing: the log knows the partitions."),
 }
 """The errors of Spark's own commands that are refused: the name in SQL, the error class and the next step."""
@@ -224,8 +224,8 @@ class RuleBody:
         if (path is not None and is_table(path)) or is_about_delta(self._application.jvm, plan):
             name = kind.removesuffix("Command")
             shown, error_class, advice = _REFUSED.get(name, (name, "DELTA_OPERATION_NOT_ALLOWED", _ADVICE))
-            raise UnsupportedFeatureError(
-                f"{shown} is not supported on Delta tables.", error_class=error_class, features=[shown], next_step=advice
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/command", error_class=error_class, features=[shown], operation=shown, next_step=advice
             )
         return plan
 
@@ -234,18 +234,15 @@ def _refuse_lost_partitions(command: JavaObject) -> None:
     """Refuse a partitioned table that Spark creates without bayou's catalog: its log would have no partition columns."""
     columns = partitions_lost(command)
     if columns:
-        raise UnsupportedFeatureError(
-            f"The session's catalog is not bayou's, and Spark does not pass the partition columns ({', '.join(columns)}) on.",
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/lost-partitions",
             table=table_in(command),
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
+            columns=columns,
             features=["partitioned tables by name without bayou's catalog"],
-            next_step="write the rows to a path with partitionBy, and make a table of it with CREATE TABLE ... LOCATION; or leave "
-            "spark.sql.catalog.spark_catalog unset, and delta out of spark.sql.sources.useV1SourceList.",
         )
 
 
 def _check_schema(fields: list[StructField], snapshot: Snapshot) -> None:
     problems = list(incompatible(fields, snapshot.schema))
     if problems:
-        message = f"The table's schema changed after this DataFrame was made: {'; '.join(problems)}."
-        raise SchemaChangedError(message, at=snapshot, next_step="make the DataFrame again from the table.")
+        raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS", at=snapshot, differences="; ".join(problems))

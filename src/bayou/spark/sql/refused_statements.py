@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
+from bayou.errors import DeltaError, failed
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.jvm.core.session import active_session, java_session
 from bayou.spark.jvm.relations.catalog import Catalog
@@ -60,16 +60,16 @@ _STATEMENTS: Final = {
 }
 """A pattern for the beginning of each statement. It is long enough to exclude every statement of Spark."""
 _INSTEAD: Final = {
-    "COPY INTO": "read the files and append the rows: INSERT INTO table SELECT * FROM json.`/a/path`. For files that keep "
+    "COPY INTO": "Read the files and append the rows: INSERT INTO table SELECT * FROM json.`/a/path`; for files that keep "
     "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
-    "CREATE BLOOMFILTER INDEX": "order the rows by the columns that your filters use: OPTIMIZE table ZORDER BY (column, ...), or "
-    "ALTER TABLE table CLUSTER BY (column, ...). bayou then skips files by their statistics.",
-    "FSCK REPAIR TABLE": "go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or write the rows "
+    "CREATE BLOOMFILTER INDEX": "Order the rows by the columns that your filters use: OPTIMIZE table ZORDER BY (column, ...), or "
+    "ALTER TABLE table CLUSTER BY (column, ...), after which bayou skips files by their statistics.",
+    "FSCK REPAIR TABLE": "Go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or write the rows "
     "of the missing files again.",
-    "UNDROP TABLE": "give the folder of an external table its name again: CREATE TABLE name USING delta LOCATION 'path'. "
+    "UNDROP TABLE": "Give the folder of an external table its name again: CREATE TABLE name USING delta LOCATION 'path'; "
     "Spark deletes the files of a managed table when it drops the table.",
-    "APPLY CHANGES": "use MERGE INTO. In a stream, call it for each batch by foreachBatch.",
-    "CLUSTER BY AUTO": "name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
+    "APPLY CHANGES": "Use MERGE INTO, which a stream can call for each batch with foreachBatch.",
+    "CLUSTER BY AUTO": "Name the columns: ALTER TABLE ... CLUSTER BY (column, ...), or DeltaTable.clusterBy(column, ...).",
 }
 _EXPLAIN: Final = re.compile(r"explain\s+(?:(?:logical|formatted|extended|codegen|cost)\s+)?", re.IGNORECASE)
 _SCRIPT: Final = re.compile(rf"(?:{NAME}\s*:\s*)?begin\b", re.IGNORECASE)
@@ -112,15 +112,10 @@ class LackingStatement:
                     return cls(command, _plain_name(groups.get("table")), groups.get("path"), in_script)
         return None
 
-    def error(self) -> UnsupportedFeatureError:
+    def error(self) -> DeltaError:
         """Return the error for the user."""
         if self.is_in_script and self.command not in _INSTEAD:
-            return UnsupportedFeatureError(
-                f"{self.command} cannot stand in a SQL script: Spark's parser reads the whole script, and does not know it.",
-                table=self.path or self.table,
-                features=[self.command],
-                next_step="Put the statement into a string: EXECUTE IMMEDIATE 'VACUUM orders'.",
-            )
+            return failed("statement-in-script", table=self.path or self.table, features=[self.command], operation=self.command)
         return not_yet(self.command, self.path or self.table, next_step=_INSTEAD.get(self.command, ""))
 
 
@@ -183,15 +178,15 @@ def has_table(jvm: Jvm, spark: SparkSession, name: str) -> bool:
     return catalog.entry(catalog.name(column_sql(parts))) is not None
 
 
-_NAME_IT: Final = "give the table a name: CREATE TABLE name USING delta LOCATION 'path'."
+_NAME_IT: Final = "Give the table a name: CREATE TABLE name USING delta LOCATION 'path'."
 _OF_THE_CATALOG: Final = {
-    "drop": ("DROP TABLE", "delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
+    "drop": ("DROP TABLE", "Delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
     "rename": ("ALTER TABLE ... RENAME TO", _NAME_IT),
-    "DropTableCommand": ("DROP TABLE", "delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
+    "DropTableCommand": ("DROP TABLE", "Delete the folder with a tool of its file system; DROP TABLE with a name drops the name."),
     "AlterTableRenameCommand": ("ALTER TABLE ... RENAME TO", _NAME_IT),
-    "AnalyzeTableCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
-    "AnalyzeColumnCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
-    "AnalyzePartitionCommand": ("ANALYZE TABLE", "nothing: the log has the statistics of the files."),
+    "AnalyzeTableCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
+    "AnalyzeColumnCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
+    "AnalyzePartitionCommand": ("ANALYZE TABLE", "Leave it out, because the log has the statistics of the files."),
 }
 
 
@@ -204,13 +199,9 @@ def refuses(statement: str) -> bool:
     return statement in _OF_THE_CATALOG
 
 
-def refused_on_path(statement: str, path: str) -> UnsupportedFeatureError:
+def refused_on_path(statement: str, path: str) -> DeltaError:
     """Return the error for a statement on a path."""
     shown, step = _OF_THE_CATALOG[statement]
-    return UnsupportedFeatureError(
-        f"{shown} is not supported for a Delta table that is named by its path: the catalog has no entry for it.",
-        table=redact_uri(path),
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        features=[f"{shown} on a path"],
-        next_step=step,
+    return failed(
+        "DELTA_OPERATION_NOT_ALLOWED/on-path", table=path, features=[f"{shown} on a path"], operation=shown, next_step=step
     )

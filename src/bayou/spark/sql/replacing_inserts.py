@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayou.errors import SchemaMismatchError, UnsupportedFeatureError, redact_text
+from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import column_sql, quoted_name
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.parsed_nodes import ReplacingInsert, as_overwrite, with_query
@@ -48,13 +48,7 @@ def write_of(
     if replacing.columns is not None:
         _refuse_names(replacing.columns, replacing.table)
     if replacing.has_subquery:
-        raise UnsupportedFeatureError(
-            "Subqueries are not supported in the condition of REPLACE ON.",
-            table=column_sql(replacing.table),
-            error_class="DELTA_UNSUPPORTED_SUBQUERY",
-            features=["subquery"],
-            next_step="compute it in the query of the INSERT.",
-        )
+        raise failed("DELTA_UNSUPPORTED_SUBQUERY/replace-on", table=column_sql(replacing.table), features=["subquery"])
 
     def run(node: JavaObject, session: JavaObject) -> str:
         spark = session_of(session)
@@ -87,12 +81,8 @@ def _refuse_names(columns: Sequence[str], table: Sequence[str]) -> None:
     """Refuse columns whose names are ambiguous in the writer's option, which is a list separated by commas."""
     ambiguous = [each for each in columns if each != each.strip() or set(each) & {",", "`"}]
     if ambiguous:
-        raise UnsupportedFeatureError(
-            f"REPLACE USING cannot name the column {ambiguous[0]!r}: its name has a comma, a backtick or a blank at an end.",
-            table=column_sql(table),
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=["REPLACE USING"],
-            next_step="use REPLACE ON with a condition.",
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/replace-using", table=column_sql(table), column=ambiguous[0], features=["REPLACE USING"]
         )
 
 
@@ -133,10 +123,10 @@ def _refuse_other_names(rows: DataFrame, wanted: Sequence[str], table: str) -> N
     """Refuse rows whose names differ from the target columns, if columns are matched by position."""
     if [each.lower() for each in rows.columns] == [each.lower() for each in wanted]:
         return
-    raise SchemaMismatchError(
-        f"REPLACE ON matches columns by name, and the query has {', '.join(rows.columns)} for {', '.join(wanted)}.",
+    raise failed(
+        "DELTA_INSERT_COLUMN_MISMATCH/replace-on",
         table=table,
-        error_class="DELTA_INSERT_COLUMN_MISMATCH",
-        next_step="give the query's columns the names of the table's columns, or write BY NAME.",
+        found=rows.columns,
+        wanted=wanted,
         problems=("the names of the columns are not those of the table",),
     )

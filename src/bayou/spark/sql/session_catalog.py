@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidOptionError, SchemaMismatchError, SessionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.operations.create import refuse_other_files
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.features.type_widening import Widening
@@ -115,21 +115,12 @@ class SessionCatalog:
         if word == "properties":
             return "\0".join(each for pair in shown_properties(self._snapshot(spark, text)).items() for each in pair)
         if word == "changelog":
-            raise UnsupportedFeatureError(
-                "The clause CHANGES needs a table of Spark's newer data sources, which a Delta table is not.",
-                table=text,
-                error_class="DELTA_CHANGELOG_REQUIRES_V2_TABLE",
-                features=["CHANGES"],
-                next_step="use the function table_changes: SELECT * FROM table_changes('table', start, end).",
-            )
+            raise failed("DELTA_CHANGELOG_REQUIRES_V2_TABLE", table=text, features=["CHANGES"])
         if word == "replaced":
-            raise UnsupportedFeatureError(
-                "saveAsTable with another format does not replace a Delta table: Spark would drop it before it reads the rows.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/replaced-by-other-format",
                 table=text,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
                 features=["replacing a Delta table by another source"],
-                next_step="drop the table first, or write with the format delta. Where that is the format, leave it out of "
-                "spark.sql.sources.useV1SourceList.",
             )
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
@@ -171,11 +162,8 @@ class SessionCatalog:
         catalog = Catalog(self._application.jvm, spark)
         name = catalog.name(text)
         if name.path is None and catalog.entry(name) is None and split_path(name.table) is not None:
-            raise InvalidOptionError(
-                "The name of the table names a version, and the query names another one.",
-                table=text,
-                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                next_step="name the version once.",
+            raise failed(
+                "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", table=text, place="name of the table", other_place="query"
             )
 
     def _location(self, spark: SparkSession, text: str) -> str:
@@ -185,8 +173,7 @@ class SessionCatalog:
             return name.path
         entry = catalog.entry(name)
         if entry is None:
-            message = f"{text} is not a Delta table."
-            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE")
+            raise failed("DELTA_MISSING_DELTA_TABLE", table=text)
         return entry.location
 
     def _snapshot(self, spark: SparkSession, text: str) -> Snapshot:
@@ -196,20 +183,12 @@ class SessionCatalog:
         """Write rows to an existing table, after adapting them to its columns."""
         spark = rows.sparkSession
         if not statement.columns:
-            raise SessionError(
-                "The session has no rule of bayou's, so it cannot say how columns go to the table's.",
-                table=statement.name,
-                next_step="call bayou.enable(session) on this session first.",
-            )
+            raise failed("insert-without-rule", table=statement.name)
         mode = "append" if statement.how == "append" else "overwrite"
         options = WriteOptions.parse(statement.writer_options(self._location(spark, statement.name)), mode)
         if statement.columns == "position" and options.replace_on is not None:
-            raise UnsupportedFeatureError(
-                "The condition of 'replaceOn' needs the alias of the rows, and Spark does not pass it on with insertInto.",
-                table=statement.name,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                features=["replaceOn with insertInto"],
-                next_step="write the rows with save, or saveAsTable; replaceUsing works here, too.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/replace-on-by-position", table=statement.name, features=["replaceOn with insertInto"]
             )
         evolves = merges_schema(options, settings_of(spark))
 
@@ -241,12 +220,13 @@ class SessionCatalog:
         by_name, schema = statement.columns == "name", snapshot.schema
         names = names_of(rows)
         if not by_name and len(names) < len(schema.fields):
-            raise SchemaMismatchError(
-                f"Cannot write to '{statement.name}': there are {len(names)} data columns ({', '.join(names)}) and "
-                f"{len(schema.fields)} table columns ({', '.join(schema.names)}).",
+            raise failed(
+                "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
                 table=statement.name,
-                error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-                next_step="name the columns that the rows have: INSERT INTO table (column, ...).",
+                num_found=len(names),
+                found=names,
+                num_wanted=len(schema.fields),
+                wanted=schema.names,
             )
         if by_name:
             _refuse_left_out(names, statement.name, snapshot)
@@ -318,12 +298,11 @@ def _refuse_left_out(columns: Sequence[str], name: str, snapshot: Snapshot) -> N
     names = {each.lower() for each in columns}
     for field in snapshot.schema.fields:
         if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
-            raise SchemaMismatchError(
-                f"Column {field.name} is not specified in INSERT, and must not be NULL.",
+            raise failed(
+                "DELTA_INSERT_COLUMN_MISMATCH",
                 table=name,
                 version=snapshot.version,
-                error_class="DELTA_INSERT_COLUMN_MISMATCH",
-                next_step="name the column, or give it a default.",
+                column=field.name,
                 problems=(f"column {field.name!r} is missing",),
             )
 
@@ -332,12 +311,12 @@ def _refuse_short_structs(table: StructType, rows: StructType, name: str, *, by_
     """Refuse rows with a struct that lacks fields of the table's struct."""
     for short in short_structs(table, rows, by_name=by_name):
         path = ".".join(short.path)
-        raise SchemaMismatchError(
-            f"Cannot write to '{name}', not enough nested fields in {path}; target table has {short.wanted} column(s) but the "
-            f"inserted data has {short.found} column(s).",
+        raise failed(
+            "DELTA_INSERT_COLUMN_ARITY_MISMATCH/nested",
             table=name,
-            error_class="DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-            next_step="give every field of the struct a value, or write the rows by name with save or saveAsTable.",
+            column=path,
+            found=short.found,
+            wanted=short.wanted,
             problems=(f"struct {path!r} has {short.found} of {short.wanted} fields",),
         )
 
@@ -362,10 +341,9 @@ def _whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> Write
     if option is None:
         return replace(options, dynamic_partitions=False)
     by_match = option in {"replaceOn", "replaceUsing"}
-    raise InvalidOptionError(
-        f"The usage of {option} is not allowed when replacing a Delta table.",
+    raise failed(
+        "DELTA_ILLEGAL_USAGE",
         table=options.path,
         error_class="DELTA_DFV2_CREATE_REPLACE_INCOMPATIBLE_REPLACE_ON_OR_USING" if by_match else "DELTA_ILLEGAL_USAGE",
         option=option,
-        next_step="leave it out, or overwrite the table instead of replacing it.",
     )

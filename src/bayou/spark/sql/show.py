@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.snapshot.partition_columns import typed_partitions
 from bayou.plan.predicates.partition_values import to_arrow
 from bayou.protocol.types.char_varchar import char_width
@@ -49,7 +49,7 @@ def partitions_of(application: Application, command: JavaObject) -> JavaObject:
         return command
     jvm = application.jvm
     if not snapshot.partition_columns:
-        raise _refused(snapshot, "SHOW PARTITIONS is not allowed on a table that is not partitioned", "TABLE")
+        raise failed("DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_TABLE", at=snapshot)
     columns, table = _partitions(snapshot, partitions_in(jvm, command))
     session = java_session(active_session(jvm))
     rows = Bulk.of(jvm).dataset(session, application.workbench(session), table, schema_to_json(readable_schema(columns)))
@@ -65,8 +65,12 @@ def _partitions(snapshot: Snapshot, filters: Mapping[str, str]) -> tuple[StructT
     fields = {name.lower(): snapshot.schema.field(name) for name in snapshot.partition_columns}
     unknown = [name for name in filters if name.lower() not in fields]
     if unknown:
-        message = f"Non-partitioning column(s) [{', '.join(unknown)}] are specified for SHOW PARTITIONS"
-        raise _refused(snapshot, message, "COLUMN")
+        raise failed(
+            "DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_COLUMN",
+            at=snapshot,
+            columns=unknown,
+            partition_columns=snapshot.partition_columns,
+        )
     columns = StructType(tuple(field for field in fields.values() if field is not None))
     typed = typed_partitions(snapshot.schema, snapshot.partition_texts())
     table = pa.table({field.name: typed[(field.physical_name,)] for field in columns.fields})
@@ -80,15 +84,6 @@ def _partitions(snapshot: Snapshot, filters: Mapping[str, str]) -> tuple[StructT
     # Deduplicate before sorting: there are far more files than partitions.
     table = table.group_by(columns.names).aggregate([]).select(columns.names)
     return columns, table.sort_by([(name, "ascending") for name in columns.names])
-
-
-def _refused(snapshot: Snapshot, message: str, what: str) -> InvalidOptionError:
-    return InvalidOptionError(
-        message,
-        at=snapshot,
-        error_class=f"DELTA_SHOW_PARTITION_IN_NON_PARTITIONED_{what}",
-        next_step=f"the table is partitioned by {list(snapshot.partition_columns) or 'nothing'}.",
-    )
 
 
 SHOW_COLUMNS: Final = "ShowColumnsCommand"

@@ -12,7 +12,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError, redact_uri
+from bayou.errors import failed, redact_uri
 from bayou.spark.data_files.request import StreamBatch, WriteContext, WriteOptions, WriteRequest
 from bayou.spark.jvm.catalyst.frames import columns_of
 from bayou.spark.jvm.core.messages import Message
@@ -44,12 +44,8 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
     """
     table = redact_uri(options.get("path", ""))
     if output_mode not in _MODES:
-        raise UnsupportedFeatureError(
-            f"Data source delta does not support {output_mode} output mode.",
-            table=table,
-            error_class="DELTA_UNSUPPORTED_OUTPUT_MODE",
-            features=[f"output mode {output_mode.lower()}"],
-            next_step="use append or complete; to change rows, use foreachBatch with DeltaTable.merge.",
+        raise failed(
+            "DELTA_UNSUPPORTED_OUTPUT_MODE", table=table, output_mode=output_mode, features=[f"output mode {output_mode.lower()}"]
         )
     write_options = WriteOptions.parse(options, _MODES[output_mode], partitions or None)
     # A batch consists of new rows or, in complete mode, of all rows. Options that replace a part of the table do not apply.
@@ -57,13 +53,7 @@ def sink_of(application: Application, options: Mapping[str, str], partitions: li
         write_options, dynamic_partitions=False, replace_where=None, replace_on=None, replace_using=None, data_change=True
     )
     if output_mode == "Append" and _is_true(options, "overwriteSchema"):
-        raise InvalidOptionError(
-            "'overwriteSchema' needs the output mode complete: an append keeps the rows that are there.",
-            table=table,
-            error_class="DELTA_ILLEGAL_USAGE",
-            option="overwriteSchema",
-            next_step="use mergeSchema to add columns, or the output mode complete.",
-        )
+        raise failed("DELTA_ILLEGAL_USAGE/append", table=table, option="overwriteSchema")
     sink = _Sink(application, write_options, output_mode)
     return stream_sink(application.jvm, f"DeltaSink[{redact_uri(write_options.path)}]", sink)
 
@@ -109,12 +99,11 @@ class _Sink:
         schema = readable_schema(columns_of(rows))
         void = [each.name for each in schema.fields if contains_void(each.type)]
         if void:
-            raise InvalidSchemaError(
-                f"Columns of the stream contain the type void, which has only NULL: {', '.join(void)}.",
+            raise failed(
+                "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
                 table=self.options.path,
                 version=None if snapshot is None else snapshot.version,
-                error_class="DELTA_NULL_SCHEMA_IN_STREAMING_WRITE",
-                next_step="cast them to another type.",
+                columns=void,
             )
         name = f"delta.`{redact_uri(self.options.path)}`"
         return with_types_of(self.application.jvm, rows, self.options, snapshot, name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import InvalidOptionError, SchemaMismatchError, TimeTravelError, redact_uri
+from bayou.errors import failed, redact_uri
 from bayou.log.segment.time_travel import split_path
 from bayou.log.streaming.request.options import StreamOptions
 from bayou.log.streaming.source import StreamingSource
@@ -47,12 +47,7 @@ def schema_of(application: Application, options: Mapping[str, str], session: Jav
     schema = readable_schema(source.schema)
     problems = [] if given is None else list(incompatible(parse_schema(given).fields, schema))
     if problems:
-        raise SchemaMismatchError(
-            f"The schema that was given is not the table's: {'; '.join(problems)}.",
-            table=options.get("path"),
-            error_class="DELTA_READ_SOURCE_SCHEMA_CONFLICT",
-            next_step="leave the schema out: a Delta table knows its own.",
-        )
+        raise failed("DELTA_READ_SOURCE_SCHEMA_CONFLICT", table=options.get("path"), differences="; ".join(problems))
     return schema_to_json(schema)
 
 
@@ -80,7 +75,7 @@ def _opened(
 ) -> tuple[StreamingSource, StreamOptions, dict[str, str]]:
     options_in_lower_case = {name.lower(): value for name, value in options.items()}
     if not options_in_lower_case.get("path", "").strip():
-        raise InvalidOptionError("A Delta table is read by its path, and none is given.", option="path")
+        raise failed("read-path-missing", option="path")
     _refuse_time_travel(options_in_lower_case["path"])
     path, storage_options = qualify(options_in_lower_case["path"]).uri, storage_options_of(options)
     stream_options = StreamOptions.from_options(options, path)
@@ -97,9 +92,4 @@ def _opened(
 def _refuse_time_travel(path: str) -> None:
     suffixed = split_path(path)
     if suffixed is not None and not is_table(path):
-        raise TimeTravelError(
-            "Cannot time travel streams: the path names a version of the table.",
-            table=suffixed.path,
-            error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
-            next_step="use the option startingVersion or startingTimestamp.",
-        )
+        raise failed("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/stream-path", table=suffixed.path)

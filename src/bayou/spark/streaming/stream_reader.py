@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from bayou.errors import SchemaChangedError, redact_uri
+from bayou.errors import failed, redact_uri
 from bayou.log.streaming.batches.initial_files import check_event_order
 from bayou.log.streaming.request.limits import ReadLimits
 from bayou.log.streaming.schema.tracking_log import conflict
@@ -123,11 +123,7 @@ class StreamReader:
         self._metadata = next((each for each in fields_in_plan if is_file_metadata(each)), None)
         columns_in_plan = [(each.name, each.type) for each in fields_in_plan if not is_file_metadata(each)]
         if columns_in_plan != [(each.name, each.type) for each in readable_schema(self._source.schema).fields]:
-            raise SchemaChangedError(
-                "The table's schema changed after this streaming DataFrame was made.",
-                table=self._source.table_uri,
-                next_step="make the DataFrame again by readStream, and start the query with it.",
-            )
+            raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/stream", table=self._source.table_uri)
 
     def _check_schema_log(self) -> None:
         """Refuse two sources of one query with the same schema log, before either writes its first entry."""

@@ -34,8 +34,8 @@ class TableAlterations(TableHandle):
         """
         if properties is None:
             raise arguments.wrong("properties", properties, "a dictionary with string keys", table=self._path)
-        given = arguments.mapping(properties, "properties", self._path)
-        checked = {key: _property(key, value, self._path) for key, value in given.items()}
+        values = arguments.mapping(properties, "properties", self._path)
+        checked = {key: _property(key, value, self._path) for key, value in values.items()}
         alter_properties.set_properties(self._session_table(), checked)
 
     @raised_as_pyspark

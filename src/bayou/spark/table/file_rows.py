@@ -98,12 +98,12 @@ def _partition_values(snapshot: Snapshot) -> list[list[tuple[str, str | None]]]:
 def _statistics(snapshot: Snapshot) -> dict[str, list[Any]]:
     """Return the statistics of each file."""
     parsed = [json.loads(text) if text else {} for text in snapshot.files(["stats"])["stats"].to_pylist()]
-    made: dict[str, list[Any]] = {"numRecords": [each.get("numRecords") for each in parsed]}
+    made: dict[str, list[Any]] = {"numRecords": [entry.get("numRecords") for entry in parsed]}
     for name in ("minValues", "maxValues", "nullCount"):
-        found = [each.get(name) for each in parsed]
-        made[name] = [None if each is None else list(_leaves(each, snapshot.schema)) for each in found]
+        bounds = [entry.get(name) for entry in parsed]
+        made[name] = [None if entry is None else list(_leaves(entry, snapshot.schema)) for entry in bounds]
     for name in ("minValues", "maxValues"):
-        made[name] = [each and [(column, _text(value)) for column, value in each] for each in made[name]]
+        made[name] = [entry and [(column, _text(value)) for column, value in entry] for entry in made[name]]
     return made
 
 

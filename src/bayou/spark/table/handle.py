@@ -45,8 +45,8 @@ class TableHandle:
         return self._spark.conf.get("spark.sql.session.timeZone") or "UTC"
 
     def _session_table(self) -> SessionTable:
-        found = SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
-        return replace(found, name=self._name, frames=self._frames)
+        table = SessionTable.of(Application.of(self._spark), self._spark, self._uri, self._options)
+        return replace(table, name=self._name, frames=self._frames)
 
     def _log(self) -> DeltaLog:
         return Application.of(self._spark).logs.get(self._uri, self._options)

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.log.operations.manifest import generate_manifests
 from bayou.log.operations.restore import RestoreRequest, RestoreResult, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
@@ -95,7 +95,7 @@ class TableMaintenance(TableHandle):
             kind or ("lite" if is_on(settings, _LITE) else "full"),
             arguments.flag(dry_run, "dry_run", table=self._path),
             None if inventory is None else _listing(inventory),
-            tuple(arguments.integer(each, "keep_versions", table=self._path) for each in keep_versions),
+            tuple(arguments.integer(version, "keep_versions", table=self._path) for version in keep_versions),
             check_retention=is_on(settings, _RETENTION_CHECK, default=True),
             ignores_hours=is_on(settings, _RETENTION_IGNORED),
             is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
@@ -152,8 +152,7 @@ class TableMaintenance(TableHandle):
 
     def _check_mode(self, mode: str) -> None:
         if str(mode).lower() != _MANIFEST_MODE:
-            message = f"Specified mode '{mode}' is not supported. Supported modes are: {_MANIFEST_MODE}"
-            raise InvalidOptionError(message, table=self._path, error_class="DELTA_MODE_NOT_SUPPORTED")
+            raise failed("DELTA_MODE_NOT_SUPPORTED", table=self._path, mode=mode, modes=(_MANIFEST_MODE,))
 
     @raised_as_pyspark
     def computeStatistics(self, where: str | None = None, missing_only: bool = False) -> DataFrame:  # noqa: FBT001, FBT002, N802
@@ -226,5 +225,5 @@ def _listing(inventory: DataFrame) -> pa.Table:
     """Collect the columns of an inventory that VACUUM needs, one row per file."""
     frame = frame_of(inventory)
     types = {"path": "string", "length": "bigint", "isDir": "boolean", "modificationTime": "bigint"}
-    known = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
-    return collected(frame.select(*known), _INVENTORY)
+    columns = [frame[name].cast(kind).alias(name) for name, kind in types.items() if name in frame.columns]
+    return collected(frame.select(*columns), _INVENTORY)

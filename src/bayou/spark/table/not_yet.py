@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 
 
-def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> UnsupportedFeatureError:
+def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> DeltaError:
     """Return the error of a command that this version of bayou lacks.
 
     Args:
@@ -16,14 +16,7 @@ def not_yet(command: str, table: str | None = None, *, next_step: str = "") -> U
         table: the table that it is about, where one is known.
         next_step: what the reader can do instead.
     """
-    return UnsupportedFeatureError(
-        f"{command} is not in this version of bayou yet. Nothing was changed.",
-        table=table,
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        next_step=next_step
-        or "run it with another engine, such as delta-spark or delta-rs: the table stays an ordinary Delta table.",
-        features=[command],
-    )
+    return failed("DELTA_OPERATION_NOT_ALLOWED/not-yet", table=table, next_step=next_step or None, features=(command,))
 
 
 _KINDS: Final = {str: "a string", int: "an int", bool: "a boolean", dict: "a dict"}

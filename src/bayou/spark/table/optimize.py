@@ -122,8 +122,8 @@ class DeltaOptimizeBuilder:
         return self._executed(replace(self._request, is_full=True))
 
     def _executed(self, request: OptimizeRequest) -> DataFrame:
-        found = optimize(self._table, request)
-        return rows_frame(self._table.application, self._table.spark, found.as_table())
+        result = optimize(self._table, request)
+        return rows_frame(self._table.application, self._table.spark, result.as_table())
 
 
 class TableOptimization(TableHandle):
@@ -154,8 +154,8 @@ class TableOptimization(TableHandle):
         if where is not None:
             check_kind(where, str, "where")
         table = self._session_table()
-        found = optimize(table, OptimizeRequest(where=() if where is None else (where,), purges=True))
-        return rows_frame(table.application, table.spark, found.as_table())
+        result = optimize(table, OptimizeRequest(where=() if where is None else (where,), purges=True))
+        return rows_frame(table.application, table.spark, result.as_table())
 
     @raised_as_pyspark
     def checkpoint(self) -> None:

@@ -20,7 +20,7 @@ from bayou.spark.jvm.catalyst.frames import columns_of, names_of
 from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.jvm.relations.relation import alias_of
+from bayou.spark.jvm.relations.relation import alias_of, analyzed_plan
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
@@ -45,7 +45,7 @@ def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[st
     """Return a plan of stored rows with padded char columns. `declared` has their types by their names in the plan."""
     if not declared or not is_on(settings, _PADS, default=True) or is_on(settings, _AS_TEXT):
         return plan
-    return catalyst.plan_of(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
+    return analyzed_plan(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
 
 
 def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
@@ -77,7 +77,7 @@ def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def _selected(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str], *, keeps_types: bool = False) -> DataFrame:
-    plan, types = catalyst.plan_of(frame), declared if keeps_types else {}
+    plan, types = analyzed_plan(frame), declared if keeps_types else {}
     columns = [
         _known(padded_chars(jvm, plan, number, declared[name]), name, types) if name in declared else (name,)
         for number, name in enumerate(names_of(frame))

@@ -33,16 +33,16 @@ def replaced_partitions(
     snapshot = transaction.snapshot
     assert snapshot is not None  # noqa: S101  (there is a table to replace partitions of)
     fields = [f for name in snapshot.partition_columns if (f := snapshot.schema.field(name)) is not None]
-    wanted = {tuple(file.partition_values.get(f.physical_name) or None for f in fields) for file in added}
-    wanted = {values for values in wanted if not (keeps_null and None in values)}
-    if not wanted:
+    partitions = {tuple(file.partition_values.get(f.physical_name) or None for f in fields) for file in added}
+    partitions = {values for values in partitions if not (keeps_null and None in values)}
+    if not partitions:
         return snapshot.files().slice(0, 0)
-    transaction.files(["path"], where=[[_equals(*pair) for pair in zip(fields, values, strict=True)] for values in wanted])
-    texts, known = snapshot.partition_texts(), snapshot.files()
+    transaction.files(["path"], where=[[_equals(*pair) for pair in zip(fields, values, strict=True)] for values in partitions])
+    texts, files = snapshot.partition_texts(), snapshot.files()
     numbers = [_Numbers(field, time_zone) for field in fields]
-    keys = [each.of_all(texts[field.physical_name].combine_chunks()) for each, field in zip(numbers, fields, strict=True)]
-    new = ["/".join(str(each.of(text)) for each, text in zip(numbers, values, strict=True)) for values in wanted]
-    return known.filter(pc.is_in(pc.binary_join_element_wise(*keys, "/"), value_set=pa.array(new, pa.string())))
+    keys = [numbering.of_all(texts[field.physical_name].combine_chunks()) for numbering, field in zip(numbers, fields, strict=True)]
+    new = ["/".join(str(numbering.of(text)) for numbering, text in zip(numbers, values, strict=True)) for values in partitions]
+    return files.filter(pc.is_in(pc.binary_join_element_wise(*keys, "/"), value_set=pa.array(new, pa.string())))
 
 
 class _Numbers:

@@ -53,7 +53,7 @@ def matches_fields_by_name(table: StructType, given: StructType, *, widening: Wi
 def _has_all_of(table: DataType, given: DataType, widening: Widening) -> bool:
     """Whether a type of the rows has all fields of the table's type by exact name, each of the same type or a wider one."""
     if same_form(table, given):
-        return all(_has_its_twin(each, twin, widening) for each, twin in twins(table, given))
+        return all(_has_its_twin(field, twin, widening) for field, twin in twins(table, given))
     return table == given or (isinstance(table, str) and isinstance(given, str) and is_widening(table, given, widening))
 
 
@@ -82,12 +82,12 @@ def short_structs(table: DataType, given: DataType, *, by_name: bool, path: tupl
     """Yield the structs in the columns of an INSERT that have too few fields. Missing fields, unlike columns, are never filled."""
     if not same_form(table, given):
         return
-    wanted, found = parts(table), parts(given)
-    if path and len(found) < len(wanted):
-        yield ShortStruct(path, len(wanted), len(found))
-    for each, twin in twins(table, given) if by_name else zip(wanted, found, strict=False):
+    fields, columns = parts(table), parts(given)
+    if path and len(columns) < len(fields):
+        yield ShortStruct(path, len(fields), len(columns))
+    for field, twin in twins(table, given) if by_name else zip(fields, columns, strict=False):
         if twin is not None:
-            yield from short_structs(each.type, twin.type, by_name=by_name, path=(*path, each.name))
+            yield from short_structs(field.type, twin.type, by_name=by_name, path=(*path, field.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class _Evolution:
         """
         if self.by_name:
             pairs = list(twins(table, given))
-            added = [each for each, known in twins(given, table) if known is None]
+            added = [field for field, table_field in twins(given, table) if table_field is None]
         else:
             count = len(table.fields)
             matched: list[StructField | None] = [*given.fields[:count], *[None] * (count - len(given.fields))]
             pairs, added = list(zip(table.fields, matched, strict=True)), list(given.fields[count:])
-        existing = (each if twin is None else replace(each, type=self._type(each.type, twin.type)) for each, twin in pairs)
-        return StructType((*existing, *(replace(each, nullable=True) for each in added)))
+        existing = (field if twin is None else replace(field, type=self._type(field.type, twin.type)) for field, twin in pairs)
+        return StructType((*existing, *(replace(field, nullable=True) for field in added)))
 
     def _type(self, table: DataType, given: DataType) -> DataType:
         """Return a type of the table, evolved at any depth by the type of the rows. A void type becomes theirs."""

@@ -29,7 +29,7 @@ from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import REPLAYED, spend_batch
+from bayou.spark.session.settings import REPLAYED, reset_txn_version
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import as_table_has, readable_schema
 from bayou.spark.write.dynamic_overwrite import replaced_partitions
@@ -120,7 +120,7 @@ def _written(
     prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None,
 ) -> WriteResult:
     settings = settings_of(frame.sparkSession)
-    given, request = request.options.txn, _in_zone(frame, with_settings(request, settings))
+    stated_txn, request = request.options.txn, _in_zone(frame, with_settings(request, settings))
     options = request.options
     log = application.logs.get(options.path, options.storage_options)
     try:
@@ -136,7 +136,7 @@ def _written(
     ):
         if transaction.is_replay:
             replayed = WriteResult(transaction.read_version, committed=False, reason=REPLAYED)
-            spend_batch(frame.sparkSession, settings, given, replayed)
+            reset_txn_version(frame.sparkSession, settings, stated_txn, replayed)
             return replayed
         if snapshot is not None and options.mode == "error":
             raise _table_exists(snapshot, request)
@@ -160,7 +160,7 @@ def _written(
     if result.committed:
         refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
         notify_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
-    spend_batch(frame.sparkSession, settings, given, result)
+    reset_txn_version(frame.sparkSession, settings, stated_txn, result)
     return result
 
 
@@ -259,17 +259,17 @@ def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
     log = application.logs.get(request.options.path, request.options.storage_options)
-    given = readable_schema(columns_of(frame))
+    columns = readable_schema(columns_of(frame))
     if snapshot is not None:
         has_new_columns = request.options.overwrite_schema or request.replaces_table
         check_types(application, snapshot, is_read=not has_new_columns)
-        given = given if has_new_columns else as_table_has(given, snapshot.schema)
+        columns = columns if has_new_columns else as_table_has(columns, snapshot.schema)
     try:
-        target = write_target(request, given, log, snapshot, settings)
+        target = write_target(request, columns, log, snapshot, settings)
     except SchemaMismatchError as mismatch:
         if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
             # If a constraint uses the column, raise that error: it is more precise than the mismatch.
-            refuse_other_types(application.jvm, frame.sparkSession, snapshot, given)
+            refuse_other_types(application.jvm, frame.sparkSession, snapshot, columns)
         raise
     if snapshot is not None and not request.options.overwrite_schema and not request.replaces_table:
         refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
@@ -356,10 +356,12 @@ def _removed(
             check_moved_rows(jvm, target.snapshot, paths.combine_chunks(), added.num_rows, options.storage_options)
         return _Removed(*replaced.remove_files(transaction, data_change=options.data_change))
     if options.dynamic_partitions and target.partition_by and not request.replaces_table:
-        gone = replaced_partitions(transaction, added.files, request.context.time_zone, keeps_null=options.keeps_null_partitions)
+        old_files = replaced_partitions(
+            transaction, added.files, request.context.time_zone, keeps_null=options.keeps_null_partitions
+        )
     else:
-        gone = transaction.files()
+        old_files = transaction.files()
     if not options.data_change:
-        check_moved_rows(jvm, target.snapshot, gone["path"].combine_chunks(), added.num_rows, options.storage_options)
-    removed = transaction.remove_files(gone, data_change=options.data_change)
+        check_moved_rows(jvm, target.snapshot, old_files["path"].combine_chunks(), added.num_rows, options.storage_options)
+    removed = transaction.remove_files(old_files, data_change=options.data_change)
     return _Removed(len(removed), removed.size_bytes)

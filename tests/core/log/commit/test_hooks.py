@@ -62,18 +62,18 @@ def test_events_tell_of_commits_checksums_checkpoints(heard):
     assert heard[-1].to_dict()["version"] == 2
 
 
-def test_events_tell_of_lost_races_retries_and_conflicts(heard):
+def test_each_winning_commit_retry_and_conflict_is_an_event(heard):
     builder = faulty_table()
     late, hopeless = builder.log().transaction("WRITE"), builder.log().transaction("DELETE")
     hopeless.read_whole_table()
     append(builder, "first")
     heard.clear()
     late.commit([AddFile("late", {}, 1, 1)])
-    assert [event.name for event in heard][:3] == ["lost_race", "retry", "commit"]
+    assert [event.name for event in heard][:3] == ["winning_commit", "retry", "commit"]
     assert heard[2].attempts == 2
     heard.clear()
     hopeless.try_commit([AddFile("no", {}, 1, 1)])
-    assert [event.name for event in heard] == ["lost_race", "conflict"]
+    assert [event.name for event in heard] == ["winning_commit", "conflict"]
     assert (heard[1].version, heard[1].winning_operation) == (1, "WRITE")
 
 

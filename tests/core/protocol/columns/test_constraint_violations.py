@@ -21,7 +21,7 @@ def test_a_check_constraint_shows_the_values_of_the_row():
     assert "CHECK constraint positive id > 0 violated by row with values:\n - b : null\n - flag : true\n - id : -1" in str(error)
     assert (error.constraint, error.expression, error.num_violations) == ("positive", "id > 0", 3)
     assert (error.table, error.version, error.sql_state) == ("/t", 7, "23001")
-    assert error.rows == [{"id": -1, "b": None, "flag": True}]
+    assert error.rows == ({"id": -1, "b": None, "flag": True},)
 
 
 @pytest.mark.parametrize("kind", [ConstraintKind.INVARIANT, ConstraintKind.GENERATED])

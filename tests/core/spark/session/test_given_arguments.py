@@ -136,7 +136,7 @@ def test_a_session_whose_adapters_cannot_be_compiled_is_refused_and_gets_nothing
     monkeypatch.setattr(enable_module.callbacks, "start", lambda _: True)
     monkeypatch.setattr(enable_module.Adapters, "of", without_compiler)
     installed = []
-    for name in ("register_hadoop_stores", "register_object_stores", "tell_transactions", "follow_writes", "listen"):
+    for name in ("register_hadoop_stores", "register_object_stores", "pass_transaction_ids", "follow_writes", "listen"):
         monkeypatch.setattr(enable_module, name, lambda *_, name=name: installed.append(name))
     with pytest.raises(SessionError, match="none here") as caught:
         bayou.enable(SparkSession.builder)

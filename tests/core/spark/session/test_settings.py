@@ -10,7 +10,7 @@ import pytest
 from bayou.errors import InvalidOptionError
 from bayou.spark.data_files.request import WriteOptions, WriteRequest, with_settings
 from bayou.spark.errors.parameters import parameters_of
-from bayou.spark.session.settings import batch_of, bins_of, merges_schemas, optimizes_writes, spend_batch, user_metadata_of
+from bayou.spark.session.settings import batch_of, bins_of, merges_schemas, optimizes_writes, reset_txn_version, user_metadata_of
 
 PREFIX = "spark.databricks.delta"
 APP_ID, VERSION = f"{PREFIX}.write.txnAppId", f"{PREFIX}.write.txnVersion"
@@ -94,7 +94,7 @@ def test_a_session_names_its_batch_by_both_or_not_at_all():
 def test_a_batch_of_the_sessions_is_spent_where_the_session_says_so(setting, given, committed, reason, spent):
     unset = []
     session, done = SimpleNamespace(conf=SimpleNamespace(unset=unset.append)), SimpleNamespace(committed=committed, reason=reason)
-    spend_batch(session, {**SETTINGS, **setting}, given, done)
+    reset_txn_version(session, {**SETTINGS, **setting}, given, done)
     assert unset == spent
 
 

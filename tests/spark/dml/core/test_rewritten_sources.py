@@ -153,7 +153,7 @@ def test_one_state_is_taken_by_a_merge_that_only_updates_or_only_inserts(spark, 
 
 def test_a_source_that_may_not_be_kept_is_refused_where_it_is_changed(spark, table_path, way, changed):
     table, source, before = make(spark, table_path, **way), changed("range(5, 10, 1, 1)"), files(table_path)
-    told = pytest.raises(InvalidCommitError, match=r"somebody changed its source meanwhile, file:.*latest\.parquet")
+    told = pytest.raises(InvalidCommitError, match=r"another program changed its source meanwhile: file:.*latest\.parquet")
     with settings(spark, {"spark.databricks.delta.merge.materializeSource": "none"}), told as caught:
         upsert(table, source)
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
@@ -236,7 +236,7 @@ def test_an_overwrite_by_match_whose_rows_are_written_again_meanwhile_is_refused
 
     with monkeypatch.context() as patched:
         patched.setattr("bayou.spark.write.writer.write_new_files", late)
-        with pytest.raises(InvalidCommitError, match=r"somebody changed meanwhile .* file:.*latest\.parquet") as caught:
+        with pytest.raises(InvalidCommitError, match=r"what the new rows are read from: file:.*latest\.parquet") as caught:
             bayou.write(spark.read.parquet(str(file)).alias("s"), table_path, mode="overwrite", **by)
     assert caught.value.getErrorClass() == "DELTA_NUM_RECORDS_MISMATCH"
     assert files(table_path) == before

@@ -73,7 +73,7 @@ def test_an_error_shows_the_statement_as_it_was_written(spark, delta):
 @pytest.mark.skipif(VERSION >= (4, 1), reason="from Spark 4.1 on parsers get the values of parameters")
 def test_an_older_spark_has_no_parameters_in_these_statements(spark, delta, table_path):
     for text, args in ((f"OPTIMIZE {delta} WHERE p = :p", {"p": "even"}), (f"VACUUM {delta} RETAIN ? HOURS", [5])):
-        with pytest.raises(UnsupportedFeatureError, match=r"does not give the values of parameters.*Spark 4\.1"):
+        with pytest.raises(UnsupportedFeatureError, match=r"does not pass the values of parameters.*Spark 4\.1"):
             spark.sql(text, args=args)
     assert bayou.open(table_path).snapshot().version == 2
 

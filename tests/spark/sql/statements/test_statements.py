@@ -283,7 +283,7 @@ def test_a_word_behind_a_condition_is_not_passed_over(spark, delta, table_path):
 def test_names_that_are_computed(spark, delta):
     assert spark.sql(f"DESCRIBE DETAIL IDENTIFIER('{delta[:3]}' || '{delta[3:]}')").first().numFiles == 4
     for expression in ("NULL", "42", "'a.b.c.d'", "'other_catalog.a.b'"):
-        with pytest.raises(InvalidOptionError, match="no name of a table"):
+        with pytest.raises(InvalidOptionError, match="not the name of a table"):
             spark.sql(f"VACUUM IDENTIFIER({expression})")
     with settings(spark, {"the_table": delta}):
         assert spark.sql("DESCRIBE HISTORY ${the_table} LIMIT 1").count() == 1

@@ -192,8 +192,8 @@ class _Given:
         if found.schema_location is not None and not found.fail_on_data_loss:
             raise failed("DELTA_ILLEGAL_OPTION/schema-log-data-loss", table=self._table, option="failOnDataLoss")
 
-    def _illegal(self, name: str, value: str, wanted: str) -> DeltaError:
-        return failed("DELTA_ILLEGAL_OPTION/value", table=self._table, option=name, value=value, wanted=wanted)
+    def _illegal(self, name: str, value: str, needs: str) -> DeltaError:
+        return failed("DELTA_ILLEGAL_OPTION/value", table=self._table, option=name, value=value, needs=needs)
 
 
 def _byte_size(text: str) -> int | None:

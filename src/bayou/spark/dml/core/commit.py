@@ -19,7 +19,7 @@ from bayou.spark.dml.core.result import UNKNOWN_ROWS, RowChangeResult
 from bayou.spark.dml.core.vectors import mark_rows
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
-from bayou.spark.session.settings import REPLAYED, optimizes_writes, spend_batch, string_prefix_of
+from bayou.spark.session.settings import REPLAYED, optimizes_writes, reset_txn_version, string_prefix_of
 
 if TYPE_CHECKING:
     from bayou.log.commit.transaction import Transaction
@@ -137,7 +137,7 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
         target = change.target
         target.refresh_caches()
         notify_written(NewVersion(target.application, target.spark, target.log, result.version, target.options, change.settings))
-    spend_batch(change.target.spark, change.settings, change.txn, result)
+    reset_txn_version(change.target.spark, change.settings, change.txn, result)
     return result
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.plan.predicates.predicate import And, Boolean, Predicate
 from bayou.protocol.types.char_varchar import type_with_chars
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
@@ -116,22 +116,24 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
     if not may_query:
         _refuse_subqueries(operation, found, snapshot)
     if not nodes.is_boolean(found):
-        raise SchemaMismatchError(
-            f"The condition {nodes.text_of(found)} of the {operation} is of type {nodes.sql_type_of(found)} and not a boolean.",
+        raise failed(
+            "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             at=snapshot,
-            error_class="DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            operation=operation,
+            condition=nodes.text_of(found),
+            type=nodes.sql_type_of(found),
             problems=("not a boolean",),
         )
 
 
 def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
     if nodes.has_subquery(found):
-        raise UnsupportedFeatureError(
-            f"Subqueries are not supported in the {operation} (condition = {nodes.text_of(found)}).",
+        raise failed(
+            "DELTA_UNSUPPORTED_SUBQUERY/condition",
             at=snapshot,
-            error_class="DELTA_UNSUPPORTED_SUBQUERY",
-            features=["subquery"],
-            next_step="Collect the subquery's values first, or use MERGE.",
+            operation=operation,
+            condition=nodes.text_of(found),
+            features=("subquery",),
         )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.spark.scan.footers import footers_in_turn
 
 if TYPE_CHECKING:
@@ -88,10 +88,4 @@ def check_moved_rows(jvm: Jvm, snapshot: Snapshot, removed: pa.Array, written: i
     positions = pc.index_in(removed, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
     replaced = count_rows(jvm, snapshot, positions, options)
     if written != replaced:
-        raise InvalidCommitError(
-            f"The write states that it changes no data (dataChange is false), but it replaces {replaced} rows by {written}.",
-            at=snapshot,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            next_step="Write all rows of the files that are replaced, or leave dataChange out. The settings "
-            "spark.sql.files.ignoreMissingFiles and spark.sql.files.ignoreCorruptFiles skip rows.",
-        )
+        raise failed("DELTA_NUM_RECORDS_MISMATCH/no-data-change", at=snapshot, replaced=replaced, written=written)

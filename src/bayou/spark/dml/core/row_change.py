@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import SchemaChangedError
+from bayou.errors import failed
 from bayou.log.commit.transaction import Transaction
 from bayou.log.staging.read_set import ReadSet
 from bayou.plan.predicates.predicate import And
@@ -312,8 +312,4 @@ def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
     problems = list(incompatible(resolved_columns.fields, snapshot.schema))
     problems += [f"column {name} is new" for name in snapshot.schema.names if resolved_columns.field(name) is None]
     if problems:
-        raise SchemaChangedError(
-            f"The table's schema changed after the statement was resolved: {'; '.join(problems)}.",
-            at=snapshot,
-            next_step="Run the statement again.",
-        )
+        raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/statement", at=snapshot, problems="; ".join(problems))

@@ -7,20 +7,18 @@ rows, nothing is committed. A typical cause is a function that is declared deter
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import DeltaError, failed, sample
 from bayou.spark.dml.core.live_rows import rows_in_footers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.spark.dml.core.row_change import Change
-
-_SAMPLE: Final = 3
 
 
 def check_written(change: Change, *, written: int, expected: int, what: str, counted: pa.Array | None = None) -> None:
@@ -54,11 +52,10 @@ def check_emptied(change: Change, found: Mapping[int, int]) -> None:
     is_emptied = pc.equal(change.snapshot.live_rows(positions), pa.array(list(found.values()), pa.int64()))
     emptied = positions.filter(is_emptied)  # NULL if the row count is unknown: such files are left out
     if len(emptied) and (wrong := _wrong_statistics(change, emptied)):
-        why = "By the log's statistics all rows of a file would be deleted, but the file has others"
-        raise _error_of_statistics(change, why, wrong)
+        raise failed("DELTA_NUM_RECORDS_MISMATCH/emptied-by-statistics", at=change.snapshot, file=wrong[0][0], wrong=_shown(wrong))
 
 
-def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, operation: str | None = None) -> InvalidCommitError:
+def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, operation: str | None = None) -> DeltaError:
     """Return the error of an operation whose two passes read different rows.
 
     Args:
@@ -68,18 +65,19 @@ def other_rows(change: Change, why: str, *, counted: pa.Array | None = None, ope
     """
     snapshot, operation = change.snapshot, operation or change.operation
     if counted is not None and (wrong := _wrong_statistics(change, counted)):
-        return _error_of_statistics(
-            change, f"By the log's statistics the two passes of this {operation} saw different rows: {why}", wrong
+        return failed(
+            "DELTA_NUM_RECORDS_MISMATCH/counted-by-statistics",
+            at=snapshot,
+            file=wrong[0][0],
+            operation=operation,
+            why=why,
+            wrong=_shown(wrong),
         )
-    what, next_step = "The condition or a function in it", "Look for functions that return different values for the same row."
-    if operation == "MERGE":
-        what = "The source, or a function"
-        next_step = "Set spark.databricks.delta.merge.materializeSource to all, or write the source to a table first."
-    return InvalidCommitError(
-        f"The two passes of this {operation} saw different rows: {why}. {what} returns different values each time.",
+    return failed(
+        "DELTA_NUM_RECORDS_MISMATCH/passes-of-merge" if operation == "MERGE" else "DELTA_NUM_RECORDS_MISMATCH/passes",
         at=snapshot,
-        error_class="DELTA_NUM_RECORDS_MISMATCH",
-        next_step=next_step,
+        operation=operation,
+        why=why,
     )
 
 
@@ -94,14 +92,5 @@ def _wrong_statistics(change: Change, counted: pa.Array) -> list[tuple[str, int,
     return [(path, count, has) for path, count, has in rows if count is not None and count != has]
 
 
-def _error_of_statistics(change: Change, what: str, wrong: list[tuple[str, int, int]]) -> InvalidCommitError:
-    shown = "; ".join(f"{path} has {has} rows, not {count}" for path, count, has in wrong[:_SAMPLE])
-    more = f"; and {len(wrong) - _SAMPLE} more files" if len(wrong) > _SAMPLE else ""
-    return InvalidCommitError(
-        f"{what}. These statistics are wrong: {shown}{more}.",
-        at=change.snapshot,
-        file=wrong[0][0],
-        error_class="DELTA_NUM_RECORDS_MISMATCH",
-        next_step="Find the writer of these files, which writes wrong numRecords. Overwriting the table with its own rows "
-        "corrects the statistics.",
-    )
+def _shown(wrong: list[tuple[str, int, int]]) -> str:
+    return sample((f"{path} has {has} rows, not {count}" for path, count, has in wrong), "; ")

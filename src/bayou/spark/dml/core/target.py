@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
-from bayou.errors import SchemaChangedError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import error_class_of
@@ -68,12 +68,7 @@ def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *express
         names = _dropped_columns(table, snapshot, expressions) if error_class_of(error).startswith("MISSING_ATTRIBUTES") else []
         if not names:
             raise
-        raise SchemaChangedError(
-            f"The statement names {', '.join(names)} of a DataFrame that toDF() returned before the schema changed. The table no"
-            " longer has this column, or another column has its name, or its type has changed.",
-            at=snapshot,
-            next_step="Take the column from a new toDF().",
-        ) from error
+        raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/own-frame", at=snapshot, columns=names) from error
 
 
 def _dropped_columns(table: SessionTable, snapshot: Snapshot, expressions: Sequence[Any]) -> list[str]:
@@ -102,10 +97,4 @@ def refuse_file_metadata(given: StructType, snapshot: Snapshot) -> None:
         UnsupportedFeatureError: they contain a column `_metadata` that the table lacks.
     """
     if any(map(is_file_metadata, given.fields)):
-        raise UnsupportedFeatureError(
-            "Can't resolve column _metadata: a row change cannot use the ids or files of rows.",
-            at=snapshot,
-            error_class="DELTA_CANNOT_RESOLVE_COLUMN",
-            features=["_metadata in conditions and values"],
-            next_step="Read the rows first, and select them by their columns.",
-        )
+        raise failed("DELTA_CANNOT_RESOLVE_COLUMN", at=snapshot, features=("_metadata in conditions and values",))

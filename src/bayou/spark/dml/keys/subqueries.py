@@ -27,6 +27,7 @@ from bayou.spark.jvm.catalyst.frames import names_of
 from bayou.spark.jvm.catalyst.settled import settled
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.read.request import RelationRequest
 from bayou.storage import qualify, without_host
 
@@ -174,7 +175,7 @@ class _Settling:
         fixed = settled(jvm, frame)
         # Other programs may change files that do not belong to a Delta table.
         frame = self._checkpoint(frame) if fixed is None or fixed.files else fixed.frame
-        return queries.over_plan(jvm, subquery, catalyst.plan_of(frame))
+        return queries.over_plan(jvm, subquery, analyzed_plan(frame))
 
     def _pinned(self, leaf: JavaObject) -> JavaObject:
         """Pin a leaf of a subquery to a version, if it reads a Delta table without a fixed version.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.spark.dml.core.live_rows import count_live
 from bayou.spark.dml.core.row_counts import check_written, other_rows
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
@@ -136,10 +136,6 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
-class ChangedSourceError(InvalidCommitError):
-    """Files of the source changed during the MERGE, so that the two passes may have read different rows."""
-
-
 def check_source(merge: Merge) -> None:
     """Check that the files of the source did not change since the MERGE began.
 
@@ -150,12 +146,7 @@ def check_source(merge: Merge) -> None:
     """
     what = None if merge.source.files is None else merge.source.files.changed()
     if what is not None:
-        raise ChangedSourceError(
-            f"The passes of this MERGE may have seen different rows: somebody changed its source meanwhile, {what}.",
-            at=merge.change.snapshot,
-            error_class="DELTA_NUM_RECORDS_MISMATCH",
-            next_step=f"repeat the MERGE; unless {MATERIALIZE} is none, it reads the source once where that happens.",
-        )
+        raise failed("DELTA_NUM_RECORDS_MISMATCH/merge-source-changed", at=merge.change.snapshot, changed=what, setting=MATERIALIZE)
 
 
 def _seen(observed: Mapping[str, Sequence[int | None]]) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import TransactionStateError
+from bayou.errors import ChangedSourceError, DeltaError, failed
 from bayou.log.commit.active_transactions import inside
 from bayou.log.commit.transaction import Transaction
 from bayou.plan.row_changes import FileTotals, RowChangePlan, Way
@@ -22,7 +22,7 @@ from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
-from bayou.spark.dml.merge.counts import ChangedSourceError, FoundRows, check_counts, check_source
+from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.resolution.resolver import Resolver
@@ -31,15 +31,15 @@ from bayou.spark.dml.merge.source.latest import latest_rows
 from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, source_of
 from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
-from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import settings_of
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 from bayou.spark.session.session_transaction import session_transaction
-from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, spend_batch
+from bayou.spark.session.settings import REPLAYED, batch_of, merges_schemas, reset_txn_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,13 +126,8 @@ def planned(request: MergeRequest) -> PlannedChange:
     return PlannedChange(plan, run)
 
 
-def _executed_before(plan: RowChangePlan, version: int) -> TransactionStateError:
-    return TransactionStateError(
-        f"This plan of a MERGE was executed before, as version {version}: a plan is for the table as it was when it was made.",
-        table=plan.table,
-        version=plan.version,
-        next_step="plan the MERGE again.",
-    )
+def _executed_before(plan: RowChangePlan, version: int) -> DeltaError:
+    return failed("merge-executed-before", table=plan.table, version=plan.version, committed_version=version)
 
 
 def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
@@ -158,7 +153,7 @@ def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
     columns = (request.condition, *(each for clause in request.clauses for each in clause.given))
     with inside(reading):
-        jvm, source = target.application.jvm, catalyst.plan_of(request.source)
+        jvm, source = target.application.jvm, analyzed_plan(request.source)
         resolver = Resolver(
             jvm,
             target.spark,
@@ -244,7 +239,7 @@ def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeRes
 
 
 def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
-    spend_batch(request.target.spark, request.settings, request.txn, result)
+    reset_txn_version(request.target.spark, request.settings, request.txn, result)
     return result
 
 

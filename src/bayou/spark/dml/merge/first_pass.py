@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import MultipleMatchesError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.core.scanned_rows import FILE, METADATA
 from bayou.spark.dml.core.touched_rows import by_groups, in_few_tasks
@@ -147,7 +147,7 @@ def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple
     return False
 
 
-def _error(merge: Merge) -> MultipleMatchesError:
+def _error(merge: Merge) -> DeltaError:
     """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
 
     If evaluations of the source differ, the queries may not find the rows again.
@@ -169,13 +169,10 @@ def _error(merge: Merge) -> MultipleMatchesError:
     num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
     # Spark combines sort and limit, so that each task keeps only a sample.
     sample = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
-    return MultipleMatchesError(
-        "Cannot perform Merge as multiple source rows matched and attempted to modify the same target row in the Delta table in "
-        f"possibly conflicting ways. {_described(num_rows, num_keys, sample)}",
+    return failed(
+        "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         at=snapshot,
-        error_class="DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-        next_step="leave one row for each key in the source, narrow the conditions of the clauses, or take the latest row of each "
-        "key: merge(..., keep='latest', by=column).",
+        matches=_described(num_rows, num_keys, sample),
         keys=sample,
         num_keys=num_keys,
         num_rows=num_rows,
@@ -183,14 +180,14 @@ def _error(merge: Merge) -> MultipleMatchesError:
 
 
 def _described(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
-    """Return a sentence about the rows with several matches."""
+    """Return a clause about the rows with several matches."""
     if not num_rows:
-        return "Which ones could not be found again: the source has other rows each time that it is read."
+        return "they could not be found again, because the source has other rows each time that it is read"
     rows = "1 row of the table is" if num_rows == 1 else f"{num_rows} rows of the table are"
     if not keys:
-        return f"{rows} matched several times."
+        return f"{rows} matched several times"
     more = f" and {num_keys - len(keys)} more" if num_keys > len(keys) else ""
-    return f"{rows} matched several times, with {num_keys} key{'s' if num_keys > 1 else ''}: {', '.join(keys)}{more}."
+    return f"{rows} matched several times, with {num_keys} key{'s' if num_keys > 1 else ''}: {', '.join(keys)}{more}"
 
 
 def positions_of(files: Iterable[int]) -> pa.Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from bayou.errors import DeltaError, UnsupportedFeatureError, redact_uri
+from bayou.errors import DeltaError, failed, redact_uri
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.traverse import has_struct
 from bayou.spark.dml.core.result import COUNTS
@@ -145,8 +145,8 @@ def _refuse_doubtful(target: SessionTable, snapshot: Snapshot, statement: JavaOb
     for clause in catalyst.clauses_of(jvm, statement):
         for key in () if clause.pairs is None else clause.pairs.keys:
             if _is_doubtful(snapshot, name_of(key)):
-                what = f"The new value of {nodes.text_of(key)} is a struct, or its column has a default"
-                raise _unresolvable(snapshot, what, "structs with parameters")
+                features = ("structs with parameters",)
+                raise failed("DELTA_OPERATION_NOT_ALLOWED/merge-values", at=snapshot, column=nodes.text_of(key), features=features)
 
 
 def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaObject, parsed: JavaObject | None) -> None:
@@ -158,19 +158,8 @@ def _refuse_evolution(target: SessionTable, snapshot: Snapshot, statement: JavaO
     source = schema_of(catalyst.source_of(statement))
     new = [field.name for field in source.fields if snapshot.schema.field(field.name) is None]
     if new:
-        what = f"The source has columns that the table would get, {', '.join(new)}"
-        raise _unresolvable(snapshot, what, "schema evolution with parameters")
-
-
-def _unresolvable(snapshot: Snapshot, what: str, feature: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"{what}, and the statement's text cannot be resolved by itself.",
-        at=snapshot,
-        error_class="DELTA_OPERATION_NOT_ALLOWED",
-        features=[feature],
-        next_step="name the table instead of a view that renames or hides columns, give the two tables aliases and no "
-        "parameters, or use DeltaTable.merge.",
-    )
+        features = ("schema evolution with parameters",)
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/merge-evolution", at=snapshot, columns=new, features=features)
 
 
 def _is_doubtful(snapshot: Snapshot, name: str) -> bool:

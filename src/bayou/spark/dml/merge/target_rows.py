@@ -28,6 +28,7 @@ from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations import plans
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.scan.pruning import choose, matching_partitions
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
@@ -143,7 +144,7 @@ class Merge:
                 *((quoted_name(name), name, None) for name in scan.others),
             ]
             frame = select(jvm, frame, [*read, *((name,) for name in scan.others)])
-            plan, names = catalyst.plan_of(selected(frame, aligned_columns)), after.names
+            plan, names = analyzed_plan(selected(frame, aligned_columns)), after.names
         return scan.known(row_changes.statement_rows(jvm, spark, output, plan, names, scan.others))
 
 

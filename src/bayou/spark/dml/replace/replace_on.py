@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import table_columns
@@ -79,11 +79,17 @@ def _matching(frame: DataFrame, options: WriteOptions, snapshot: Snapshot, rows:
     try:
         return aliased.join(frame, F.expr(options.replace_on or ""), how)
     except AnalysisException as error:
-        if error_class_of(error) == "AMBIGUOUS_REFERENCE":
-            raise _ambiguous(error, snapshot) from error
-        if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
-            raise _unknown(error, snapshot) from error
-        raise
+        is_ambiguous = error_class_of(error) == "AMBIGUOUS_REFERENCE"
+        if not is_ambiguous and not error_class_of(error).startswith("UNRESOLVED_COLUMN"):
+            raise
+        raise failed(
+            "DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION"
+            if is_ambiguous
+            else "DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
+            at=snapshot,
+            option="replaceOn",
+            reason=str(error).partition("SQLSTATE")[0].strip(),
+        ) from error
 
 
 def check_using_places(options: WriteOptions, given: Sequence[str], snapshot: Snapshot) -> None:
@@ -99,44 +105,16 @@ def check_using_places(options: WriteOptions, given: Sequence[str], snapshot: Sn
             raise _unresolved(name, snapshot)
     wrong = [each for each in columns if known.index(each.lower()) != found.index(each.lower())]
     if wrong:
-        raise InvalidOptionError(
-            f"INSERT REPLACE USING has misaligned columns: {', '.join(map(quoted_name, wrong))}. "
-            "The columns of replaceUsing must be at the same place in the table and in the rows.",
+        raise failed(
+            "INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
             at=snapshot,
-            error_class="INSERT_REPLACE_USING_DISALLOW_MISALIGNED_COLUMNS",
             option="replaceUsing",
-            next_step="select the columns in the table's order, or save the rows by name: df.write.save(path).",
+            columns=tuple(map(quoted_name, wrong)),
         )
 
 
-def _unresolved(name: str, snapshot: Snapshot) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"The column {name!r} of replaceUsing must be one of the table and of the rows.",
-        at=snapshot,
-        error_class="UNRESOLVED_INSERT_REPLACE_USING_COLUMN",
-        option="replaceUsing",
-    )
-
-
-def _ambiguous(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
-    return InvalidOptionError(
-        "Columns of replaceOn are ambiguous: the table and the rows have them both. "
-        f"Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
-        at=snapshot,
-        error_class="DELTA_INSERT_REPLACE_ON_AMBIGUOUS_COLUMNS_IN_CONDITION",
-        option="replaceOn",
-        next_step="give the rows an alias (df.alias), the table one by targetAlias, and put them before the columns.",
-    )
-
-
-def _unknown(error: AnalysisException, snapshot: Snapshot) -> InvalidOptionError:
-    return InvalidOptionError(
-        f"Columns of replaceOn cannot be resolved. Spark says: {str(error).partition('SQLSTATE')[0].strip()}",
-        at=snapshot,
-        error_class="DELTA_INSERT_REPLACE_ON_UNRESOLVED_COLUMNS_IN_CONDITION",
-        option="replaceOn",
-        next_step="name columns of the table and of the rows; aliases are those of df.alias and targetAlias.",
-    )
+def _unresolved(name: str, snapshot: Snapshot) -> DeltaError:
+    return failed("UNRESOLVED_INSERT_REPLACE_USING_COLUMN", at=snapshot, option="replaceUsing", column=name)
 
 
 def _equal(names: Sequence[str], given: Sequence[str], known: Sequence[str], snapshot: Snapshot) -> Column:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import ParseException
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE, RowRule
 from bayou.spark.dml.core.condition import check_condition
@@ -45,12 +45,7 @@ def rows_of_condition(application: Application, spark: SparkSession, options: Wr
     found = change.condition.found
     used = set() if found is None else nodes.names_of(application.jvm, found)
     if not options.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
-        raise InvalidOptionError(
-            "'replaceWhere' cannot be used with data filters when 'dataChange' is set to false.",
-            error_class="DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET",
-            option=REPLACE_WHERE,
-            at=snapshot,
-        )
+        raise failed("DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET", at=snapshot, option=REPLACE_WHERE)
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
     return ReplacedRows.of(change, rule, data_change=options.data_change)
 
@@ -62,12 +57,8 @@ def _change(target: SessionTable, text: str, snapshot: Snapshot) -> Change:
             raise ValueError("it is empty")  # noqa: TRY301  (reported below, with the other errors)
         statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
     except (ParseException, ValueError) as error:
-        raise InvalidOptionError(
-            f"Cannot recognize the predicate '{text}': {reason_of(error)}",
-            at=snapshot,
-            error_class="DELTA_FAILED_RECOGNIZE_PREDICATE",
-            option=REPLACE_WHERE,
-            next_step="give a SQL condition over the table's columns.",
+        raise failed(
+            "DELTA_FAILED_RECOGNIZE_PREDICATE", at=snapshot, option=REPLACE_WHERE, expression=text, reason=reason_of(error)
         ) from None
     check_condition(REPLACE_WHERE, row_changes.condition_of_statement(statement), snapshot)
     return change_of(target, "DELETE", statement, snapshot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidCommitError
+from bayou.errors import failed
 from bayou.spark.data_files.carried_rows import OF_KEPT, CarriedRows
 from bayou.spark.dml.core.live_rows import known_live
 from bayou.spark.dml.core.removed_files import RemovedFiles
@@ -101,13 +101,7 @@ class ReplacedRows:
         """
         what = None if self.source is None else self.source.changed()
         if what is not None:
-            raise InvalidCommitError(
-                "The new rows may have been others when the rows were looked for that they replace: somebody changed meanwhile "
-                f"what they are read from, {what}.",
-                at=self.change.snapshot,
-                error_class="DELTA_NUM_RECORDS_MISMATCH",
-                next_step="repeat the write, with rows of files or of a table that nobody writes again.",
-            )
+            raise failed("DELTA_NUM_RECORDS_MISMATCH/new-rows-changed", at=self.change.snapshot, changed=what)
         if self.carried.rows is None:
             return
         # Spark omits an observation of an empty relation.

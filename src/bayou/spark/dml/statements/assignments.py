@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.features.type_widening import is_widening
@@ -78,12 +78,7 @@ def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
     for each in assignments:
         field = snapshot.schema.field(each.path[0])
         if field is not None and is_identity(field):
-            raise InvalidSchemaError(
-                f"UPDATE on IDENTITY column {field.name!r} is not supported.",
-                at=snapshot,
-                error_class="DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
-                next_step="Leave the column out.",
-            )
+            raise failed("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", at=snapshot, column=field.name)
     return assignments
 
 
@@ -104,14 +99,13 @@ def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...
     return tuple(Assignment(path, values, place, kind) for place, (path, kind) in enumerate(zip(paths, kinds, strict=True)))
 
 
-def no_path(key: JavaObject, snapshot: Snapshot) -> UnsupportedFeatureError:
+def no_path(key: JavaObject, snapshot: Snapshot) -> DeltaError:
     """Return the error of an assignment to something other than a column or a field of a struct."""
-    return UnsupportedFeatureError(
-        f"Updating nested fields is only supported for StructType, but you are trying to update {nodes.text_of(key)}.",
+    return failed(
+        "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
         at=snapshot,
-        error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-        features=["nested fields in arrays and maps"],
-        next_step="Set the whole array or map.",
+        column=nodes.text_of(key),
+        features=("nested fields in arrays and maps",),
     )
 
 
@@ -125,13 +119,7 @@ def _refuse_conflicts(assignments: Sequence[Assignment], snapshot: Snapshot) -> 
     if conflict is None:
         return
     named = ", ".join(f"`{'.'.join(assignments[each].path)}`" for each in conflict)
-    raise SchemaMismatchError(
-        f"There is a conflict from these SET columns: [{named}].",
-        at=snapshot,
-        error_class="DELTA_CONFLICT_SET_COLUMN",
-        next_step="Set each column once, as a whole or by its fields.",
-        problems=(named,),
-    )
+    raise failed("DELTA_CONFLICT_SET_COLUMN", at=snapshot, columns=named, problems=(named,))
 
 
 def widens(given: DataType, wanted: DataType) -> bool:
@@ -245,23 +233,24 @@ class NewValues:
         """Raise SchemaMismatchError for a cast that may lose information. For the policy STRICT."""
         if casts.can_up_cast(self._bridge, *map(casts.schema_of, (given, wanted))):
             return
-        raise SchemaMismatchError(
-            f'Cannot up cast the value for {column_sql(path)} from "{sql_type(given).upper()}" to "{sql_type(wanted).upper()}".',
+        raise failed(
+            "CANNOT_UP_CAST_DATATYPE",
             at=self._snapshot,
-            error_class="CANNOT_UP_CAST_DATATYPE",
-            next_step="Cast the value yourself, or set spark.sql.storeAssignmentPolicy to ANSI.",
+            column=column_sql(path),
+            source_type=sql_type(given).upper(),
+            target_type=sql_type(wanted).upper(),
             problems=(column_sql(path),),
         )
 
     def _struct(self, value: Column, given: StructType, wanted: StructType, path: tuple[str, ...]) -> Column:
         names = {field.name.lower() for field in given.fields}
         if names != {field.name.lower() for field in wanted.fields}:
-            raise SchemaMismatchError(
-                f"The value for {column_sql(path)} has the fields {', '.join(given.names)}, and the column has "
-                f"{', '.join(wanted.names)}. All nested columns must match.",
+            raise failed(
+                "DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
                 at=self._snapshot,
-                error_class="DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION",
-                next_step="Give all fields of the struct, or set its fields one by one.",
+                column=column_sql(path),
+                fields=given.names,
+                known=wanted.names,
                 problems=(column_sql(path),),
             )
         members = []

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.spark.read.request import RelationRequest
 
 
@@ -18,38 +18,26 @@ def changed_table(text: str | None, operation: str) -> RelationRequest:
         UnsupportedFeatureError: the target is a query, an older version, the change data feed, or the folder of a partition.
     """
     if text is None:
-        raise UnsupportedFeatureError(
-            f"{operation} changes the rows of a table, not of a query.",
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=[f"{operation} on a query"],
-            next_step="Name the table.",
-        )
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/query", operation=operation, features=(f"{operation} on a query",))
     request = RelationRequest.of_json(text)
     if request.version is not None:
-        raise UnsupportedFeatureError(
-            "Expect a full scan of the latest version of the Delta source, but found a historical scan of version "
-            f"{request.version}: {operation} changes the latest version of a table.",
+        raise failed(
+            "DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
             table=request.path,
             version=request.version,
-            error_class="DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
-            features=[f"{operation} on an older version"],
-            next_step="Name the table without a version.",
+            operation=operation,
+            features=(f"{operation} on an older version",),
         )
     if request.changes is not None:
-        raise UnsupportedFeatureError(
-            "The change data feed of a table can only be read.",
-            table=request.path,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=["readChangeFeed"],
-            next_step=f"{operation} on the table itself.",
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/change-feed", table=request.path, operation=operation, features=("readChangeFeed",)
         )
     if request.partition:
-        raise UnsupportedFeatureError(
-            f"Expect a full scan of Delta sources, but found a partial scan. {request.partition} is a folder of the "
-            "table, and can only be read.",
+        raise failed(
+            "DELTA_UNEXPECTED_PARTIAL_SCAN",
             table=request.path,
-            error_class="DELTA_UNEXPECTED_PARTIAL_SCAN",
-            features=[f"{operation} on the folder of a partition"],
-            next_step="Name the table, and select the partitions by a condition.",
+            operation=operation,
+            partition=request.partition,
+            features=(f"{operation} on the folder of a partition",),
         )
     return request

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.traverse import has_struct
@@ -51,12 +51,11 @@ def values_in_sql(target: SessionTable, statement: JavaObject, on_table: JavaObj
         if field is not None and doubtful[number]:
             corrected = _as_written(target, snapshot, texts[number], field, value) if len(texts) == len(fields) else None
         if corrected is None:
-            raise UnsupportedFeatureError(
-                f"The new value of {nodes.text_of(key)} is a struct that cannot be taken from the statement's text.",
+            raise failed(
+                "DELTA_OPERATION_NOT_ALLOWED/update-values",
                 at=snapshot,
-                error_class="DELTA_OPERATION_NOT_ALLOWED",
-                features=["structs with parameters"],
-                next_step="Set the fields one by one, or use DeltaTable.update.",
+                column=nodes.text_of(key),
+                features=("structs with parameters",),
             )
         values.append(corrected)
     return ExpressionList.of(jvm, values)

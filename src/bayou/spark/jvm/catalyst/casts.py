@@ -37,8 +37,8 @@ def legacy_cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str) -> Colu
 
 
 def _cast(jvm: Jvm, value: Column, spark: SparkSession, kind: str, mode: JavaObject) -> JavaObject:
-    wanted = struct_type(jvm, kind).apply(0).dataType()
-    return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), wanted, jvm.none, mode)
+    target = struct_type(jvm, kind).apply(0).dataType()
+    return jvm.static(f"{_EXPRESSIONS}.Cast")(expression(jvm, spark, value), target, jvm.none, mode)
 
 
 def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Column:
@@ -48,13 +48,13 @@ def padded_chars(jvm: Jvm, plan: JavaObject, number: int, declared: str) -> Colu
         declared: the column's type in SQL, with chars and varchars, and with the names and the order of the plan's fields.
     """
     metadata = jvm.module("org.apache.spark.sql.types.Metadata").fromJson(json.dumps({DECLARED_TYPE: declared}))
-    found = plan.output().apply(number).withMetadata(metadata)
-    return column(jvm, jvm.module("org.apache.spark.sql.catalyst.util.CharVarcharUtils").addPaddingForScan(found))
+    attribute = plan.output().apply(number).withMetadata(metadata)
+    return column(jvm, jvm.module("org.apache.spark.sql.catalyst.util.CharVarcharUtils").addPaddingForScan(attribute))
 
 
 def can_up_cast(jvm: Jvm, given: str, wanted: str) -> bool:
     """Whether Spark up-casts a type to another without loss."""
-    types = (struct_type(jvm, each).apply(0).dataType() for each in (given, wanted))
+    types = (struct_type(jvm, schema).apply(0).dataType() for schema in (given, wanted))
     return bool(jvm.module(f"{_EXPRESSIONS}.Cast").canUpCast(*types))
 
 
@@ -62,6 +62,6 @@ def casts_implicitly(jvm: Jvm, wanted: DataType, given: DataType) -> bool:
     """Whether Spark casts values of a type to another implicitly. A void column accepts any type, and stays void."""
     if wanted in VOID_TYPES:
         return True
-    target, source = (struct_type(jvm, schema_of(each)).apply(0).dataType() for each in (wanted, given))
+    target, source = (struct_type(jvm, schema_of(fields)).apply(0).dataType() for fields in (wanted, given))
     value = jvm.static(f"{_EXPRESSIONS}.Literal")(None, source)
     return bool(jvm.module("org.apache.spark.sql.catalyst.analysis.TypeCoercion").implicitCast(value, target).isDefined())

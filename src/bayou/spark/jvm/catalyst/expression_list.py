@@ -67,9 +67,9 @@ class ExpressionList(Sequence["JavaObject"]):
                 expressions.
         """
         others = jvm.java_list(
-            nodes.expression(jvm, spark, each) for each in items if not isinstance(each, (str, tuple, Named, Own))
+            nodes.expression(jvm, spark, item) for item in items if not isinstance(item, (str, tuple, Named, Own))
         )
-        described = json.dumps([_described(each) for each in items])
+        described = json.dumps([_described(item) for item in items])
         return cls(jvm, jvm.static(ADAPTER).made(described, others, java_session(spark), DEFAULTS))
 
     @classmethod

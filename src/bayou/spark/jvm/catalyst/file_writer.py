@@ -114,14 +114,14 @@ def _run(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:
 @contextlib.contextmanager
 def _pinned_in_tasks(jvm: Jvm, context: JavaObject, pinned: Mapping[str, str]) -> Iterator[None]:
     """Set the properties of the job's thread, from which tasks read some settings instead of from the session."""
-    given = context.getLocalProperties()
-    own = given.clone()
+    before = context.getLocalProperties()
+    own = before.clone()
     own.load(jvm.static("java.io.StringReader")("".join(f"{name}={value}\n" for name, value in pinned.items())))
     context.setLocalProperties(own)
     try:
         yield
     finally:
-        context.setLocalProperties(given)
+        context.setLocalProperties(before)
 
 
 def _call_writer(jvm: Jvm, session: JavaObject, frame: DataFrame, job: WriteJob, log: JavaObject) -> None:

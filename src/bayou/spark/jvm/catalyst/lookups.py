@@ -65,12 +65,12 @@ def bounds_of(jvm: Jvm, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
         jvm.module("org.apache.spark.sql.execution.SQLExecution"), "withNewExecutionId", query, jvm.some("bayou bounds"), block
     )
     (row,) = block.result
-    found = []
+    bounds = []
     for number, kind in enumerate(kinds):
-        sizes = [int(each) for each in str(row.getUTF8String(2 * number + 1).toString()).split(",")]
+        sizes = [int(size) for size in str(row.getUTF8String(2 * number + 1).toString()).split(",")]
         ends = pc.cumulative_sum(pa.array(sizes, pa.int32()))
-        found.append(Bounds(kind, _java_array(jvm, row.getArray(2 * number), kind), ends))
-    return found
+        bounds.append(Bounds(kind, _java_array(jvm, row.getArray(2 * number), kind), ends))
+    return bounds
 
 
 def _java_array(jvm: Jvm, values: JavaObject, kind: str) -> JavaObject:
@@ -95,8 +95,8 @@ def looked_up(jvm: Jvm, values: pa.Array, place: Column) -> Column:
 def rank(jvm: Jvm, spark: SparkSession, bounds: Bounds, group: Column, value: Column) -> Column:
     """Return how many bounds of a group, given by number, are less than or equal to a value; NULL for NULL."""
     first = looked_up(jvm, bounds.starts, group)
-    found = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
-    return F.abs(F.bitwise_not(found)) - first  # the search returns -n - 1 for a missing value with the position n
+    position = _searched(jvm, spark, bounds.values, _CLASSES[bounds.kind], [first, looked_up(jvm, bounds.ends, group), value])
+    return F.abs(F.bitwise_not(position)) - first  # the search returns -n - 1 for a missing value with the position n
 
 
 def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Column) -> Column:
@@ -107,7 +107,7 @@ def place_in(jvm: Jvm, spark: SparkSession, sorted_values: pa.Array, value: Colu
 def _searched(jvm: Jvm, spark: SparkSession, array: JavaObject, of: str, arguments: list[Column]) -> Column:
     kind = jvm.static("java.lang.Class").forName(of, False, jvm.loader)
     literal = jvm.static(f"{_EXPRESSIONS}.Literal")(array, jvm.static(f"{_TYPES}.ObjectType")(kind))
-    given = jvm.seq([literal, *(nodes.expression(jvm, spark, each) for each in arguments)])
+    inputs = jvm.seq([literal, *(nodes.expression(jvm, spark, argument) for argument in arguments)])
     call = jvm.java_class(f"{_EXPRESSIONS}.objects.StaticInvoke")
     arrays = jvm.static("java.lang.Class").forName("java.util.Arrays", False, jvm.loader)
-    return nodes.column(jvm, jvm.construct(call, arrays, jvm.module(f"{_TYPES}.IntegerType"), "binarySearch", given))
+    return nodes.column(jvm, jvm.construct(call, arrays, jvm.module(f"{_TYPES}.IntegerType"), "binarySearch", inputs))

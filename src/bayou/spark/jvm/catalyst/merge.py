@@ -90,11 +90,6 @@ def crossed(jvm: Jvm, spark: SparkSession, sides: Sides) -> JavaObject:
     return jvm.static(f"{_LOGICAL}.Join")(sides.target, source, cross, jvm.none, no_hint)
 
 
-def plan_of(frame: DataFrame) -> JavaObject:
-    """Return the plan of a DataFrame as Spark resolved it."""
-    return frame._jdf.queryExecution().analyzed()  # noqa: SLF001  (the bridge)
-
-
 def frame_of(jvm: Jvm, spark: SparkSession, plan: JavaObject) -> DataFrame:
     """Return a plan as a DataFrame."""
     return DataFrame(dataset(jvm, java_session(spark), plan), spark)
@@ -111,10 +106,10 @@ def column_of(spark: SparkSession, plan: JavaObject, name: JavaObject) -> JavaOb
     Raises:
         AnalysisException: a column lacks the field, or the name is ambiguous.
     """
-    found = plan.resolve(name.nameParts(), java_session(spark).sessionState().conf().resolver())
-    if not found.isDefined():
+    resolution = plan.resolve(name.nameParts(), java_session(spark).sessionState().conf().resolver())
+    if not resolution.isDefined():
         return None
-    column = found.get()
+    column = resolution.get()
     return column.child() if column.nodeName() == "Alias" else column
 
 
@@ -147,10 +142,10 @@ def resolved(jvm: Jvm, spark: SparkSession, plan: JavaObject, values: Sequence[A
     # For a SQL function Spark inserts another projection, with more columns, below this one.
     if plan.nodeName() == "Project" and analysed.child().output().size() != plan.output().size():
         raise NotAnExpressionError
-    found = analysed.projectList()
-    if found.size() != len(values):
+    projections = analysed.projectList()
+    if projections.size() != len(values):
         raise NotAnExpressionError
-    return aliased_values(jvm, found)
+    return aliased_values(jvm, projections)
 
 
 def ids_of(jvm: Jvm, plan_or_output: JavaObject) -> frozenset[int]:
@@ -172,8 +167,8 @@ def row_width_of(frame: DataFrame) -> int:
 def kept_bytes_of(frame: DataFrame) -> int:
     """Return the size in memory and on disks of the blocks of a DataFrame from `localCheckpoint`, in bytes. Runs no job."""
     number = frame._jdf.queryExecution().logical().rdd().id()  # noqa: SLF001  (the bridge)
-    found = frame.sparkSession._jsparkSession.sparkContext().getRDDStorageInfo()  # noqa: SLF001  (the bridge)
-    return sum(int(each.memSize()) + int(each.diskSize()) for each in found if each.id() == number)
+    stored_rdds = frame.sparkSession._jsparkSession.sparkContext().getRDDStorageInfo()  # noqa: SLF001  (the bridge)
+    return sum(int(rdd.memSize()) + int(rdd.diskSize()) for rdd in stored_rdds if rdd.id() == number)
 
 
 def let_go(frame: DataFrame) -> None:
@@ -216,16 +211,16 @@ def condition_of(statement: JavaObject) -> JavaObject:
 
 def clauses_of(jvm: Jvm, statement: JavaObject) -> list[StatementClause]:
     """Return the clauses of a MergeIntoTable, in order."""
-    found = []
+    clauses = []
     for name in ("matchedActions", "notMatchedActions", "notMatchedBySourceActions"):
-        for each in jvm.list_of(getattr(statement, name)()):
-            node = each.getClass().getSimpleName()
-            condition = each.condition()
+        for action in jvm.list_of(getattr(statement, name)()):
+            node = action.getClass().getSimpleName()
+            condition = action.condition()
             pairs = None
             if node in ("UpdateAction", "InsertAction"):
-                pairs = assignments_of(jvm, each)
-            found.append(StatementClause(name, node, condition.get() if condition.isDefined() else None, pairs))
-    return found
+                pairs = assignments_of(jvm, action)
+            clauses.append(StatementClause(name, node, condition.get() if condition.isDefined() else None, pairs))
+    return clauses
 
 
 def parsed_statement(jvm: Jvm, statement: JavaObject) -> JavaObject | None:

@@ -77,10 +77,10 @@ def provider_of(create: JavaObject) -> str | None:
 def with_properties(jvm: Jvm, create: JavaObject, properties: Mapping[str, str]) -> JavaObject:
     """Return a CreateTable or a ReplaceTable with more properties and without constraints."""
     nodes, table = jvm.static("bayou.Nodes"), create.tableSpec()
-    found = table.properties()
+    merged = table.properties()
     for key, value in properties.items():
-        found = found.updated(key, value)
-    table = nodes.replaced(table, "properties", found)
+        merged = merged.updated(key, value)
+    table = nodes.replaced(table, "properties", merged)
     table = nodes.replaced(table, "constraints", jvm.seq([]))
     return nodes.replaced(create, "tableSpec", table)
 

@@ -51,9 +51,9 @@ def delete_statement(
         handed_out: the columns of the table's own DataFrames, which the condition may use (see `meant`); None without any.
     """
     table = no_rows(jvm, spark, schema, name)
-    found = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
-    found = meant(jvm, found, handed_out, table.output())
-    return _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)).analyzed()
+    predicate = jvm.static(f"{_EXPRESSIONS}.Literal").TrueLiteral() if condition is None else expression(jvm, spark, condition)
+    predicate = meant(jvm, predicate, handed_out, table.output())
+    return _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, predicate)).analyzed()
 
 
 def update_statement(
@@ -75,19 +75,19 @@ def update_statement(
     """
     table = no_rows(jvm, spark, schema, name)
     output = table.output()
-    given = assignments.values
+    assigned = assignments.values
     if handed_out is not None:
-        given = ExpressionList.of(jvm, (meant(jvm, value, handed_out, output) for value in given))
-    found = None if condition is None else meant(jvm, condition, handed_out, output)
+        assigned = ExpressionList.of(jvm, (meant(jvm, value, handed_out, output) for value in assigned))
+    predicate = None if condition is None else meant(jvm, condition, handed_out, output)
     # Spark would cast the values to the columns' types, structs by position. To avoid this, each column is set to itself.
     update = jvm.static(f"{_LOGICAL}.UpdateTable")
-    with _whole_in_errors(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, given), _option(jvm, found))):
-        values = _resolved(jvm, spark, table, given)
+    with _whole_in_errors(jvm, spark, lambda: update(table, _pairs(jvm, assignments.keys, assigned), _option(jvm, predicate))):
+        values = _resolved(jvm, spark, table, assigned)
         named = _execution(jvm, spark, update(table, wide_columns.to_themselves(jvm, assignments.keys), jvm.none)).analyzed()
-        if found is None:
+        if predicate is None:
             return named, values
         # The condition of a DELETE may use the session's variables, that of an UPDATE may not.
-        where = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, found)).analyzed()
+        where = _execution(jvm, spark, jvm.static(f"{_LOGICAL}.DeleteFromTable")(table, predicate)).analyzed()
     return update(where.table(), named.assignments(), jvm.some(where.condition())), values
 
 
@@ -271,7 +271,7 @@ def relation_of(statement: JavaObject) -> JavaObject:
 
 def values_assigned(jvm: Jvm, update: JavaObject) -> list[JavaObject]:
     """Return the values that an UpdateTable assigns."""
-    return [each.value() for each in jvm.list_of(update.assignments())]
+    return [assignment.value() for assignment in jvm.list_of(update.assignments())]
 
 
 def condition_of_statement(statement: JavaObject) -> JavaObject | None:
@@ -303,8 +303,8 @@ def assignments_of(jvm: Jvm, node: JavaObject) -> Pairs:
 
     The values are without Spark's check for NULL, which names no column. bayou checks NOT NULL with the other constraints.
     """
-    found = Pairs.of(jvm, node.assignments())
-    return Pairs(found.keys, found.values.as_given())
+    pairs = Pairs.of(jvm, node.assignments())
+    return Pairs(pairs.keys, pairs.values.as_given())
 
 
 def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
@@ -315,10 +315,10 @@ def table_of(jvm: Jvm, relation: JavaObject) -> str | None:
     relation = jvm.static("bayou.ShownColumns").source(relation)
     if relation.getClass().getSimpleName() != "LogicalRelation":
         return None
-    found = relation.relation()
-    if found.getClass().getName() != "bayou.DeltaTable":
+    source = relation.relation()
+    if source.getClass().getName() != "bayou.DeltaTable":
         return None
-    text: str = found.location().table()
+    text: str = source.location().table()
     return text
 
 

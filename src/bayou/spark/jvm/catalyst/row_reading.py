@@ -38,11 +38,11 @@ def row_condition(jvm: Jvm, condition: str, name: str, value: bytes | None) -> J
         condition: SQL, which may name an array of one element.
         value: the element; None without such an array.
     """
-    found = own_expression(jvm, condition)
+    tree = own_expression(jvm, condition)
     if value is not None:
         kind = jvm.module("org.apache.spark.sql.types.DataType").fromDDL("array<binary>")
         array = jvm.static(f"{_CATALYST}.util.GenericArrayData")(jvm.objects([bytearray(value)]))
         literal = jvm.static(f"{_CATALYST}.expressions.Literal")(array, kind)
         # A Scala map is a partial function too, which is what `transform` takes.
-        found = found.transform(jvm.scala_map({own_expression(jvm, name): literal}))
-    return column(jvm, found)._jc  # noqa: SLF001  (the bridge)
+        tree = tree.transform(jvm.scala_map({own_expression(jvm, name): literal}))
+    return column(jvm, tree)._jc  # noqa: SLF001  (the bridge)

@@ -53,7 +53,7 @@ class SettledRows:
 
     def watched(self) -> WatchedFiles | None:
         """Start to watch the files for changes, or return None if there are too many files."""
-        return WatchedFiles(self.files) if all(each.known is not None for each in self.files) else None
+        return WatchedFiles(self.files) if all(files.known is not None for files in self.files) else None
 
 
 def gives_the_same(jvm: Jvm, values: ExpressionList) -> bool:
@@ -80,11 +80,11 @@ def at_one_instant(jvm: Jvm, lists: Sequence[ExpressionList]) -> list[Expression
         return list(lists)
     of_now = jvm.module("org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime")
     settled = aliased_values(jvm, of_now.apply(project).projectList())
-    found, start = [], 0
-    for each in lists:
-        found.append(settled[start : start + len(each)])
-        start += len(each)
-    return found
+    parts, start = [], 0
+    for expressions in lists:
+        parts.append(settled[start : start + len(expressions)])
+        start += len(expressions)
+    return parts
 
 
 def unfolded(jvm: Jvm, frame: DataFrame, columns: ExpressionList, kept: Sequence[JavaObject] = ()) -> DataFrame:
@@ -113,19 +113,19 @@ def settled(jvm: Jvm, frame: DataFrame) -> SettledRows | None:
     """
     query = frame._jdf.queryExecution()  # noqa: SLF001  (the bridge)
     session = java_session(frame.sparkSession)
-    plan, found, files, nodes = query.optimizedPlan(), set(), [], []
+    plan, kinds, files, nodes = query.optimizedPlan(), set(), [], []
     pending = [plan]
     while pending:
         node = pending.pop()
         made_of = _made_of(jvm, frame.sparkSession, node)
         if made_of is None:
             return None
-        found.add(made_of)
+        kinds.add(made_of)
         if made_of is _MadeOf.FILES:
             files.append(ListedFiles(jvm, session, node.relation()))
         nodes.append(node)
         pending += [*jvm.list_of(node.children()), *jvm.list_of(node.subqueries())]
-    if _MadeOf.DELTA not in found and not tells_time(jvm, query.analyzed()):
+    if _MadeOf.DELTA not in kinds and not tells_time(jvm, query.analyzed()):
         return SettledRows(frame, files, _whole(jvm, nodes, files))
     plan = under_ids_of(jvm, query.analyzed().output(), plan)
     return SettledRows(DataFrame(dataset(jvm, session, plan), frame.sparkSession), files)
@@ -135,7 +135,7 @@ def _whole(jvm: Jvm, nodes: Sequence[JavaObject], files: Sequence[ListedFiles]) 
     """Return the Parquet files of which a plan has all rows, or None. The nodes of the plan are in order from the top down."""
     if len(files) != 1 or not _is_plain_parquet(files[0].relation):
         return None
-    is_whole = all(each.getClass().getSimpleName() in _WHOLE_NODES for each in nodes)
+    is_whole = all(node.getClass().getSimpleName() in _WHOLE_NODES for node in nodes)
     return WholeFiles(files[0], ids_of_output(jvm, nodes[-1].output())) if is_whole else None
 
 
@@ -170,8 +170,8 @@ def _may_leave_files_out(jvm: Jvm, spark: SparkSession, relation: JavaObject) ->
     """
     options = jvm.module("org.apache.spark.sql.catalyst.util.CaseInsensitiveMap").apply(relation.options())
     for name in _IGNORED:
-        given = options.get(name)
-        if str(given.get() if given.isDefined() else spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
+        option = options.get(name)
+        if str(option.get() if option.isDefined() else spark.conf.get(f"spark.sql.files.{name}")).lower() == "true":
             return True
     return False
 

@@ -58,13 +58,13 @@ class ChosenColumns:
 
     def selected(self, frame: DataFrame, beside: Sequence[Column] = ()) -> DataFrame:
         """Return a DataFrame with these columns, and further ones after them."""
-        given = self._jvm.static("java.util.ArrayList")()
-        for each in self._lists:
-            if isinstance(each, Column):
-                given.add(nodes.expression(self._jvm, self._spark, each))
+        java_items = self._jvm.static("java.util.ArrayList")()
+        for item in self._lists:
+            if isinstance(item, Column):
+                java_items.add(nodes.expression(self._jvm, self._spark, item))
             else:
-                given.addAll(each.java)
-        made = self._jvm.static(ADAPTER).chosen(json.dumps(self._places), given, json.dumps(self._names))
+                java_items.addAll(item.java)
+        made = self._jvm.static(ADAPTER).chosen(json.dumps(self._places), java_items, json.dumps(self._names))
         for column in beside:
             made.add(nodes.expression(self._jvm, self._spark, column))
         plan = analyzed_plan(frame)
@@ -83,8 +83,8 @@ def select(jvm: Jvm, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
 
 def projected(jvm: Jvm, spark: SparkSession, plan: JavaObject, items: Sequence[Any]) -> DataFrame:
     """Return columns of a plan, like `select`."""
-    found = [Own(each) if isinstance(each, str) else each for each in items]
-    return ExpressionList.made(jvm, spark, found).selected(spark, plan)
+    expressions = [Own(item) if isinstance(item, str) else item for item in items]
+    return ExpressionList.made(jvm, spark, expressions).selected(spark, plan)
 
 
 def aliased_values(jvm: Jvm, columns: JavaObject) -> ExpressionList:

@@ -60,7 +60,7 @@ class AdapterCache:
 
 
 def _is_ours(folder: Path) -> bool:
-    found = folder.lstat()
+    status = folder.lstat()
     if os.name == "nt":  # profile folders are private on Windows
-        return stat.S_ISDIR(found.st_mode)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return stat.S_ISDIR(status.st_mode)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

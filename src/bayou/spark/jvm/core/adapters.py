@@ -22,10 +22,9 @@ from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JJavaError
 
-from bayou.errors import SessionError
+from bayou.errors import failed
 from bayou.spark.jvm.core.adapter_cache import AdapterCache
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
-from bayou.spark.jvm.core.signatures import NEXT_STEP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +35,7 @@ _logger = logging.getLogger("bayou")
 _FILE_INDEX = "org.apache.spark.sql.execution.datasources.FileIndex"
 _HADOOP_FS_RELATION = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
 _SOURCES = "bayou.spark.jvm.java"
+_NEXT_STEP = "Use a Spark release that the README lists, or report this message to bayou."
 _EXTENSION = "org.apache.spark.sql.connector.catalog.CatalogExtension"
 _SPARKS_CATALOG = "org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension"
 _SINK_LOG = (
@@ -122,8 +122,7 @@ class Adapters:
         """Return the `java.lang.Class` of an adapter by its full name. Raise SessionError if it did not compile."""
         if name not in self._classes:
             if name.rpartition(".")[2] in self.missing:
-                message = f"bayou's adapter {name} does not compile on this Spark: {self.missing[name.rpartition('.')[2]]}"
-                raise SessionError(message, next_step=NEXT_STEP)
+                raise failed("adapter-not-compiled", adapter=name, reason=self.missing[name.rpartition(".")[2]])
             self._classes[name] = self._jvm.loader.loadClass(name)
         return self._classes[name]
 
@@ -138,7 +137,9 @@ class Adapters:
             names = [name for name, why in self.missing.items() if why == reason]
             effect = f"These do not work: {'; '.join(dict.fromkeys(_LOST_WITH[name] for name in names))}"
             who = f"bayou's Java adapters {', '.join(sorted(names))}"
-            sentences.append(f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {NEXT_STEP}")
+            sentences.append(
+                f"{who} do not compile on Spark {self._jvm.spark_version_text}: {reason}. {effect}. Next: {_NEXT_STEP}"
+            )
         return " ".join(sentences)
 
     def new(self, name: str, *arguments: object) -> JavaObject:
@@ -175,12 +176,7 @@ class Adapters:
         except Exception as error:
             java_exception = getattr(error, "java_exception", None)
             reason = java_exception.toString() if java_exception is not None else str(error) or type(error).__name__
-            message = f"bayou's Java adapters cannot be compiled and loaded on this session: {reason}"
-            raise SessionError(
-                message,
-                next_step="Use a Spark release that the README lists, and check that the driver can write to its temporary folder. "
-                "bayou.open reads the log of a table without Spark.",
-            ) from error
+            raise failed("adapters-not-loaded", reason=reason) from error
         return folder
 
     def catalog_over(self, parent: str) -> str:
@@ -194,11 +190,10 @@ class Adapters:
         """
         name = f"CatalogOver{hashlib.sha256(parent.encode()).hexdigest()[:12]}"
         try:
-            found = self._jvm.loader.loadClass(parent)
-            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(found):
-                message = f"{parent} does not implement {_EXTENSION}"
-                raise SessionError(message)
-            loader = found.getClassLoader()
+            parent_class = self._jvm.loader.loadClass(parent)
+            if not self._jvm.java_class(_EXTENSION).isAssignableFrom(parent_class):
+                raise failed("catalog-interface", interface=_EXTENSION)
+            loader = parent_class.getClassLoader()
             try:
                 loader.loadClass(f"bayou.{name}")
             except FAILED_CALL:
@@ -211,7 +206,7 @@ class Adapters:
                 finally:
                     shutil.rmtree(folder, ignore_errors=True)
         except FAILED_CALL as error:
-            raise SessionError(reason_of(error)) from error
+            raise failed("catalog-not-extended", reason=reason_of(error)) from error
         return f"bayou.{name}"
 
     def _make_visible(self, folder: Path) -> None:
@@ -243,8 +238,8 @@ class Adapters:
 
     def _known_or_object(self, name: str) -> str:
         """Return a type of Spark's catalogs, or Object on a Spark without it, which calls no method with that parameter."""
-        found = f"org.apache.spark.sql.connector.catalog.{name}"
-        return found if self._jvm.has_class(found) else "java.lang.Object"
+        qualified = f"org.apache.spark.sql.connector.catalog.{name}"
+        return qualified if self._jvm.has_class(qualified) else "java.lang.Object"
 
     @staticmethod
     def _source(name: str, placeholders: Mapping[str, str]) -> str:
@@ -257,11 +252,11 @@ class Adapters:
         """Return what the compiled classes depend on: Spark's version and JARs, the JVM, and whether delta-spark is present."""
         jar = self._jvm.java_class(_FILE_INDEX).getProtectionDomain().getCodeSource().getLocation().getPath()
         system = self._jvm.static("java.lang.System")
-        found = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
+        environment = [self._jvm.spark_version_text, jar, system.getProperty("java.version"), str(has_delta_spark(self._jvm))]
         with contextlib.suppress(OSError):
             facts = Path(jar).stat()
-            found.append(f"{facts.st_size} {facts.st_mtime_ns}")
-        return found
+            environment.append(f"{facts.st_size} {facts.st_mtime_ns}")
+        return environment
 
     def _compile(self, sources: Mapping[str, str]) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="bayou-adapters-"))
@@ -351,8 +346,8 @@ def _code(text: str) -> str:
 
 def _read_missing(folder: Path) -> dict[str, str]:
     file = folder / _MISSING
-    found: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return found
+    missing: dict[str, str] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return missing
 
 
 def has_delta_spark(jvm: Jvm) -> bool:

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 from py4j.java_gateway import JavaClass
 from pyspark import SparkContext
 
-from bayou.errors import SessionError
-from bayou.spark.jvm.core.signatures import by_name, fitting, missing_class, parse_members, unknown_signature
+from bayou.errors import DeltaError, failed
+from bayou.spark.jvm.core.signatures import by_name, fitting, parse_members, unknown_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,11 +50,9 @@ class Jvm:
             SessionError: it is a Spark Connect session, which has no JVM in this process, or it was stopped.
         """
         if not hasattr(spark, "_jsparkSession"):
-            message = "This is a Spark Connect session: it has no JVM in this process, and bayou needs one."
-            raise SessionError(message, next_step="use a classic session; bayou's log functions (bayou.open, the CLI) need none.")
+            raise failed("connect-session")
         if spark.sparkContext._jsc is None:  # noqa: SLF001  (what `stop` leaves)
-            message = "This Spark session was stopped."
-            raise SessionError(message, next_step="make a new session, enable it, and open the table on it again.")
+            raise failed("stopped-session")
         return cls._of_context(spark.sparkContext)
 
     @classmethod
@@ -94,7 +92,7 @@ class Jvm:
         return self._statics[name]
 
     def java_class(self, *names: str) -> JavaObject:
-        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise MissingClassError."""
+        """Return the `java.lang.Class` of the first of these names that this Spark has, or raise SessionError."""
         if names not in self._classes:
             self._classes[names] = self.loader.loadClass(self._first(names))
         return self._classes[names]
@@ -107,19 +105,19 @@ class Jvm:
         return self.loader.getResource(f"{name.replace('.', '/')}.class") is not None
 
     def module(self, *names: str) -> JavaObject:
-        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise MissingClassError."""
+        """Return the singleton of the first of these Scala `object`s that this Spark has, or raise SessionError."""
         if names not in self._modules:
             name = self._first(tuple(f"{name}$" for name in names))
-            found = self.loader.loadClass(name).getField("MODULE$").get(None)
-            self._module_names[found._target_id] = names[0]  # noqa: SLF001  (py4j never uses one again)
-            self._modules[names] = found
+            instance = self.loader.loadClass(name).getField("MODULE$").get(None)
+            self._module_names[instance._target_id] = names[0]  # noqa: SLF001  (py4j never uses one again)
+            self._modules[names] = instance
         return self._modules[names]
 
     def _first(self, names: tuple[str, ...]) -> str:
-        found = next(filter(self.has_class, names), None)
-        if found is None:
-            raise missing_class(self.spark_version_text, names)
-        return found
+        first = next(filter(self.has_class, names), None)
+        if first is None:
+            raise failed("unknown-class", spark_version=self.spark_version_text, names=" or ".join(names))
+        return first
 
     def construct(self, java_class: JavaObject, *arguments: Any) -> JavaObject:
         """Create an object with the constructor that takes these arguments, also of classes that the JVM view cannot name.
@@ -129,19 +127,21 @@ class Jvm:
         Raises:
             SessionError: no constructor takes so many arguments.
         """
-        known = self._constructors_of(java_class)
+        constructors = self._constructors_of(java_class)
         offered = self.constructors(java_class)
         parameters = fitting(offered, len(arguments))
         if parameters is None:
             raise self._unknown(java_class.getName(), "<init>", offered, len(arguments))
-        if sum(len(each) == len(parameters) for each in offered) > 1:
+        if sum(len(signature) == len(parameters) for signature in offered) > 1:
             return self.static(java_class.getName())(*arguments)  # py4j selects one by the types of the arguments
-        make = next(constructor for each, constructor in known if each is parameters)
-        given = [*arguments]
-        if len(parameters) > len(given):
+        make = next(constructor for signature, constructor in constructors if signature is parameters)
+        all_arguments = [*arguments]
+        if len(parameters) > len(all_arguments):
             companion = self.module(java_class.getName())
-            given += [getattr(companion, f"$lessinit$greater$default${n}")() for n in range(len(given) + 1, len(parameters) + 1)]
-        return make.newInstance(self.objects(given))
+            all_arguments += [
+                getattr(companion, f"$lessinit$greater$default${n}")() for n in range(len(all_arguments) + 1, len(parameters) + 1)
+            ]
+        return make.newInstance(self.objects(all_arguments))
 
     def constructors(self, java_class: JavaObject) -> list[Parameters]:
         """Return the parameters of each public constructor of a class."""
@@ -150,9 +150,9 @@ class Jvm:
     def _constructors_of(self, java_class: JavaObject) -> list[tuple[Parameters, JavaObject]]:
         handle = java_class._target_id  # noqa: SLF001  (py4j never uses one again)
         if handle not in self._constructors:
-            found = java_class.getConstructors()
-            members = parse_members(self._text_of(found))
-            self._constructors[handle] = [(parameters, found[n]) for n, (_, parameters) in enumerate(members)]
+            constructors = java_class.getConstructors()
+            members = parse_members(self._text_of(constructors))
+            self._constructors[handle] = [(parameters, constructors[n]) for n, (_, parameters) in enumerate(members)]
         return self._constructors[handle]
 
     def call(self, target: JavaObject, method: str, *arguments: Any) -> JavaObject:
@@ -192,11 +192,11 @@ class Jvm:
         return text
 
     def _class_name(self, target: JavaObject) -> str:
-        known = self._module_names.get(target._target_id)  # noqa: SLF001  (py4j never uses one again)
-        name: str = f"{known}$" if known else target.getClass().getName()
+        module_name = self._module_names.get(target._target_id)  # noqa: SLF001  (py4j never uses one again)
+        name: str = f"{module_name}$" if module_name else target.getClass().getName()
         return name
 
-    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> SessionError:
+    def _unknown(self, owner: str, method: str, overloads: Sequence[Parameters], count: int) -> DeltaError:
         return unknown_signature(self.spark_version_text, owner, method, overloads, f"{count} arguments")
 
     def array(self, java_class: JavaObject, items: Sequence[Any]) -> JavaObject:

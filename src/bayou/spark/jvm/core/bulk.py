@@ -166,8 +166,8 @@ class Bulk:
             rows[0] = self._jvm.static(_INTERNAL_ROW).empty()
         ends = group.ends.cast(pa.int64())
         starts = pa.concat_arrays([pa.array([0], pa.int64()), ends])[: len(ends)]
-        one = self._bind(self._directory, [rows, self.ints(group.rows), statuses, self.ints(starts), self.ints(ends)])
-        made = self._map_range(len(ends), one)
+        per_group = self._bind(self._directory, [rows, self.ints(group.rows), statuses, self.ints(starts), self.ints(ends)])
+        made = self._map_range(len(ends), per_group)
         return self._jvm.static("org.apache.spark.api.python.PythonUtils").toSeq(self._jvm.static("java.util.Arrays").asList(made))
 
     def _statuses(self, group: FileGroup) -> JavaObject:
@@ -186,8 +186,8 @@ class Bulk:
         function = self._jvm.static("java.lang.invoke.MethodHandleProxies").asInterfaceInstance(
             self._class("java.util.function.IntPredicate"), bound
         )
-        kept = self._jvm.static("java.util.stream.IntStream").range(0, len(rows)).filter(function).toArray()
-        text = self._jvm.static("java.util.Arrays").toString(kept)
+        positions = self._jvm.static("java.util.stream.IntStream").range(0, len(rows)).filter(function).toArray()
+        text = self._jvm.static("java.util.Arrays").toString(positions)
         return [int(number) for number in text[1:-1].split(", ") if number]
 
     # The composed functions: (arrays..., index) -> object. They are made once; `_bind` passes them their arrays.

@@ -155,8 +155,8 @@ FAILED_CALL = (Py4JJavaError, PySparkException)
 
 def error_class_of(error: AnalysisException) -> str:
     """Return the error class of an error of Spark, or an empty string. Spark versions name the method differently."""
-    found = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
-    return found or ""
+    condition = error.getCondition() if hasattr(error, "getCondition") else error.getErrorClass()
+    return condition or ""
 
 
 def reason_of(error: Exception) -> str:
@@ -186,13 +186,13 @@ def start(jvm: Jvm) -> bool:
         Whether callbacks are authenticated. They are not if another part of the program started the server before.
     """
     gateway = jvm.gateway
-    known = vars(gateway)  # py4j would look up a missing attribute in the JVM
-    parameters = known.get("python_parameters") or known["callback_server_parameters"]
+    attributes = vars(gateway)  # py4j would look up a missing attribute in the JVM
+    parameters = attributes.get("python_parameters") or attributes["callback_server_parameters"]
     # A Java exception that a callback raises then reaches Spark as itself, not as a string.
     parameters.propagate_java_exceptions = True
     if gateway.gateway_property.pool.next_id < _UNGUESSABLE:
         gateway.gateway_property.pool.next_id = _UNGUESSABLE + secrets.randbits(100)
-    if known.get("_callback_server") is None:
+    if attributes.get("_callback_server") is None:
         parameters.auth_token = gateway.gateway_parameters.auth_token
         _give_token(gateway)
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]

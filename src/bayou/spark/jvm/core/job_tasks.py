@@ -60,8 +60,12 @@ class JobTasks:
 
     def count(self) -> Tasks:
         """Return the tasks so far."""
-        found = [self._of_job(job) for job in self._jobs()]
-        return Tasks(sum(each.done for each in found), sum(each.total for each in found), any(each.is_running for each in found))
+        tasks_of_jobs = [self._of_job(job) for job in self._jobs()]
+        return Tasks(
+            sum(tasks.done for tasks in tasks_of_jobs),
+            sum(tasks.total for tasks in tasks_of_jobs),
+            any(tasks.is_running for tasks in tasks_of_jobs),
+        )
 
     @cached_property
     def _java(self) -> JavaObject:
@@ -74,16 +78,16 @@ class JobTasks:
     def _jobs(self) -> list[int]:
         ids = self._java.statusTracker().getJobIdsForTag(self._tag)
         text: str = self._view.java.util.Arrays.toString(ids)  # one call for all of them
-        return [int(each) for each in text.strip("[]").split(",") if each]
+        return [int(number) for number in text.strip("[]").split(",") if number]
 
     def _of_job(self, job: int) -> Tasks:
         if job not in self._finished:
             data = self._java.statusStore().job(job)
             is_running = not data.completionTime().isDefined()
-            found = Tasks(data.numCompletedIndices(), data.numTasks() - data.numSkippedTasks(), is_running)
+            tasks = Tasks(data.numCompletedIndices(), data.numTasks() - data.numSkippedTasks(), is_running)
             if is_running:
-                return found
-            self._finished[job] = found
+                return tasks
+            self._finished[job] = tasks
         return self._finished[job]
 
 

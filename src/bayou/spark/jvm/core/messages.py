@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayou.errors import SessionError
+from bayou.errors import DeltaError, failed
 
 _END = "\0"
 
@@ -29,21 +29,18 @@ class Message:
         """
         word, *texts = text.split(_END)
         if not texts or texts.pop():
-            raise SessionError(f"An adapter sent a message that is cut off: {text[:80]!r}.", next_step=_NEXT_STEP)
+            raise failed("adapter-message", given=text)
         return cls(word, tuple(texts))
 
     def encode(self) -> str:
         """Return the string that an adapter sends for this message."""
-        return "".join(each + _END for each in (self.word, *self.texts))
+        return "".join(text + _END for text in (self.word, *self.texts))
 
     @property
     def pairs(self) -> dict[str, str]:
         """The arguments as a dictionary, if keys and values alternate."""
         return dict(zip(self.texts[::2], self.texts[1::2], strict=True))
 
-    def unknown(self) -> SessionError:
+    def unknown(self) -> DeltaError:
         """Return the error for a word that the receiver does not know."""
-        return SessionError(f"An adapter asked for {self.word!r}, which is unknown.", next_step=_NEXT_STEP)
-
-
-_NEXT_STEP = "Restart the session, so that its adapters are those of the installed version of bayou."
+        return failed("adapter-word", word=self.word)

@@ -62,8 +62,8 @@ def text_of(found: JavaObject) -> str:
 def sql_of(jvm: Jvm, found: JavaObject) -> str:
     """Return a resolved expression as SQL, with its columns not qualified by the table."""
     text: str = found.sql()
-    qualifiers = {".".join(_quoted(part) for part in jvm.list_of(each.qualifier())) for each in references_of(jvm, found)}
-    named = [re.escape(each) for each in sorted(qualifiers - {""}, key=len, reverse=True)]
+    qualifiers = {".".join(_quoted(part) for part in jvm.list_of(reference.qualifier())) for reference in references_of(jvm, found)}
+    named = [re.escape(qualifier) for qualifier in sorted(qualifiers - {""}, key=len, reverse=True)]
     if not named:
         return text
     # String literals stay as they are, and so does what only ends like a qualifier.
@@ -132,7 +132,7 @@ def conjunction(jvm: Jvm, conditions: Sequence[JavaObject]) -> JavaObject:
 
 def names_of(jvm: Jvm, found: JavaObject) -> set[str]:
     """Return the names of the columns that an expression uses."""
-    return {each.name() for each in references_of(jvm, found)}
+    return {reference.name() for reference in references_of(jvm, found)}
 
 
 def parts_of(jvm: Jvm, name: JavaObject, table: tuple[str, ...]) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def is_subquery(name: str) -> bool:
 
 def is_user_defined(name: str) -> bool:
     """Whether a node of this name calls a user-defined function of Python, Scala, Java or Hive."""
-    return any(each in name for each in ("PythonUD", "UDF", "UDAF", "UserDefined"))
+    return any(part in name for part in ("PythonUD", "UDF", "UDAF", "UserDefined"))
 
 
 def calls_python(found: JavaObject) -> bool:

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from bayou.errors import DeltaError, SessionError
+from bayou.errors import DeltaError, SessionError, failed, reason
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
@@ -56,7 +56,7 @@ def dataset(jvm: Jvm, session: JavaObject, plan: JavaObject) -> JavaObject:
 def settings_of(spark: SparkSession) -> dict[str, str]:
     """Return all settings of a session, in two calls."""
     text: str = java_session(spark).conf().getAll().mkString("\0")
-    return dict(each.split(" -> ", 1) for each in text.split("\0") if " -> " in each)
+    return dict(setting.split(" -> ", 1) for setting in text.split("\0") if " -> " in setting)
 
 
 class SessionConf:
@@ -117,12 +117,12 @@ def _install_statements(jvm: Jvm, session: JavaObject, answer: BiFunction) -> No
         "bayou.ExecutedPlans": ("DataFrame.mergeInto is what Spark makes of it", ()),
         "bayou.Functions": ("SQL has no table_changes, table_history, table_detail and table_files", ()),
     }
-    for name, (what, given) in lost.items():
+    for name, (lost_feature, arguments) in lost.items():
         try:
             if adapters.has(name):
-                adapters.static(name).install(session, *given)
+                adapters.static(name).install(session, *arguments)
         except Py4JJavaError as error:  # a JVM that does not open Spark's fields
-            _logger.warning("%s: %s", what, error.java_exception.toString())
+            _logger.warning("%s: %s", lost_feature, error.java_exception.toString())
 
 
 def answer_parser(adapters: Adapters, parsed: BiFunction, refused: BiFunction, beginnings: str) -> None:
@@ -147,23 +147,23 @@ def install_catalog(spark: SparkSession, adapters: Adapters) -> str:
     """
     session = java_session(spark)
     settings = session.conf()
-    there = settings.get(_SESSION_CATALOG, "builtin")
-    if there.startswith(_CATALOG):
+    current = settings.get(_SESSION_CATALOG, "builtin")
+    if current.startswith(_CATALOG):
         return ""
     if has_delta_spark(adapters.jvm):
         return ""
     _install_settings(adapters)
-    is_ours = there in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded without its JAR
+    is_ours = current in ("builtin", _DELTA_SPARKS_CATALOG)  # delta-spark's catalog cannot be loaded without its JAR
     try:
         adapters.load(_CATALOG)
-        ours = _CATALOG if is_ours else adapters.catalog_over(there)
+        ours = _CATALOG if is_ours else adapters.catalog_over(current)
         loaded = None if is_ours else _loaded_catalogs(session)
     except SessionError as error:
         older = str(settings.get(_OLDER_SOURCES, ""))
         if "delta" in older.split(","):
             return ""  # it was reported before
         settings.set(_OLDER_SOURCES, ",".join(filter(None, [older, "delta"])))
-        return "" if is_ours else f"{there}: {error.message}"
+        return "" if is_ours else f"{current}: {reason(error)}"
     settings.set(_SESSION_CATALOG, ours)
     session.sharedState().conf().set(_SESSION_CATALOG, ours)
     if loaded is not None:  # Spark would keep using the loaded catalog
@@ -189,8 +189,7 @@ def _loaded_catalogs(session: JavaObject) -> JavaObject:
                 field.setAccessible(True)
                 return field.get(manager)
         owner = owner.getSuperclass()
-    message = "bayou cannot tell whether the session has loaded it"
-    raise SessionError(message)
+    raise failed("catalog-loaded")
 
 
 def is_about_delta(jvm: Jvm, command: JavaObject) -> bool:
@@ -236,9 +235,9 @@ def partitions_lost(command: JavaObject) -> list[str]:
 
 def partitions_in(jvm: Jvm, command: JavaObject) -> dict[str, str]:
     """Return the partition values that a SHOW PARTITIONS names, as strings."""
-    given = command.spec()
-    keys = [] if given.isEmpty() else jvm.list_of(given.get().keys().toList())
-    return {str(key): str(given.get().apply(key)) for key in keys}
+    spec = command.spec()
+    keys = [] if spec.isEmpty() else jvm.list_of(spec.get().keys().toList())
+    return {str(key): str(spec.get().apply(key)) for key in keys}
 
 
 def default_provider(session: JavaObject) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bayou.errors import SessionError
+from bayou.errors import DeltaError, failed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Parameters: TypeAlias = "tuple[str, ...]"
 """The types of a method's parameters, as Java names them, for example `("int", "java.lang.String")`."""
 
-NEXT_STEP = "use a Spark release that the README lists, or report this message to bayou."
 _MISSING = re.compile(r"(?:Method|Constructor) (.+?\(\[.*?\]\)) does not exist|([\w.$]+) does not exist in the JVM")
 """py4j's messages for a call that fits nothing (py4j 0.10.9)."""
 _MEMBER = re.compile(r"([\w$.]+)\(([^)]*)\)")
@@ -31,54 +30,42 @@ def parse_members(text: str) -> list[tuple[str, Parameters]]:
     Args:
         text: for example `Array(public static int a.B.f(int,java.lang.String) throws a.E, public a.B(int))`.
     """
-    found = []
-    for each in text.removeprefix("Array(").split(", "):
-        member = _MEMBER.search(each)
+    members = []
+    for text_of_member in text.removeprefix("Array(").split(", "):
+        member = _MEMBER.search(text_of_member)
         if member is not None:
             name, parameters = member.groups()
-            found.append((name.rpartition(".")[2], tuple(filter(None, parameters.split(",")))))
-    return found
+            members.append((name.rpartition(".")[2], tuple(filter(None, parameters.split(",")))))
+    return members
 
 
 def by_name(members: Sequence[tuple[str, Parameters]]) -> Mapping[str, list[Parameters]]:
     """Return the parameters of each overload, by the method's name."""
-    found: dict[str, list[Parameters]] = {}
+    overloads: dict[str, list[Parameters]] = {}
     for name, parameters in members:
-        found.setdefault(name, []).append(parameters)
-    return found
+        overloads.setdefault(name, []).append(parameters)
+    return overloads
 
 
 def fitting(overloads: Sequence[Parameters], count: int) -> Parameters | None:
     """Return the shortest overload that takes at least `count` arguments, or None."""
-    return min((each for each in overloads if len(each) >= count), key=len, default=None)
+    return min((parameters for parameters in overloads if len(parameters) >= count), key=len, default=None)
 
 
-def unknown_signature(spark_version: str, owner: str, method: str, overloads: Sequence[Parameters], wanted: str) -> SessionError:
+def unknown_signature(spark_version: str, owner: str, method: str, overloads: Sequence[Parameters], wanted: str) -> DeltaError:
     """Return the error for a method of Spark with an unknown signature.
 
     Args:
         method: its name; `<init>` for a constructor.
         wanted: the arguments that bayou wanted to pass, in words.
     """
-    takes = " or ".join(f"({', '.join(each)})" for each in overloads) or "nothing: it is not there"
-    message = f"Spark {spark_version} has another {owner}.{method} than bayou knows. It takes {takes}; bayou has {wanted}."
-    return SessionError(message, next_step=NEXT_STEP)
+    takes = " or ".join(f"({', '.join(each)})" for each in overloads) or "nothing, because it is not there"
+    return failed("unknown-signature", spark_version=spark_version, member=f"{owner}.{method}", parameters=takes, wanted=wanted)
 
 
-class MissingClassError(SessionError, LookupError):
-    """Raised if this Spark has no class of the names that bayou knows."""
-
-
-def missing_class(spark_version: str, names: Sequence[str]) -> MissingClassError:
-    """Return the error for a class that this Spark lacks."""
-    message = f"Spark {spark_version} has no class {' or '.join(names)}, which bayou needs for this."
-    return MissingClassError(message, next_step=NEXT_STEP)
-
-
-def missing_call(spark_version: str, error: BaseException) -> SessionError | None:
+def missing_call(spark_version: str, error: BaseException) -> DeltaError | None:
     """Return the error for a call that failed because this Spark lacks the method or class, or None for any other failure."""
-    found = _MISSING.search(str(error))
-    if found is None:
+    match = _MISSING.search(str(error))
+    if match is None:
         return None
-    message = f"Spark {spark_version} has no {found[1] or found[2]}, which bayou calls for this."
-    return SessionError(message, next_step=NEXT_STEP)
+    return failed("unknown-call", spark_version=spark_version, member=match[1] or match[2])

@@ -17,14 +17,14 @@ TRANSACTIONS_PROPERTY: Final = "bayou.transaction"
 """The local property of Spark's threads in which `bayou.Rule` finds the ids of the transactions around a query."""
 
 
-def tell_transactions(jvm: Jvm) -> None:
+def pass_transaction_ids(jvm: Jvm) -> None:
     """Set `TRANSACTIONS_PROPERTY` on each JVM thread whose Python thread enters or leaves a transaction from now on."""
     known = weakref.ref(jvm)  # the watch must not keep a stopped JVM alive
 
     def set_ids(ids: str) -> None:
-        found = known()
+        running = known()
         try:
-            context = None if found is None else found.context
+            context = None if running is None else running.context
             if context is not None:
                 context.setLocalProperty(TRANSACTIONS_PROPERTY, ids or None)
         except Py4JError:

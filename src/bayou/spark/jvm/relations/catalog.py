@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
 
-from bayou.errors import InvalidOptionError, TableNotFoundError
+from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.relations.parser import table_name
@@ -119,8 +119,9 @@ class Catalog:
         try:
             return TableName.of(parser.parseTableIdentifier(text if parts is None else ".".join(map(quoted_name, parts))))
         except FAILED_CALL as error:
-            message = f"{text!r} is no name of a table in the session's catalog: {reason_of(error)}"
-            raise InvalidOptionError(message, option="tableName") from None
+            raise failed(
+                "DELTA_ILLEGAL_OPTION/table-name", option="tableName", given=redact_text(text), reason=redact_text(reason_of(error))
+            ) from None
 
     def entry(self, name: TableName) -> CatalogEntry | None:
         """Return the entry of a name, or None if it does not exist."""
@@ -129,19 +130,19 @@ class Catalog:
             return CatalogEntry("", "", is_view=True)
         if not catalog.tableExists(name.identifier):
             return None
-        found = catalog.getTableMetadata(name.identifier)
-        provider = found.provider()
-        location = found.storage().locationUri()
-        kind = str(found.tableType().name())
+        table = catalog.getTableMetadata(name.identifier)
+        provider = table.provider()
+        location = table.storage().locationUri()
+        kind = str(table.tableType().name())
         uri = "" if location.isEmpty() else self._jvm.static("org.apache.hadoop.fs.Path")(location.get()).toString()
         return CatalogEntry(
             provider="" if provider.isEmpty() else provider.get().lower(),
             location=uri,
             is_view=kind == "VIEW",
-            name=str(found.identifier().unquotedString()),
+            name=str(table.identifier().unquotedString()),
             managed=kind == "MANAGED",
-            partition_by=tuple(str(each) for each in self._jvm.list_of(found.partitionColumnNames())),
-            created_time=int(found.createTime()),
+            partition_by=tuple(str(each) for each in self._jvm.list_of(table.partitionColumnNames())),
+            created_time=int(table.createTime()),
         )
 
     def is_temporary(self, text: str) -> bool:
@@ -163,8 +164,7 @@ class Catalog:
             return CatalogEntry("delta", name.path, is_view=False)
         entry = self.entry(name)
         if entry is None or entry.is_view or entry.provider != "delta":
-            message = f"{text} is not a Delta table."
-            raise TableNotFoundError(message, table=text, error_class="DELTA_MISSING_DELTA_TABLE")
+            raise failed("DELTA_MISSING_DELTA_TABLE", table=text)
         return entry
 
     def is_delta(self, text: str) -> bool:
@@ -184,12 +184,12 @@ class Catalog:
 
         A view has no table properties.
         """
-        found = self._state.catalog().getTempViewOrPermanentTableMetadata(name.identifier)
-        is_view = str(found.tableType().name()) == "VIEW"
-        pairs = [] if is_view else self._jvm.list_of(found.properties().toSeq())
-        comment = None if found.comment().isEmpty() else str(found.comment().get())
-        partitions = [str(each) for each in self._jvm.list_of(found.partitionColumnNames())]
-        return found.schema().json(), partitions, {str(pair._1()): str(pair._2()) for pair in pairs}, comment  # noqa: SLF001  (Scala's)
+        table = self._state.catalog().getTempViewOrPermanentTableMetadata(name.identifier)
+        is_view = str(table.tableType().name()) == "VIEW"
+        pairs = [] if is_view else self._jvm.list_of(table.properties().toSeq())
+        comment = None if table.comment().isEmpty() else str(table.comment().get())
+        partitions = [str(each) for each in self._jvm.list_of(table.partitionColumnNames())]
+        return table.schema().json(), partitions, {str(pair._1()): str(pair._2()) for pair in pairs}, comment  # noqa: SLF001  (Scala's)
 
     def default_location(self, name: TableName) -> str:
         """Return the location of a managed table of that name."""
@@ -241,9 +241,9 @@ class Catalog:
     def move(self, name: TableName, location: str) -> None:
         """Point the entry of a table to another folder, by its URI, not percent-encoded."""
         catalog = self._state.catalog()
-        found = catalog.getTableMetadata(name.identifier)
+        table = catalog.getTableMetadata(name.identifier)
         uri = self._jvm.static("org.apache.hadoop.fs.Path")(location).toUri()
-        catalog.alterTable(self._jvm.call(found, "withNewStorage", self._jvm.some(uri)))
+        catalog.alterTable(self._jvm.call(table, "withNewStorage", self._jvm.some(uri)))
 
     def refresh(self, name: TableName) -> None:
         """Drop Spark's caches of a table, or of all tables under `spark.sql.legacy.v1IdentifierNoCatalog`."""

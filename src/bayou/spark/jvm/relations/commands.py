@@ -42,8 +42,8 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
         body: a `BiFunction`, called with None and the JVM session at execution. It returns the rows as a JVM DataFrame, or None.
         columns: the columns of the rows, as the JSON of a Spark schema.
     """
-    found = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
-    attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(found)
+    schema = jvm.module("org.apache.spark.sql.types.DataType").fromJson(columns)
+    attributes = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils").toAttributes(schema)
     return jvm.static("bayou.Statement").of(body, None, _STATEMENT, text, attributes)
 
 

@@ -34,9 +34,9 @@ def writes_encrypted(session: JavaObject, options: Mapping[str, str]) -> bool:
 
 
 def _setting(session: JavaObject, name: str, options: Mapping[str, str]) -> str | None:
-    given = next((value for key, value in options.items() if key.lower() == name), None)
-    if given is not None:
-        return given
+    option = next((value for key, value in options.items() if key.lower() == name), None)
+    if option is not None:
+        return option
     of_session = session.conf().getOption(name)
-    found = of_session.get() if of_session.isDefined() else session.sparkContext().hadoopConfiguration().get(name)
-    return None if found is None else str(found)
+    value_in_session = of_session.get() if of_session.isDefined() else session.sparkContext().hadoopConfiguration().get(name)
+    return None if value_in_session is None else str(value_in_session)

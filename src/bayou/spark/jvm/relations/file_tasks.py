@@ -41,4 +41,4 @@ def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFra
     rows = grouping.grouped(query.toRdd())
     made = frame.sparkSession._jsparkSession.internalCreateDataFrame(rows, query.analyzed().schema(), False)  # noqa: SLF001
     text: str = grouping.order()
-    return DataFrame(made, frame.sparkSession), [each.split("\n") if each else [] for each in text.split("\0")[:-1]]
+    return DataFrame(made, frame.sparkSession), [uris.split("\n") if uris else [] for uris in text.split("\0")[:-1]]

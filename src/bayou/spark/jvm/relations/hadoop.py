@@ -108,16 +108,16 @@ class HadoopFiles:
         context = jvm.context
         key = (None if context is None else context.applicationId(), host_of(uri), *sorted(options.items()))
         with cls._lock:
-            kept = cls._kept.setdefault(jvm, OrderedDict())
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
+            cached = cls._kept.setdefault(jvm, OrderedDict())
+            if key in cached:
+                cached.move_to_end(key)
+                return cached[key]
         # Connect outside the lock, because it is slow. Two threads may both connect; the later one stays in the cache.
         made = cls(*_connect(jvm, uri, options))
         with cls._lock:
-            kept[key] = made
-            while len(kept) > _KEPT:
-                kept.popitem(last=False)
+            cached[key] = made
+            while len(cached) > _KEPT:
+                cached.popitem(last=False)
         return made
 
     @cached_property
@@ -144,22 +144,22 @@ class HadoopFiles:
         """Return the files of a folder whose names are not less than `start`, in no order."""
         # Java compares UTF-16 units, which is the order of code points if one side is ASCII.
         text = self._text(folder, lambda: self._files.list(folder, start if start.isascii() else ""))
-        return [each for each in _listed(text) if each.name >= start]
+        return [file for file in _listed(text) if file.name >= start]
 
     def list_folders(self, folders: Sequence[str]) -> list[list[Listed]]:
         """List folders, several at a time. An entry that is a folder has the size -1.
 
         A missing folder is empty.
         """
-        found: list[list[Listed]] = []
+        listings: list[list[Listed]] = []
         for answer in self._each("list", folders, folders):
             if isinstance(answer, FileNotFoundError):
-                found.append([])
+                listings.append([])
                 continue
             if isinstance(answer, Exception):
                 raise answer
-            found.append(_listed(answer.decode("utf-8")))
-        return found
+            listings.append(_listed(answer.decode("utf-8")))
+        return listings
 
     def status(self, uri: str) -> Listed:
         """Return a file as in a listing."""
@@ -244,14 +244,14 @@ class HadoopFiles:
         return str(_content(uri, _asked(call)), "utf-8")
 
     def _each(self, what: str, items: Sequence[str], uris: Sequence[str]) -> list[bytes | Exception]:
-        found: list[bytes | Exception] = []
-        while len(found) < len(items):
-            for answer in _answers(self._ask_each(what, "\0".join(items[len(found) :]))):
+        answers: list[bytes | Exception] = []
+        while len(answers) < len(items):
+            for answer in _answers(self._ask_each(what, "\0".join(items[len(answers) :]))):
                 try:
-                    found.append(self._whole(uris[len(found)], answer))
+                    answers.append(self._whole(uris[len(answers)], answer))
                 except (FileNotFoundError, FileExistsError, HadoopError) as error:
-                    found.append(error)
-        return found
+                    answers.append(error)
+        return answers
 
     def _ask_each(self, what: str, items: str) -> bytes:
         return bytes(_asked(lambda: self._reads.each(what, items, _THREADS, _ENOUGH_BYTES)))
@@ -315,8 +315,8 @@ def _listed(text: str) -> list[Listed]:
 def configured_file_system(jvm: Jvm, scheme: str) -> str | None:
     """Return the file system class that the application's configuration names for a scheme, or None."""
     context = jvm.context
-    found = None if context is None else context.hadoopConfiguration().get(f"fs.{scheme}.impl")
-    return None if found is None else str(found)
+    class_name = None if context is None else context.hadoopConfiguration().get(f"fs.{scheme}.impl")
+    return None if class_name is None else str(class_name)
 
 
 def set_file_system(jvm: Jvm, scheme: str, class_name: str) -> None:
@@ -359,8 +359,8 @@ class S3aCredentials:
         text = str(_guarded(lambda: self._asks.text(self._bucket, self._configuration, bool(self._options))))
         key, secret, token, expires, _ = text.split("\0")
         soon = datetime.now(timezone.utc) + _ASKED_AGAIN_AFTER
-        known = datetime.fromtimestamp(int(expires) / 1000, timezone.utc) if expires else soon
-        return {"access_key_id": key, "secret_access_key": secret, "token": token or None, "expires_at": min(soon, known)}
+        expiry = datetime.fromtimestamp(int(expires) / 1000, timezone.utc) if expires else soon
+        return {"access_key_id": key, "secret_access_key": secret, "token": token or None, "expires_at": min(soon, expiry)}
 
 
 def _connect(jvm: Jvm, uri: str, options: Mapping[str, str]) -> tuple[JavaObject, JavaObject]:

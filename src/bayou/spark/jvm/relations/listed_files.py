@@ -81,10 +81,10 @@ class ListedFiles:
         It does not if it contains a file that is not read as data, such as the summary of a folder's footers.
         Source: `isDataPath` in Spark's `PartitioningAwareFileIndex`.
         """
-        known = self.known or {}
-        lengths = {path: _LENGTH.match(status) for path, status in known.items() if path.rsplit("/", 1)[-1][:1] not in "._"}
-        found = [(path, int(length[1])) for path, length in lengths.items() if length is not None]
-        return found if self.known is not None and len(found) == len(known) else None
+        statuses = self.known or {}
+        lengths = {path: _LENGTH.match(status) for path, status in statuses.items() if path.rsplit("/", 1)[-1][:1] not in "._"}
+        file_sizes = [(path, int(length[1])) for path, length in lengths.items() if length is not None]
+        return file_sizes if self.known is not None and len(file_sizes) == len(statuses) else None
 
     def list_has_changed(self) -> bool:
         """Whether the list was replaced by one with other files."""
@@ -130,7 +130,7 @@ class WatchedFiles:
 
     def __init__(self, files: Iterable[ListedFiles]) -> None:
         """Record the current status of the files."""
-        self._files = [(each, each.now()) for each in files]
+        self._files = [(listed, listed.now()) for listed in files]
 
     def changed(self) -> str | None:
         """Return what changed, for a message: a changed or missing file, or the list of files. None if nothing changed."""
@@ -147,6 +147,6 @@ def _statuses(index: JavaObject) -> dict[str, str] | None:
     """Return the status of each file in an index, by path, or None if it is incomplete."""
     joined = str(index.allFiles().mkString("\0"))
     texts = joined.split("\0") if joined else []
-    found = [_STATUS.search(each) for each in texts]
-    facts = {each[1]: _OF_READS.sub("", each[2]) for each in found if each is not None}
+    matches = [_STATUS.search(text) for text in texts]
+    facts = {match[1]: _OF_READS.sub("", match[2]) for match in matches if match is not None}
     return facts if len(facts) == len(texts) else None

@@ -96,7 +96,7 @@ def _with_functions(jvm: Jvm, registry: JavaObject, found: JavaObject) -> JavaOb
     children = jvm.list_of(found.children())
     if not children:
         return found
-    made = jvm.seq([_with_functions(jvm, registry, each) for each in children])
+    made = jvm.seq([_with_functions(jvm, registry, child) for child in children])
     if found.getClass().getSimpleName() != "UnresolvedFunction":
         return found.withNewChildren(made)
     (name,) = jvm.list_of(found.nameParts())

@@ -44,7 +44,7 @@ def derived_schemas(jvm: Jvm, spark: SparkSession, uris: Sequence[str], options:
         configuration.set(name, value)
     adapter = Adapters.of(jvm).static(_ADAPTER)
     answers = str(adapter.schemas("\0".join(uris), state.conf(), configuration, _THREADS)).split("\0")[:-1]
-    return [ValueError(each[1:]) if each.startswith("?") else each for each in answers]
+    return [ValueError(answer[1:]) if answer.startswith("?") else answer for answer in answers]
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class ParquetEntry:
     @property
     def is_hives(self) -> bool:
         """Whether Hive created the table, with Parquet files."""
-        found = self._found()
-        serde = found.storage().serde()
-        return bool(found.provider().contains("hive") and serde.isDefined() and str(serde.get()) == _HIVES_PARQUET)
+        table = self._found()
+        serde = table.storage().serde()
+        return bool(table.provider().contains("hive") and serde.isDefined() and str(serde.get()) == _HIVES_PARQUET)
 
     @property
     def schema(self) -> str:
@@ -81,24 +81,24 @@ class ParquetEntry:
     def properties(self) -> dict[str, str]:
         """The table's properties, without Hive's own."""
         pairs = self.jvm.list_of(self._found().properties().toSeq())
-        found = {str(pair._1()): str(pair._2()) for pair in pairs}  # noqa: SLF001  (Scala's)
-        found.pop(_HIVES_OWN, None)
-        return found
+        stated = {str(pair._1()): str(pair._2()) for pair in pairs}  # noqa: SLF001  (Scala's)
+        stated.pop(_HIVES_OWN, None)
+        return stated
 
     def partitions(self) -> list[tuple[str, dict[str, str]]]:
         """Return the location of each partition, not percent-encoded or empty, and its partition values as strings."""
         columns = int(self._found().partitionColumnNames().size())
-        found = self._catalog().listPartitions(self.name.identifier, self.jvm.none)
-        parts = str(Adapters.of(self.jvm).static(_ADAPTER).partitions(found, columns)).split("\0")[:-1]
+        listed = self._catalog().listPartitions(self.name.identifier, self.jvm.none)
+        parts = str(Adapters.of(self.jvm).static(_ADAPTER).partitions(listed, columns)).split("\0")[:-1]
         width = 1 + 2 * columns
         rows = (parts[at : at + width] for at in range(0, len(parts), width))
         return [(row[0], dict(zip(row[1::2], row[2::2], strict=True))) for row in rows]
 
     def become_delta(self) -> None:
         """Turn the entry into that of a Delta table: provider `delta`, no columns, no properties. The log has the truth."""
-        found = self._found()
+        table = self._found()
         none = self.jvm.none
-        storage = self._copy(found.storage(), dict.fromkeys(_FORMATS, none))
+        storage = self._copy(table.storage(), dict.fromkeys(_FORMATS, none))
         changed = {
             _STORAGE: storage,
             _SCHEMA: struct_type(self.jvm, _NO_COLUMNS),
@@ -108,7 +108,7 @@ class ParquetEntry:
             _PROPERTIES: self.jvm.scala_map({}),
             _STATISTICS: none,
         }
-        self._catalog().alterTable(self._copy(found, changed))
+        self._catalog().alterTable(self._copy(table, changed))
 
     def _copy(self, found: JavaObject, changed: Mapping[int, JavaObject]) -> JavaObject:
         """Copy a Scala object and change some members, by position."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 
-from bayou.errors import InvalidSchemaError, SqlSyntaxError
+from bayou.errors import failed, redact_text
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
@@ -85,9 +85,9 @@ def words(jvm: Jvm, text: str) -> Iterator[str]:
     stream = jvm.static(f"{_PARSER}.UpperCaseCharStream")(jvm.static("org.antlr.v4.runtime.CharStreams").fromString(text))
     lexer = jvm.static(f"{_PARSER}.SqlBaseLexer")(stream)
     lexer.removeErrorListeners()  # they print to the console
-    while (found := lexer.nextToken()).getType() != _END:
-        if found.getChannel() == 0:
-            yield str(found.getText())
+    while (token := lexer.nextToken()).getType() != _END:
+        if token.getChannel() == 0:
+            yield str(token.getText())
 
 
 def substituted(jvm: Jvm, text: str) -> str:
@@ -98,8 +98,8 @@ def substituted(jvm: Jvm, text: str) -> str:
 def words_of(jvm: Jvm, text: str) -> list[Word]:
     """Return the words of a statement from Spark's lexer, without blanks and comments."""
     parts = str(Adapters.of(jvm).static("bayou.Words").of(text)).split("\0")
-    found = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
-    return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in found]
+    positions = zip(parts[0:-1:3], parts[1::3], parts[2::3], strict=True)
+    return [Word(kind, text[int(start) : int(end)], int(start), int(end)) for kind, start, end in positions]
 
 
 def takes_parameters(jvm: Jvm) -> bool:
@@ -127,10 +127,10 @@ def parameter_literal(jvm: Jvm, context: JavaObject, name: str | None, number: i
             return None
     else:
         read = {"PositionalParameterContext": "params", "HybridParameterContext": "args"}.get(context.getClass().getSimpleName())
-        given = [] if read is None else jvm.list_of(getattr(context, read)())
-        if number >= len(given):
+        positional = [] if read is None else jvm.list_of(getattr(context, read)())
+        if number >= len(positional):
             return None
-        found = values.substitutePositionalParameters(f"{query}?", jvm.seq([given[number]]))
+        found = values.substitutePositionalParameters(f"{query}?", jvm.seq([positional[number]]))
     return str(found._1()).removeprefix(query)  # noqa: SLF001  (Scala's)
 
 
@@ -167,14 +167,14 @@ def has_alias(session: JavaObject, text: str) -> bool:
 
 def type_in_json(session: JavaObject, text: str) -> str:
     """Return JSON of a type in SQL."""
-    found: str = session.sessionState().sqlParser().parseDataType(text).json()
-    return found
+    as_json: str = session.sessionState().sqlParser().parseDataType(text).json()
+    return as_json
 
 
 def columns_in_json(session: JavaObject, text: str) -> str:
     """Return JSON of columns in SQL."""
-    found: str = session.sessionState().sqlParser().parseTableSchema(text).json()
-    return found
+    as_json: str = session.sessionState().sqlParser().parseTableSchema(text).json()
+    return as_json
 
 
 def statement_at(jvm: Jvm, origin: JavaObject) -> str:
@@ -188,7 +188,7 @@ def parsed_statement(session: JavaObject, text: str) -> JavaObject:
         return session.sessionState().sqlParser().parsePlan(text)
     except ParseException as error:
         what = re.sub(r"^\[[\w.]+\] ", "", reason_of(error))
-        raise SqlSyntaxError(what, next_step="Correct the statement; docs/sql.md has its clauses.") from None
+        raise failed("PARSE_SYNTAX_ERROR/spark", reason=redact_text(what)) from None
 
 
 def are_parsed(session: JavaObject, condition: str, query: str) -> bool:
@@ -223,10 +223,10 @@ def table_name(jvm: Jvm, session: JavaObject, text: str) -> tuple[str, ...] | No
 
 def full_name(session: JavaObject, parts: Sequence[object]) -> tuple[str, ...]:
     """Return the parts of a table's name with its catalog and database. Leave a path or a name in another catalog as it is."""
-    found = _in_session_catalog(session, parts)
-    if found is None or not found or found[0].lower() == "delta":
+    name = _in_session_catalog(session, parts)
+    if name is None or not name or name[0].lower() == "delta":
         return tuple(map(str, parts))
-    return (_SESSION_CATALOG, *([] if len(found) > 1 else [str(session.catalog().currentDatabase())]), *found)
+    return (_SESSION_CATALOG, *([] if len(name) > 1 else [str(session.catalog().currentDatabase())]), *name)
 
 
 def _in_session_catalog(session: JavaObject, given: Iterable[object]) -> tuple[str, ...] | None:
@@ -315,8 +315,7 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
         root = parsed_plainly(jvm, session, text)
     except FAILED_CALL as error:
         reason = reason_of(error)
-        message = f"The expression {text!r} in the table's metadata is no SQL expression: {reason}"
-        raise InvalidSchemaError(message, next_step="Correct it with the engine that stored it.") from None
+        raise failed("DELTA_SCHEMA_NOT_SET/stored-expression", expression=text, reason=reason) from None
     functions, columns, forbidden, has_lambda = set(), set(), [], False
     waiting: list[tuple[Any, frozenset[str]]] = [(root, frozenset())]
     while waiting:
@@ -337,6 +336,6 @@ def parsed(jvm: Jvm, session: JavaObject, text: str) -> ParsedExpression:
                 forbidden.append(f"a {name}")
         if name == "LambdaFunction":
             has_lambda = True
-            variables |= {str(jvm.list_of(each.nameParts())[0]).lower() for each in jvm.list_of(node.arguments())}
+            variables |= {str(jvm.list_of(function.nameParts())[0]).lower() for function in jvm.list_of(node.arguments())}
         waiting += [(child, variables) for child in jvm.list_of(node.children())]
     return ParsedExpression(text, frozenset(functions), frozenset(columns), tuple(dict.fromkeys(forbidden)), has_lambda)

@@ -44,7 +44,7 @@ def some_of(jvm: Jvm, columns: JavaObject, places: Iterable[int]) -> JavaObject:
 def only_from(plan: JavaObject, attributes: Iterable[JavaObject]) -> bool:
     """Whether all attributes are columns of a plan."""
     columns = plan.outputSet()
-    return all(columns.contains(each) for each in attributes)
+    return all(columns.contains(attribute) for attribute in attributes)
 
 
 def name_of(attribute: JavaObject) -> str:
@@ -59,13 +59,13 @@ def id_of(attribute: JavaObject) -> int:
 
 def ids_in(jvm: Jvm, outputs: JavaObject) -> Iterator[int]:
     """Yield the ids of the columns of several plans, given as an `Object[]` of their outputs."""
-    return (id_of(each) for columns in outputs for each in jvm.list_of(columns))
+    return (id_of(attribute) for columns in outputs for attribute in jvm.list_of(columns))
 
 
 def file_metadata_name(jvm: Jvm, relation: JavaObject) -> str:
     """Return the name of the metadata column of a relation of files."""
-    (found,) = jvm.list_of(relation.metadataOutput())
-    return name_of(found)
+    (attribute,) = jvm.list_of(relation.metadataOutput())
+    return name_of(attribute)
 
 
 def analyzed(dataset: JavaObject) -> JavaObject:
@@ -76,8 +76,8 @@ def analyzed(dataset: JavaObject) -> JavaObject:
 def union(datasets: Iterable[JavaObject]) -> JavaObject:
     """Return the rows of one or more Datasets, by the positions of their columns."""
     first, *others = datasets
-    for each in others:
-        first = first.union(each)
+    for other in others:
+        first = first.union(other)
     return first
 
 

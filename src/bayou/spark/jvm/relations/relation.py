@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from bayou.errors import InvalidSchemaError
+from bayou.errors import failed
 from bayou.spark.jvm.core.adapters import Adapters, described
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
 from bayou.spark.jvm.core.own_sessions import pairs_of
@@ -119,7 +119,7 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
         f"{bare.root} is read through bayou's optimizer rule, which this session does not have. "
         "Next: call bayou.enable(session) on this session first."
     )
-    given = f"path\0{options}" if isinstance(options, str) else options
+    parameters = f"path\0{options}" if isinstance(options, str) else options
     return jvm.static("bayou.Tables").bare(
         bare.key,
         bare.table,
@@ -130,7 +130,7 @@ def bare_relation(jvm: Jvm, session: JavaObject, bare: BareTable, options: JavaO
         bare.filled,
         str(bare.size),
         bare.tracks_rows,
-        given,
+        parameters,
         session,
     )
 
@@ -167,8 +167,8 @@ def java_frame(frame: DataFrame) -> JavaObject:
 def bound_predicate(jvm: Jvm, filters: Sequence[JavaObject], partition_schema: str) -> JavaObject:
     """Return the conjunction of Catalyst conditions as a predicate for rows of the partition columns."""
     condition = filters[0]
-    for other in filters[1:]:
-        condition = jvm.static("org.apache.spark.sql.catalyst.expressions.And")(condition, other)
+    for predicate in filters[1:]:
+        condition = jvm.static("org.apache.spark.sql.catalyst.expressions.And")(condition, predicate)
     # A filter may spell a name in another case.
     used = {attribute.name().lower(): attribute for attribute in jvm.list_of(condition.references().toSeq())}
     types = jvm.module("org.apache.spark.sql.catalyst.types.DataTypeUtils")
@@ -206,7 +206,7 @@ def aligned_rows(jvm: Jvm, frame: DataFrame, table: str, schema_json: str, *, by
 def _fills_defaults(jvm: Jvm, resolver: JavaObject) -> Any:
     """Return the argument that makes `resolveOutputColumns` fill missing columns: a flag, in later versions a mode."""
     overloads = jvm.overloads(resolver, "resolveOutputColumns")
-    kinds = {each[_FILL_MODE] for each in overloads if len(each) > _FILL_MODE}
+    kinds = {parameters[_FILL_MODE] for parameters in overloads if len(parameters) > _FILL_MODE}
     if kinds == {"boolean"}:
         return True
     if kinds == {"scala.Enumeration$Value"}:
@@ -241,7 +241,7 @@ def expressions_in_json(jvm: Jvm, spark: SparkSession, schema_json: str, texts: 
     # Give each an alias: a selection of plain columns would not be a projection.
     named = [own_column(spark, text).alias(f"__bayou_expression_{number}") for number, text in enumerate(texts)]
     plan = rows.select(*named)._jdf.queryExecution().optimizedPlan()  # noqa: SLF001  (the bridge)
-    return [described(jvm, each.child()) for each in jvm.list_of(plan.projectList())]
+    return [described(jvm, alias.child()) for alias in jvm.list_of(plan.projectList())]
 
 
 def rebalanced(
@@ -276,18 +276,17 @@ def expression_type(jvm: Jvm, spark: SparkSession, schema_json: str, text: str) 
     nothing = spark.sparkContext._jsc.emptyRDD()  # noqa: SLF001  (the bridge)
     rows = DataFrame(spark._jsparkSession.createDataFrame(nothing, struct_type(jvm, schema_json)), spark)  # noqa: SLF001
     try:
-        found: str = rows.select(own_column(spark, f"({text}\n)").alias("value"))._jdf.schema().json()  # noqa: SLF001  (the bridge)
+        as_json: str = rows.select(own_column(spark, f"({text}\n)").alias("value"))._jdf.schema().json()  # noqa: SLF001  (the bridge)
     except FAILED_CALL as error:
-        message = f"The expression {text!r} cannot be resolved: {reason_of(error)}"
-        raise InvalidSchemaError(message, next_step="use the table's columns and built-in functions.") from None
-    return found
+        raise failed("DELTA_SCHEMA_NOT_SET/expression", expression=text, reason=reason_of(error)) from None
+    return as_json
 
 
 def may_upcast(jvm: Jvm, frame: DataFrame) -> bool:
     """Whether Spark can up-cast a frame's first column to the type of its second column without loss (`Cast.canUpCast`)."""
-    given, wanted = (field.dataType() for field in frame._jdf.schema().fields())  # noqa: SLF001  (the bridge)
-    found: bool = jvm.module("org.apache.spark.sql.catalyst.expressions.Cast").canUpCast(given, wanted)
-    return found
+    source, target = (field.dataType() for field in frame._jdf.schema().fields())  # noqa: SLF001  (the bridge)
+    can_upcast: bool = jvm.module("org.apache.spark.sql.catalyst.expressions.Cast").canUpCast(source, target)
+    return can_upcast
 
 
 def observed(jvm: Jvm, plan: JavaObject, names: Sequence[str]) -> dict[str, list[Any]]:
@@ -295,8 +294,8 @@ def observed(jvm: Jvm, plan: JavaObject, names: Sequence[str]) -> dict[str, list
     collected = jvm.module("org.apache.spark.sql.execution.CollectMetricsExec").collect(plan)
     values = {}
     for name in names:
-        found = collected.get(name)
-        if not found.isEmpty():
-            row = found.get()
+        row_option = collected.get(name)
+        if not row_option.isEmpty():
+            row = row_option.get()
             values[name] = [row.get(position) for position in range(row.length())]
     return values

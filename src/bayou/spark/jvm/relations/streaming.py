@@ -68,14 +68,14 @@ class PlannedBatch:
 
 def roots_read(jvm: Jvm, data: JavaObject) -> set[str]:
     """Return the URIs of the Delta tables that a batch reads."""
-    found = set()
+    roots = set()
     for leaf in jvm.list_of(data.queryExecution().analyzed().collectLeaves()):
         if leaf.getClass().getSimpleName() == "LogicalRelation":
             relation = leaf.relation()
             # Spark's own file index would return each file as a root.
             if relation.getClass().getName() in _OURS or relation.location().getClass().getName() in _OURS:
-                found |= {path.toString() for path in jvm.list_of(relation.location().rootPaths())}
-    return found
+                roots |= {path.toString() for path in jvm.list_of(relation.location().rootPaths())}
+    return roots
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def numbers_of_sources(jvm: Jvm, session: JavaObject) -> set[int]:
     plan = _running_plan(session)
     leaves = [] if plan is None else jvm.list_of(plan.collectLeaves())
     sources = [leaf.source() for leaf in leaves if leaf.getClass().getSimpleName() == _EXECUTION_RELATION]
-    return {int(each.number()) for each in sources if each.getClass().getName() == _SOURCE}
+    return {int(source.number()) for source in sources if source.getClass().getName() == _SOURCE}
 
 
 def _running_plan(session: JavaObject) -> JavaObject | None:
@@ -116,9 +116,9 @@ def _leaf(jvm: Jvm, node: JavaObject, number: int, watermarks: list[JavaObject])
         source = node.source()
         if source.getClass().getName() != _SOURCE or source.number() != number:
             return None
-        ids = {each.exprId().id(): each.name() for each in jvm.list_of(node.output())}
-        found = (ids.get(each.exprId().id()) for each in reversed(watermarks))
-        return StreamLeaf(node.schema().json(), next((name for name in found if name is not None), None))
+        ids = {attribute.exprId().id(): attribute.name() for attribute in jvm.list_of(node.output())}
+        names = (ids.get(attribute.exprId().id()) for attribute in reversed(watermarks))
+        return StreamLeaf(node.schema().json(), next((name for name in names if name is not None), None))
     inner = [*watermarks, node.eventTime()] if kind == "EventTimeWatermark" else watermarks
     leaves = (_leaf(jvm, child, number, inner) for child in jvm.list_of(node.children()))
     return next((leaf for leaf in leaves if leaf is not None), None)

@@ -33,8 +33,8 @@ def known_type(kind: UserDefinedType) -> DataType:
     The program has the type if the module in the log is loaded, or is PySpark's, and its class stores values like the table.
     """
     name = json.loads(kind.description).get("pyClass")
-    found = _class_of(name) if isinstance(name, str) else None
-    own = None if found is None else _described(found)
+    type_class = _class_of(name) if isinstance(name, str) else None
+    own = None if type_class is None else _described(type_class)
     return kind.stored if own is None or own != kind else own
 
 
@@ -61,9 +61,9 @@ def _known(kind: DataType) -> DataType:
 def _class_of(name: str) -> type[SparkUserDefinedType] | None:
     module, _, attribute = name.rpartition(".")
     loaded = _module(module)
-    found = None if loaded is None else vars(loaded).get(attribute)  # `getattr` may make a module import code
-    is_type = isinstance(found, type) and issubclass(found, SparkUserDefinedType) and found is not SparkUserDefinedType
-    return found if is_type else None
+    value = None if loaded is None else vars(loaded).get(attribute)  # `getattr` may make a module import code
+    is_type = isinstance(value, type) and issubclass(value, SparkUserDefinedType) and value is not SparkUserDefinedType
+    return value if is_type else None
 
 
 def _module(name: str) -> ModuleType | None:

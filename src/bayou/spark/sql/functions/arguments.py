@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import DeltaError, failed, redact_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +40,12 @@ class Argument:
         if self.type != "?":
             return
         is_of_delta = function.startswith("table_changes")  # the functions that delta-spark has, with its error class
-        raise InvalidOptionError(
-            f"The argument {self.text} ({name}) of {function} is not a constant.",
+        raise failed(
+            "DELTA_CDC_NON_CONSTANT_ARGUMENT",
             error_class="DELTA_CDC_NON_CONSTANT_ARGUMENT" if is_of_delta else "NON_FOLDABLE_ARGUMENT",
             option=function,
-            next_step="give a literal, a constant expression such as current_timestamp() - INTERVAL 1 DAY, or a session variable.",
+            argument=redact_text(self.text),
+            name=name,
         )
 
     def string(self, function: str, name: str) -> str:
@@ -63,11 +64,6 @@ class Argument:
             raise self.wrong_type(name, ["IntegerType", "LongType"])
         return int(self.text)
 
-    def wrong_type(self, name: str, supported: Sequence[str]) -> InvalidOptionError:
+    def wrong_type(self, name: str, supported: Sequence[str]) -> DeltaError:
         """Return the error for an argument of another type."""
-        return InvalidOptionError(
-            f"Unsupported expression type({self.type}) for {name}. The supported types are [{','.join(supported)}].",
-            error_class="DELTA_UNSUPPORTED_EXPRESSION",
-            option=name,
-            next_step="give a value of one of these types.",
-        )
+        return failed("DELTA_UNSUPPORTED_EXPRESSION", option=name, type=self.type, supported=",".join(supported))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.errors import InvalidOptionError, TableNotFoundError, redact_uri
+from bayou.errors import TableNotFoundError, failed
 from bayou.protocol.types.instants import format_timestamp
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
@@ -77,12 +77,7 @@ class TableFunctions:
         try:
             return relation(self._application, session, TableRequest.from_options({"path": path, **options}))
         except TableNotFoundError as error:
-            raise TableNotFoundError(
-                f"`{redact_uri(path)}` is not a Delta table.",
-                table=redact_uri(path),
-                error_class="DELTA_MISSING_DELTA_TABLE",
-                next_step="check the path.",
-            ) from error
+            raise failed("DELTA_MISSING_DELTA_TABLE/path", table=path) from error
 
 
 def _check_count(function: str, arguments: Sequence[Argument]) -> None:
@@ -90,12 +85,7 @@ def _check_count(function: str, arguments: Sequence[Argument]) -> None:
     if least <= len(arguments) <= most:
         return
     failure = "not enough args" if len(arguments) < least else "too many args"
-    raise InvalidOptionError(
-        f"{failure}, {function} requires at least {least} arguments and at most {most} arguments.",
-        error_class="INCORRECT_NUMBER_OF_ARGUMENTS",
-        option=function,
-        next_step="docs/sql.md lists the functions with their arguments.",
-    )
+    raise failed("INCORRECT_NUMBER_OF_ARGUMENTS", option=function, failure=failure, least=least, most=most)
 
 
 def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
@@ -106,12 +96,7 @@ def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
     """
     bound.check_is_constant(function, f"{side} version or timestamp")
     if bound.is_null:
-        raise InvalidOptionError(
-            "CDC read start/end parameters cannot be null. Please provide a valid version or timestamp.",
-            error_class="DELTA_CDC_READ_NULL_RANGE_BOUNDARY",
-            option=side,
-            next_step="leave the end out to read all changes since the start." if side == "ending" else "give a start.",
-        )
+        raise failed("DELTA_CDC_READ_NULL_RANGE_BOUNDARY", option=side)
     if bound.type in _VERSIONS:
         return {f"{side}Version": bound.text}
     if bound.is_string:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import TableNotFoundError
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.parser import full_name, table_name
@@ -36,12 +36,7 @@ def named(context: Context, text: str, database: str, *, paths: bool = True) -> 
     session = java_session(context.spark)
     parts = table_name(context.application.jvm, session, text)
     if parts is None:
-        raise TableNotFoundError(
-            f"{text} is not the name of a table in the session's catalog.",
-            table=text,
-            error_class="DELTA_MISSING_DELTA_TABLE",
-            next_step="name a Delta table of spark_catalog, with backticks around names that are not plain.",
-        )
+        raise failed("DELTA_MISSING_DELTA_TABLE/other-catalog", table=text)
     if len(parts) == 1 and database:
         return TableReference(f"{database}.{column_sql(parts)}")
     name_in_database = column_sql(parts)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError, TableExistsError, TableNotFoundError, UnsupportedFeatureError, redact_uri
+from bayou.errors import DeltaError, TableExistsError, TableNotFoundError, failed, redact_uri
 from bayou.spark.create.clone import clone_table
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
 from bayou.spark.sql.statements.maintenance import read_moment, wanted_moment
@@ -128,17 +128,10 @@ class Clone:
         _refuse_view(context, target)
         exists = self._exists(context, target) if self.if_absent or not self.creates else False
         if not exists and not self.creates:
-            raise TableNotFoundError(
-                f"Table {target} cannot be replaced as it does not exist. Use CREATE OR REPLACE TABLE to create the table.",
-                table=target,
-                error_class="DELTA_CANNOT_REPLACE_MISSING_TABLE",
-            )
+            raise failed("DELTA_CANNOT_REPLACE_MISSING_TABLE", table=target)
         if suffix and self.moment is not None:
-            raise InvalidOptionError(
-                "The source names a version, and the statement names another one.",
-                table=self.source.text,
-                error_class="DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
-                next_step="name the version once.",
+            raise failed(
+                "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", table=self.source.text, place="source", other_place="statement"
             )
         moment = suffix if self.moment is None else wanted_moment(context, *self.moment)
         return table, table.session_table.log.snapshot(**moment, time_zone=context.time_zone), target, exists
@@ -189,24 +182,11 @@ def _refuse_view(context: Context, target: str) -> None:
     name = context.catalog.name(target)
     entry = None if name.path is not None else context.catalog.entry(name)
     if entry is not None and entry.is_view:
-        raise InvalidOptionError(
-            f"CLONE is only supported for Delta tables, and {name.text} is a view.",
-            table=name.text,
-            operation="CLONE",
-            error_class="DELTA_ONLY_OPERATION",
-            option="target",
-            next_step="Give the clone another name, or drop the view first.",
-        )
+        raise failed("DELTA_ONLY_OPERATION/view", table=name.text, operation="CLONE", option="target")
 
 
-def _unsupported(name: str, provider: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"Unsupported clone source '{name}', whose format is {provider}. bayou clones only Delta tables.",
-        table=name,
-        error_class="DELTA_CLONE_UNSUPPORTED_SOURCE",
-        features=[f"CLONE of the format {provider}"],
-        next_step="Copy the rows: CREATE TABLE ... USING delta AS SELECT * FROM the source.",
-    )
+def _unsupported(name: str, provider: str) -> DeltaError:
+    return failed("DELTA_CLONE_UNSUPPORTED_SOURCE", table=name, format=provider, features=[f"CLONE of the format {provider}"])
 
 
 def _properties(reader: Reader) -> tuple[tuple[Written, Written], ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError, SqlSyntaxError, TableNotFoundError, redact_uri
+from bayou.errors import DeltaError, TableNotFoundError, failed, redact_text, redact_uri
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
@@ -114,9 +114,7 @@ class Context:
             SqlSyntaxError: it has an alias, as in `p = 1 FULL`. Then a clause of the statement follows the condition by mistake.
         """
         if has_alias(java_session(self.spark), text):
-            raise SqlSyntaxError(
-                f"Syntax error: {text!r} is more than a condition.", next_step="Put what follows the condition to its place."
-            )
+            raise failed("PARSE_SYNTAX_ERROR/condition", condition=redact_text(text))
         return text
 
     def path_of(self, reference: TableReference) -> str | None:
@@ -136,10 +134,11 @@ class Context:
             row = self.spark.sql(f"SELECT ({expression})").first()
             name = None if row is None else row[0]
             if not isinstance(name, str) or table_name(self.application.jvm, java_session(self.spark), name) is None:
-                raise InvalidOptionError(
-                    f"IDENTIFIER({expression}) is {name!r}, which is no name of a table in the session's catalog.",
+                raise failed(
+                    "DELTA_ILLEGAL_OPTION/identifier",
                     option="IDENTIFIER",
-                    next_step="Give an expression whose value is such a name.",
+                    expression=redact_text(expression),
+                    given=redact_text(repr(name)),
                 )
             self._computed[expression] = name
         return self._computed[expression]
@@ -169,12 +168,7 @@ class Context:
         """Raise TableNotFoundError if the name is a path. For sessions that do not allow paths in SQL."""
         name = self.catalog.name(self.name_of(reference))
         if name.path is not None:
-            raise TableNotFoundError(
-                f"The table or view {name.text} cannot be found: spark.sql.runSQLOnFiles is off, so that no name is a path.",
-                table=name.text,
-                error_class="TABLE_OR_VIEW_NOT_FOUND",
-                next_step="set spark.sql.runSQLOnFiles to true, or use a name of the catalog.",
-            )
+            raise failed("TABLE_OR_VIEW_NOT_FOUND/no-paths", table=name.text)
 
     def table(self, reference: TableReference, operation: str) -> StatementTable:
         """Return the Delta table of a statement. Raise TableNotFoundError, or InvalidOptionError for a view or another catalog."""
@@ -193,20 +187,9 @@ class Context:
         """Return the catalog entry of a table. Raise TableNotFoundError, or InvalidOptionError for a view."""
         entry = self.catalog.entry(name)
         if entry is None:
-            raise TableNotFoundError(
-                f"The table or view {name.text} cannot be found.",
-                table=name.text,
-                error_class="TABLE_OR_VIEW_NOT_FOUND",
-                next_step="check the name and the current database.",
-            )
+            raise failed("TABLE_OR_VIEW_NOT_FOUND", table=name.text)
         if entry.is_view:
-            raise InvalidOptionError(
-                f"'{operation}' expects a table but {name.text} is a view.",
-                table=name.text,
-                operation=operation,
-                error_class="EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE",
-                next_step="name the table that the view reads.",
-            )
+            raise failed("EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE", table=name.text, operation=operation)
         return entry
 
     def _at_path(self, path: str, operation: str) -> StatementTable:
@@ -214,23 +197,10 @@ class Context:
         try:
             self.application.logs.get(uri, {}).version()
         except TableNotFoundError as error:
-            raise TableNotFoundError(
-                f"`{redact_uri(path)}` is not a Delta table, so that {operation} does not work on it.",
-                table=redact_uri(uri),
-                operation=operation,
-                error_class="DELTA_MISSING_DELTA_TABLE",
-                next_step="check the path.",
-            ) from error
+            raise failed("DELTA_MISSING_DELTA_TABLE/operation", table=uri, path=redact_uri(path), operation=operation) from error
         return StatementTable._at(self.spark, path, {})  # noqa: SLF001
 
 
-def not_delta(table: str, operation: str) -> TableNotFoundError:
+def not_delta(table: str, operation: str) -> DeltaError:
     """Return the error for a table that is not a Delta table."""
-    shown = redact_uri(table)
-    return TableNotFoundError(
-        f"{shown} is not a Delta table. {operation} is only supported for Delta tables.",
-        table=shown,
-        operation=operation,
-        error_class="DELTA_TABLE_ONLY_OPERATION",
-        next_step="name a Delta table, or make this one a Delta table by CONVERT TO DELTA.",
-    )
+    return failed("DELTA_TABLE_ONLY_OPERATION", table=table, operation=operation)

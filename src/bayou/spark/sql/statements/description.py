@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from bayou.errors import PathNotFoundError, TableNotFoundError
+from bayou.errors import PathNotFoundError, TableNotFoundError, failed
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
 from bayou.spark.sql.statements.context import not_delta
 from bayou.spark.table.describe import (
@@ -73,12 +73,7 @@ class DescribeHistory:
         name = context.catalog.name(context.name_of(self.table))
         entry = context.entry(name, "DESCRIBE HISTORY")
         if entry.provider != "delta":
-            raise TableNotFoundError(
-                "DESCRIBE HISTORY is only supported for Delta tables.",
-                table=name.text,
-                operation="DESCRIBE HISTORY",
-                error_class="DELTA_ONLY_OPERATION",
-            )
+            raise failed("DELTA_ONLY_OPERATION", table=name.text, operation="DESCRIBE HISTORY")
         return entry.location
 
     def explain(self, _context: Context) -> list[str]:
@@ -124,9 +119,7 @@ class DescribeDetail:
             return detail_rows(context.application.logs.get(qualify(path).uri, {}).snapshot(version))
         except TableNotFoundError as error:
             if self.table.path is None:  # delta.`/a/path`
-                message = f"{path} is not a Delta table."
-                raise TableNotFoundError(message, table=path, error_class="DELTA_MISSING_DELTA_TABLE") from error
+                raise failed("DELTA_MISSING_DELTA_TABLE", table=path) from error
             if isinstance(error, PathNotFoundError):
-                message = f"File path {path} does not exist."
-                raise TableNotFoundError(message, table=path, error_class="DELTA_FILE_NOT_FOUND") from error
+                raise failed("DELTA_FILE_NOT_FOUND", table=path) from error
         return detail_of_folder(path)

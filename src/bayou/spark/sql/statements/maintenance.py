@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import pyarrow as pa
 
-from bayou.errors import InvalidOptionError, UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.log.maintenance.manifests import MANIFEST_FOLDER
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.optimize import OptimizeRequest, plan_optimize
@@ -210,12 +210,7 @@ class Reorg:
 
     def _check(self) -> None:
         if self.upgrades_uniform:
-            raise UnsupportedFeatureError(
-                "bayou writes no Iceberg metadata, which REORG TABLE ... APPLY (UPGRADE UNIFORM) asks for.",
-                table=self.table.text,
-                features=["UniForm"],
-                next_step="use APPLY (PURGE), or an engine that writes UniForm.",
-            )
+            raise failed("iceberg-metadata", table=self.table.text, features=["UniForm"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +284,7 @@ def version_of(context: Context, value: Written) -> int:
     """Return the version in a number or a string literal. Raise InvalidOptionError if it is not an integer."""
     text = context.text(value).strip()
     if not text.isdecimal():
-        raise InvalidOptionError(f"{value.text} is not a version.", option="version", next_step="Give a whole number, as 12.")
+        raise failed("DELTA_ILLEGAL_OPTION/version", option="version", given=value.text)
     return int(text)
 
 
@@ -305,9 +300,7 @@ def time_of(context: Context, value: Written) -> str:
         return context.text(value)
     row = context.spark.sql(f"SELECT unix_micros(CAST(({value.text}) AS TIMESTAMP_LTZ))").first()
     if row is None or row[0] is None:
-        raise InvalidOptionError(
-            f"{value.text} is not a time.", option="timestamp", next_step="Give a time, as '2026-01-31 12:00:00'."
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/time", option="timestamp", given=value.text)
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=row[0])
     return moment.isoformat(sep=" ", timespec="microseconds")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.errors import SqlSyntaxError, redact_text
+from bayou.errors import DeltaError, failed, redact_text
 from bayou.spark.jvm.relations.words import Word
 from bayou.spark.sql.statements.parameters import FilledText
 
@@ -242,7 +242,7 @@ class Reader:
         if not self.is_at_end:
             raise self.error()
 
-    def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
+    def error(self, what: str | None = None, error_class: str = "PARSE_SYNTAX_ERROR") -> DeltaError:
         """Return the error at the next word.
 
         Args:
@@ -285,7 +285,7 @@ class Reader:
         self._wanted.clear()
 
 
-def error_at(text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR") -> SqlSyntaxError:
+def error_at(text: str, place: int, what: str, more: str = "", *, error_class: str = "PARSE_SYNTAX_ERROR") -> DeltaError:
     """Return the error at a position of a statement.
 
     Args:
@@ -298,12 +298,14 @@ def error_at(text: str, place: int, what: str, more: str = "", *, error_class: s
     line = text.count("\n", 0, place) + 1
     column = place - (text.rfind("\n", 0, place) + 1)
     shown_line = shown.split("\n")[line - 1]
-    return SqlSyntaxError(
-        f"{what} (line {line}, pos {column}).{more}\n\n== SQL ==\n{shown_line}\n{'-' * column}^^^",
-        next_step="Correct the statement; docs/sql.md has its clauses.",
+    return failed(
+        "PARSE_SYNTAX_ERROR",
         error_class=error_class,
+        problem=redact_text(what),
+        more=more,
         line=line,
         position=column,
+        excerpt=redact_text(f"\n\n== SQL ==\n{shown_line}\n{'-' * column}^^^"),
         statement=redact_text(shown),
     )
 

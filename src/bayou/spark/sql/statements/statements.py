@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 
-from bayou.errors import UnsupportedFeatureError, redact_text
+from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
@@ -140,12 +140,11 @@ class StatementCommands:
         if not parameters or not begins(Reader(text, words)):
             return Reader(text, words)
         if not takes_parameters(jvm):
-            raise UnsupportedFeatureError(
-                f"The parameter {parameters[0].text} has no value here: Spark {jvm.spark_version_text} does not give the values of "
-                "parameters to the parsers of extensions.",
+            raise failed(
+                "parameters-without-values",
                 features=["parameters in statements that only Delta has"],
-                next_step="write the value into the statement, as with an f-string or with '{}' and a keyword argument of "
-                "spark.sql; or use Spark 4.1 or later.",
+                parameter=parameters[0].text,
+                spark_version=jvm.spark_version_text,
             )
         values, number = [], 0
         for each in parameters:

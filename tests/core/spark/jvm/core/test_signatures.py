@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import SessionError
-from bayou.spark.jvm.core.signatures import by_name, fitting, missing_call, missing_class, parse_members, unknown_signature
+from bayou.spark.jvm.core.signatures import by_name, fitting, missing_call, parse_members, unknown_signature
 
 METHODS = (
     "Array(public scala.collection.Seq a.b.Resolver$.resolve(java.lang.String,boolean,scala.Enumeration$Value), "
@@ -68,9 +68,3 @@ def test_a_call_that_this_spark_lacks_is_named_with_the_version(text, part):
 
 def test_another_error_of_py4j_is_not_a_missing_call():
     assert missing_call("9.9.9", RuntimeError("Error while sending or receiving: Answer from Java side is empty")) is None
-
-
-def test_a_missing_class_is_a_lookup_error_too():
-    error = missing_class("9.9.9", ("a.New", "a.Old"))
-    assert isinstance(error, LookupError)
-    assert "a.New or a.Old" in str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.merge.resolution.clauses import Clause
     from bayou.spark.dml.merge.resolution.evolution import Path
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
-
-
-_NEXT_STEP: Final = "name a column of the table, or one that the source brings without the table's name before it."
 
 
 @dataclass(frozen=True)  # without slots, for the cached property
@@ -66,7 +63,7 @@ class AssignedNames:
         if column is None:
             message = f"Cannot resolve {nodes.text_of(name)} in {clause.action.value.upper()} clause"
             names = dict.fromkeys((*self.snapshot.schema.names, *self.source_schema.names))
-            raise unresolved(self.snapshot, message, list(names), _NEXT_STEP)
+            raise unresolved(self.snapshot, message, list(names))
         path = path_of(nodes.tree_of(column))
         if path is None:
             raise no_path(column, self.snapshot)

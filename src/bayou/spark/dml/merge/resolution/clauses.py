@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 
 
 class Kind(Enum):
@@ -75,21 +75,14 @@ def check_clauses(clauses: Sequence[Clause], table: str) -> None:
         InvalidOptionError: a clause is missing, or a clause that is not the last of its kind lacks a condition.
     """
     if not clauses:
-        raise InvalidOptionError(
-            "There must be at least one WHEN clause in a MERGE statement.",
-            table=table,
-            error_class="DELTA_MERGE_MISSING_WHEN",
-            option="WHEN",
-            next_step="say what happens to rows that match, or that do not.",
-        )
+        raise failed("DELTA_MERGE_MISSING_WHEN", table=table, option="WHEN")
     for kind in Kind:
         same = [each for each in clauses if each.kind is kind]
         if any(each.condition is None for each in same[:-1]):
-            raise InvalidOptionError(
-                f"When there are more than one {kind.sql} clauses in a MERGE statement, only the last {kind.sql} clause can omit "
-                "the condition.",
+            raise failed(
+                "merge-clause-without-condition",
                 table=table,
                 error_class=f"DELTA_NON_LAST_{kind.value}_CLAUSE_OMIT_CONDITION",
+                kind=kind.sql,
                 option="WHEN",
-                next_step="give the earlier clauses conditions, or leave out those behind the one without.",
             )

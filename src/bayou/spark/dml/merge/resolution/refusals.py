@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import InvalidSchemaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.identity_rules import check_no_explicit_values
 from bayou.spark.dml.statements.assignments import typed_assignments
 from bayou.spark.jvm.catalyst import merge as catalyst
@@ -39,11 +39,12 @@ def checked_condition(jvm: Jvm, snapshot: Snapshot, found: JavaObject, name: str
         what = "Non-deterministic functions"
         raise unsupported(snapshot, what, name, found, "DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED")
     if not nodes.is_boolean(found):
-        is_search = name == "search"
-        raise SchemaMismatchError(
-            f"The {name} condition {nodes.text_of(found)} of the MERGE is of type {nodes.sql_type_of(found)} and not a boolean.",
+        raise failed(
+            "JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if name == "search" else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             at=snapshot,
-            error_class="JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE" if is_search else "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+            operation=f"{name} clause of the MERGE",
+            condition=nodes.text_of(found),
+            type=nodes.sql_type_of(found),
             problems=("not a boolean",),
         )
     return nodes.as_boolean(jvm, found)
@@ -77,60 +78,43 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
         InvalidSchemaError: a column is assigned twice, or an identity column is assigned.
     """
     assignments = typed_assignments(pairs, snapshot)
-    uri, version = snapshot.table_uri, snapshot.version
     for each in assignments:
         if len(each.path) > 1:
-            raise UnsupportedFeatureError(
-                f"Nested field is not supported in the INSERT clause of MERGE operation (field = `{'.'.join(each.path)}`).",
-                table=uri,
-                version=version,
-                error_class="DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
-                features=["nested fields in INSERT"],
-                next_step="give the whole struct.",
+            raise failed(
+                "DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION",
+                at=snapshot,
+                field=".".join(each.path),
+                features=("nested fields in INSERT",),
             )
     names = [each.path[0].lower() for each in assignments]
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise InvalidSchemaError(
-            f"Duplicate column names in INSERT clause: {', '.join(twice)}.",
-            table=uri,
-            version=version,
-            error_class="DELTA_DUPLICATE_COLUMNS_ON_INSERT",
-            next_step="give each column once.",
-        )
-    check_no_explicit_values(snapshot.schema, names, table=uri, version=version)
+        raise failed("DELTA_DUPLICATE_COLUMNS_ON_INSERT", at=snapshot, columns=twice)
+    check_no_explicit_values(snapshot.schema, names, table=snapshot.table_uri, version=snapshot.version)
     return assignments
 
 
-_NAME_ONE = "name a column that is there, or use withSchemaEvolution where the source brings new ones."
-
-
-def unresolved(snapshot: Snapshot, message: str, names: Sequence[str], next_step: str = _NAME_ONE) -> SchemaMismatchError:
+def unresolved(snapshot: Snapshot, message: str, names: Sequence[str]) -> DeltaError:
     """Return the error for a name that is not a column.
 
     Args:
         message: what was not found, and in which clause.
     """
-    return SchemaMismatchError(
-        f"{message} given columns {', '.join(names)}.",
-        at=snapshot,
-        error_class="DELTA_MERGE_UNRESOLVED_EXPRESSION",
-        next_step=next_step,
-        problems=(message,),
-    )
+    return failed("DELTA_MERGE_UNRESOLVED_EXPRESSION", at=snapshot, problem=message, columns=tuple(names), problems=(message,))
 
 
-def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str) -> UnsupportedFeatureError:
+def unsupported(snapshot: Snapshot, what: str, name: str, condition: JavaObject, error_class: str) -> DeltaError:
     """Return the error for an unsupported expression in a condition of a MERGE.
 
     Args:
         what: the kind of expression, in the plural.
         name: the name of the condition.
     """
-    return UnsupportedFeatureError(
-        f"{what} are not supported in the {name} condition of MERGE operation (condition = {nodes.text_of(condition)}).",
+    return failed(
+        "unsupported-in-merge-condition",
         at=snapshot,
         error_class=error_class,
-        features=[what],
-        next_step="compute it in the source first.",
+        operation=name,
+        condition=nodes.text_of(condition),
+        features=(what,),
     )

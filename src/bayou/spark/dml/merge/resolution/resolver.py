@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 
-from bayou.errors import SchemaMismatchError
+from bayou.errors import failed
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.generated_columns import generation_expression
 from bayou.protocol.columns.identity_columns import is_identity
@@ -275,12 +275,8 @@ class Resolver:
             return
         used = {plans.id_of(each) for each in columns}
         if any(each in used for each in plans.ids_in(self._bridge, self._handed_out)):
-            raise SchemaMismatchError(
-                f"{nodes.text_of(search)} names columns that are the table's and the source's: they may be either.",
-                at=self._snapshot,
-                error_class="AMBIGUOUS_REFERENCE",
-                next_step="give the table and the source aliases, and put these before the columns.",
-                problems=(nodes.text_of(search),),
+            raise failed(
+                "AMBIGUOUS_REFERENCE", at=self._snapshot, condition=nodes.text_of(search), problems=(nodes.text_of(search),)
             )
 
     def _resolved(self, plan: JavaObject, values: Sequence[Any], sides: catalyst.Sides) -> ExpressionList:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import Column, Window
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import InvalidOptionError
+from bayou.errors import failed
 from bayou.spark.dml.keys.key_values import only_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
@@ -48,13 +48,7 @@ def latest_rows(
         if key is not None:
             keys.append((nodes.column(jvm, key[0]), key[1]))
         elif not only_of(application, part, target):
-            raise InvalidOptionError(
-                "keep='latest' needs a condition of equalities between the table and the source, and there is "
-                f"{nodes.text_of(part)}.",
-                at=snapshot,
-                option="keep",
-                next_step="move the other conditions into the clauses, or leave one row for each key in the source.",
-            )
+            raise failed("DELTA_ILLEGAL_OPTION/keep-latest", at=snapshot, option="keep", condition=nodes.text_of(part))
     columns = [column for column, _ in keys]
     order = F.expr(order_by) if isinstance(order_by, str) else order_by
     _check_order(application, given, order, snapshot)
@@ -65,12 +59,7 @@ def latest_rows(
 
 def _check_order(application: Application, given: DataFrame, order: Column, snapshot: Snapshot) -> None:
     if nodes.is_ordered_or_named(nodes.expression(application.jvm, given.sparkSession, order)):
-        raise InvalidOptionError(
-            "The column of keep='latest' has a direction or a name of its own, and the greatest value is always the latest.",
-            at=snapshot,
-            option="by",
-            next_step="give the column alone, by='ts'; for the least value the negated column.",
-        )
+        raise failed("DELTA_ILLEGAL_OPTION/latest-by", at=snapshot, option="by")
 
 
 def _key(

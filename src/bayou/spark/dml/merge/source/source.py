@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import UnsupportedFeatureError
+from bayou.errors import failed
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.schema.reserved_names import OWN_PREFIX
 from bayou.spark.dml.keys.key_conditions import condition_of
@@ -25,6 +25,7 @@ from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_ou
 from bayou.spark.jvm.catalyst.settled import settled as settled_rows
 from bayou.spark.jvm.catalyst.settled import unfolded
 from bayou.spark.jvm.relations import plans
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -110,13 +111,12 @@ def refuse_own_names(application: Application, resolution: Resolution, snapshot:
         used = [plans.name_of(each) for each in _used(application.jvm, resolution)]
         refused = [each for each in refused if each in used]
     if refused:
-        raise UnsupportedFeatureError(
-            f"The source of the MERGE has the column {refused[0]!r}. Names that begin with {OWN_PREFIX} are reserved for bayou's "
-            "auxiliary columns.",
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/reserved-in-source",
             at=snapshot,
-            error_class="DELTA_OPERATION_NOT_ALLOWED",
-            features=[f"columns whose names begin with {OWN_PREFIX}"],
-            next_step="give the column another name in the source.",
+            column=refused[0],
+            prefix=OWN_PREFIX,
+            features=(f"columns whose names begin with {OWN_PREFIX}",),
         )
 
 
@@ -142,7 +142,7 @@ def source_of(
     output = plans.output(resolution.sides.source)
     columns = _used(jvm, resolution)
     keys = ExpressionList.of(jvm, [resolution.condition]).used(output)
-    frame = columns.selected(given.sparkSession, catalyst.plan_of(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
+    frame = columns.selected(given.sparkSession, analyzed_plan(given)) if len(columns) else given.select(F.lit(1).alias("_1"))
     settled = settled_rows(jvm, frame)
     is_materialised = _must_materialise(settings, is_stable=settled is not None)
     materialised_in_ms = 0

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of Spark sessions, and of reading a table with Spark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+READS: Final = """
+spark-session ArgumentTypeError
+    bayou needs a SparkSession here, but got {given}.
+spark-frame ArgumentTypeError
+    bayou needs a Spark DataFrame here, but got {given}.
+connect-session SessionError
+    This is a Spark Connect session, which has no JVM in this process, and bayou needs one.
+    Next: Use a classic session; bayou's log functions (bayou.open, the CLI) need none.
+stopped-session SessionError
+    This Spark session was stopped.
+    Next: Make a new session, enable it, and open the table on it again.
+adapters-not-loaded SessionError
+    The Java adapters of bayou cannot be compiled and loaded on this session: {reason}.
+    Next: Use a Spark release that the README lists, and check that the driver can write to its temporary folder; bayou.open reads
+    the log of a table without Spark.
+adapter-not-compiled SessionError
+    The adapter {adapter} does not compile on this Spark: {reason}.
+    Next: Use a Spark release that the README lists, or report this message to bayou.
+adapter-message SessionError
+    An adapter sent a message that is cut off: {given!r:.80}.
+    Next: Restart the session, so that its adapters are those of the installed version of bayou.
+adapter-word SessionError
+    An adapter asked for {word!r}, which is unknown.
+    Next: Restart the session, so that its adapters are those of the installed version of bayou.
+catalog-interface SessionError
+    The catalog does not implement {interface}.
+catalog-not-extended SessionError
+    The catalog cannot be extended: {reason}.
+catalog-loaded SessionError
+    The catalogs that the session has loaded cannot be listed.
+unknown-signature SessionError
+    Spark {spark_version} has another {member} than bayou knows: it takes {parameters}, and bayou has {wanted}.
+    Next: Use a Spark release that the README lists, or report this message to bayou.
+unknown-class SessionError
+    Spark {spark_version} has no class {names}, which bayou needs for this.
+    Next: Use a Spark release that the README lists, or report this message to bayou.
+unknown-call SessionError
+    Spark {spark_version} has no {member}, which bayou calls for this.
+    Next: Use a Spark release that the README lists, or report this message to bayou.
+DELTA_ILLEGAL_OPTION/setting InvalidOptionError
+    The session's setting {option} is {value!r}, which is not {wanted}.
+    Next: Set it to one, or unset it.
+DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS InvalidOptionError
+    An idempotent write needs an application id and a number from 0 on, and txnAppId is {app_id!r} and txnVersion is {value!r}.
+    Next: Give both, with a higher version for each run.
+read-path-missing InvalidOptionError
+    A Delta table is read by its path, and no path is given.
+    Next: Give the path in load(path).
+DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE InvalidOptionError
+    The option versionAsOf needs a number from 0 on, but got {value!r}.
+    Next: Give the number of a version.
+DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS/changes TimeTravelError
+    Cannot time travel change data feed queries.
+    Next: Name the versions only with startingVersion and endingVersion.
+DELTA_VERSION_INVALID InvalidOptionError
+    The provided version ({value}) of option {option!r} is not a valid version.
+    Next: Give a number from 0 on.
+DELTA_ILLEGAL_OPTION/changes InvalidOptionError
+    The changes to read need a start and an end, but got {given}.
+    Next: Give two versions or timestamps, such as changes=(3, 7); changes=(3, None) has no end.
+DELTA_ILLEGAL_OPTION/changes-bound InvalidOptionError
+    {given} is neither a version nor a timestamp.
+    Next: Give an int, a string or a datetime.
+DELTA_ILLEGAL_OPTION/net InvalidOptionError
+    Net changes need a range of versions, and none is given.
+    Next: Give changes=(start, end).
+DELTA_OPERATION_NOT_ALLOWED/net-changes UnsupportedFeatureError
+    Net changes need the ids of the table's rows, and {why}.
+    Next: {instead}, or read the changes without net=True.
+DELTA_READ_TABLE_WITHOUT_COLUMNS InvalidSchemaError
+    You are trying to read a Delta table {table} that does not have any columns.
+    Next: Add columns to it, or write rows with the option mergeSchema.
+DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS SchemaChangedError
+    The table's schema changed after this DataFrame was made: {differences}.
+    Next: Make the DataFrame again from the table.
+DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/row-ids SchemaChangedError
+    The table does not track its rows any more, and this DataFrame asks for their ids.
+    Next: Make the DataFrame again from the table.
+DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/stream SchemaChangedError
+    The table's schema changed after this streaming DataFrame was made.
+    Next: Make the DataFrame again with readStream, and start the query with it.
+DELTA_STATE_RECOVER_ERROR/row-id-columns CorruptLogError
+    The table tracks its rows, and its properties do not name the columns of its files that hold their ids.
+    Next: Set delta.enableRowTracking to false and to true again.
+DELTA_OPERATION_NOT_ALLOWED/physical-name UnsupportedFeatureError
+    The column {column!r} cannot be read, because it is {physical_name!r} in the files, and bayou needs that name for other values.
+    Next: Drop the column, and add it again under another name, with the engine that wrote it.
+DELTA_DELETION_VECTOR_INVALID_ROW_INDEX/far-row DeletionVectorError
+    A deletion vector deletes row {row} of its file, the log {says}, and bayou reads vectors of files of up to {most} rows, because
+    the memory that a vector needs grows with the greatest row that it deletes.
+    Next: Write the file's rows again with the engine that wrote the vector, or add numRecords to the file's statistics.
+DELTA_FILE_NOT_FOUND_DETAILED DataFileNotFoundError
+    A data file that the table's log names does not exist.
+    Next: Restore the file, which VACUUM or another program deleted, or read a version that does not need it; a shallow clone needs
+    the files of its source, and this error then names the source.
+FAILED_READ_FILE/data UnreadableDataFileError
+    A data file of the table cannot be read: {reason}.
+    Next: Restore the file from a copy, or overwrite its partition; rows that no version has elsewhere are lost.
+footer-unreadable StorageError
+    The footer of the file cannot be read: {reason}.
+footers-unreadable StorageError
+    The footers of {num_files} files cannot be read: {reason}.
+DELTA_SCHEMA_NOT_SET/expression InvalidSchemaError
+    The expression {expression!r} cannot be resolved: {reason}.
+    Next: Use the table's columns and built-in functions.
+DELTA_SCHEMA_NOT_SET/stored-expression InvalidSchemaError
+    The expression {expression!r} in the table's metadata is not a SQL expression: {reason}.
+    Next: Correct it with the engine that stored it.
+"""
