@@ -75,6 +75,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/scenarios/spark/ways_in/test_as_delta_answers.py": (180, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_default_source.py": (40, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_enable.py": (80, _PROCESSES),
+    "tests/scenarios/spark/ways_in/test_mistakes.py": (60, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_pytest_plugin.py": (40, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_readme.py": (40, _PROCESSES),
     "tests/scenarios/spark/writers/test_concurrent_row_changes.py": (140, _PROCESSES),
