@@ -186,7 +186,7 @@ def _forgotten_execute(place: Place) -> str:
 
 @cache
 def _own_session() -> Mapping[str, str]:
-    """What a session of its own says before bayou is enabled on it, and after it was stopped: the one of all tests must go on."""
+    """What a session of its own says, without JARs, before bayou is enabled, and stopped: that of all tests is not such a one."""
     program = Path(__file__).with_name("own_session.py")
     run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
@@ -248,8 +248,8 @@ MISTAKES: dict[int, tuple[str, Example]] = {
     23: ("a MERGE without aliases", _unaliased_merge),
     24: ("a MERGE without a clause", lambda at: _merge(at).execute()),
     25: ("a MERGE without execute()", _forgotten_execute),
-    26: ("a path on S3 without its package", lambda at: at.spark.read.format("delta").load("s3://bucket/t")),
-    27: ("a path on GCS without its package", lambda at: at.spark.read.format("delta").load("gs://bucket/t")),
+    26: ("a path on S3 without its package", own_session("s3")),
+    27: ("a path on GCS without its package", own_session("gs")),
     28: (
         "a version out of range",
         with_table(lambda _, at: at.spark.read.format("delta").option("versionAsOf", 9).load(at.path)),

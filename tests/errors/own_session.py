@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that shows what a session says before bayou is enabled on it, and what its objects say after it was stopped."""
+"""A program that shows what a session without JARs says before bayou is enabled on it, then, and after it was stopped."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ with tempfile.TemporaryDirectory() as folder:
     # The lines around this sentence are Spark's stack.
     found = {"before": before[before.index("[DATA_SOURCE_NOT_FOUND]") :].splitlines()[0]}
     bayou.enable(spark)
+    for scheme in ("s3", "gs"):
+        found[scheme] = said(lambda uri=f"{scheme}://bucket/t": spark.read.format("delta").load(uri))
     spark.range(1).write.format("delta").save(path)
     frame, table = spark.read.format("delta").load(path), bayou.DeltaTable.forPath(spark, path)
     spark.stop()
