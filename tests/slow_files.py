@@ -77,6 +77,8 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/scenarios/spark/ways_in/test_enable.py": (80, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_docstrings.py": (120, _JOBS),
     "tests/scenarios/spark/ways_in/test_pages.py": (200, _JOBS),
+    "tests/scenarios/spark/ways_in/test_mistakes.py": (60, _PROCESSES),
+    "tests/scenarios/spark/ways_in/test_pytest_plugin.py": (40, _PROCESSES),
     "tests/scenarios/spark/ways_in/test_readme.py": (40, _PROCESSES),
     "tests/scenarios/spark/writers/test_concurrent_row_changes.py": (140, _PROCESSES),
     "tests/scenarios/spark/writers/test_killed_optimize.py": (100, _PROCESSES),

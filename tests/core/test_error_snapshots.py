@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
-from tests.errors import snapshots
+from tests.errors import mistakes, snapshots
 from tests.errors.catalogue import Catalogue
 from tests.errors.rendered import EXAMPLES, block, file_name
 
@@ -42,5 +43,29 @@ def test_errors_have_the_stored_texts(theme, tmp_path):
 
 def test_nothing_else_is_stored():
     """The order too is that of the examples."""
-    assert {name for name in STORED if "/" in name} == {file_name(theme) for theme in EXAMPLES}
+    assert {name for name in STORED if "/" in name} == {*map(file_name, EXAMPLES), mistakes.FILE}
     assert [(theme, name) for theme in EXAMPLES for name in blocks(theme)] == CASES
+
+
+# Spark or Python answers, before or without bayou. Their sentences have no next step of ours.
+OF_OTHERS = {
+    **dict.fromkeys((8, 9, 10, 11), "Spark suggests columns"),
+    23: "Spark names the ambiguous column",
+    44: "bayou is not there yet; docs/moving_from_delta_spark.md has the line to add",
+    **dict.fromkeys((61, 62), "Python refuses the call"),
+}
+TEACHES = re.compile(r" Next: [A-Z]|^This works|has the answer: |: call execute\(\)", re.MULTILINE)
+RAW = re.compile(r"Py4J|^\tat |Traceback|object at 0x|java\.lang|JVM stacktrace", re.MULTILINE)
+
+
+def test_each_mistake_is_stored_once_and_in_order():
+    assert list(mistakes.MISTAKES) == list(range(1, 68))
+    assert list(mistakes.blocks_of(STORED[mistakes.FILE])) == list(mistakes.MISTAKES)
+    for number, text in mistakes.blocks_of(STORED[mistakes.FILE]).items():
+        assert text.startswith(f"# {mistakes.title(number)}"), number
+
+
+def test_each_mistake_is_answered_by_what_to_do():
+    texts = mistakes.blocks_of(STORED[mistakes.FILE])
+    assert {number for number, text in texts.items() if not TEACHES.search(text)} == set(OF_OTHERS)
+    assert not [number for number, text in texts.items() if RAW.search(text)]

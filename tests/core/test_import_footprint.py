@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +50,14 @@ def table(tmp_path):
 def test_importing_bayou_loads_neither_spark_nor_arrow():
     loaded = modules_after("import bayou; bayou.__version__")
     assert not loaded & {"pyspark", "py4j", "pyarrow", "numpy", "pandas", "click", "rich"}
+
+
+def test_the_plugin_that_pytest_loads_at_each_start_loads_neither_spark_nor_arrow():
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    (module,) = re.findall(r'^\[project\.entry-points\.pytest11\]\nbayou = "([\w.]+)"$', project, re.MULTILINE)
+    loaded = modules_after(f"import {module}")
+    assert "pytest" in loaded
+    assert not loaded & {"pyspark", "py4j", "pyarrow", "numpy", "pandas"}
 
 
 def test_importing_the_protocol_loads_the_standard_library_only():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of Delta tables need: a local session, a table builder, a faulty store, the conformance suite of log stores.
+"""What tests of Delta tables need: a session, temporary tables, a pytest plugin, an assertion on rows, and tools for stores.
 
 Users may import it; bayou itself never does.
 """

@@ -110,6 +110,7 @@ DELTA_CANNOT_CHANGE_PROVIDER InvalidOptionError
     {option!r} is a reserved table property, and cannot be altered.
 DELTA_ILLEGAL_OPTION/property InvalidOptionError
     The property {option} cannot be {value!r}: {option} {needs}.
+    Next: Set it to such a value, or leave it out.
 DELTA_UNSUPPORTED_FEATURE_STATUS InvalidOptionError
     Expecting the status for table feature {feature} to be "supported", but got "{status}".
     Next: Set {option} to supported.

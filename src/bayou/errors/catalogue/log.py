@@ -8,7 +8,7 @@ from typing import Final
 LOG: Final = """
 DELTA_TABLE_NOT_FOUND TableNotFoundError
     Delta table `{table}` doesn't exist: _delta_log holds neither a commit nor a checkpoint, so this is not a Delta table.
-    Next: Check the path, or write to it to create a table there.
+    Next: Check the path, write to it to create a table there, or make a table of its Parquet files with CONVERT TO DELTA.
     Parameters: tableName={table_name}
 DELTA_TABLE_NOT_FOUND/file TableNotFoundError
     `{table}` is a file, and a Delta table is a folder.

@@ -31,6 +31,7 @@ DELTA_EMPTY_DATA/void InvalidSchemaError
     Next: Cast NULL to the type of its column.
 DELTA_DUPLICATE_COLUMNS_FOUND InvalidSchemaError
     Column names are not case-sensitive, and these occur more than once: {columns}.
+    Next: Rename or leave out all but one of each.
 DELTA_DUPLICATE_COLUMNS_FOUND.METADATA_UPDATE InvalidSchemaError
     Column names are not case-sensitive, and the table has these more than once: {names}.
     Next: Rename or drop all but one of each with the engine that created the table, then write to it.
@@ -74,6 +75,7 @@ DELTA_NESTED_NOT_NULL_CONSTRAINT InvalidSchemaError
     The field {columns[0]!r} is NOT NULL inside an array or a map, where no writer checks it.
 DELTA_PARTITION_COLUMN_NOT_FOUND InvalidSchemaError
     The partition column {columns!r} is not among the columns {known}.
+    Next: Partition by one of these columns.
 DELTA_INVALID_PARTITION_COLUMN_TYPE InvalidSchemaError
     Cannot partition by {columns!r}, because type {type} cannot be a partition column.
     Next: Partition by a column of another type.

@@ -18,7 +18,7 @@ DELTA_TABLE_NOT_FOUND/like TableNotFoundError
     Next: Check the name that follows LIKE.
 DELTA_MISSING_DELTA_TABLE TableNotFoundError
     {table} is not a Delta table.
-    Next: Check the name.
+    Next: Check the name; SHOW TABLES lists those of the current database.
     Parameters: tableName={table_name}
 DELTA_MISSING_DELTA_TABLE/path TableNotFoundError
     `{table}` is not a Delta table.
@@ -49,7 +49,7 @@ EXPECT_TABLE_NOT_VIEW.NO_ALTERNATIVE InvalidOptionError
     Parameters: viewName={table_name} operation={operation}
 DELTA_ILLEGAL_OPTION/table-name InvalidOptionError
     {given!r} is not the name of a table in the session's catalog: {reason}.
-    Next: Correct the name, with backticks around parts that are not identifiers.
+    Next: Correct the name, with backticks around parts that are not identifiers, or open a path with DeltaTable.forPath.
 DELTA_ILLEGAL_OPTION/identifier InvalidOptionError
     IDENTIFIER({expression}) is {given!r}, which is not the name of a table in the session's catalog.
     Next: Give an expression whose value is such a name.

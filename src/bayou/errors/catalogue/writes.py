@@ -8,6 +8,7 @@ from typing import Final
 WRITES: Final = """
 save-mode InvalidOptionError
     The save mode {mode} is not one of {modes}.
+    Next: Use one of these modes.
 write-path-missing InvalidOptionError
     A Delta table is written to its path, and no path is given.
 DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE InvalidOptionError

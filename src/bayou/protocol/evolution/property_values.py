@@ -37,10 +37,10 @@ class InvalidValueError(ValueError):
     Attributes:
         needs: what the property needs, as the end of a sentence.
         error_class: the error class, or None for the usual one.
-        next_step: what the user can do.
+        next_step: what the user can do, or None for the usual one.
     """
 
-    def __init__(self, needs: str, error_class: str | None = None, next_step: str = "") -> None:
+    def __init__(self, needs: str, error_class: str | None = None, next_step: str | None = None) -> None:
         super().__init__(needs)
         self.needs = needs
         self.error_class = error_class
@@ -107,7 +107,9 @@ def _columns(text: str) -> None:
     try:
         paths = [tuple(part.lower() for part in path) for path in parse_column_list(text)]
     except InvalidOptionError as error:
-        raise InvalidValueError(f"is a comma-separated list of columns: {reason(error)}.", next_step=error.next_step) from error
+        raise InvalidValueError(
+            f"is a comma-separated list of columns: {reason(error)}.", next_step=error.next_step or None
+        ) from error
     if not paths:
         raise InvalidValueError("is a comma-separated list of columns, and names none.")
     twice = sorted({".".join(path) for path in paths if paths.count(path) > 1})

@@ -35,6 +35,7 @@ _MERGE_HINT: Final = (
     'To enable schema migration using DataFrameWriter or DataStreamWriter, please set: \'.option("mergeSchema", "true")\'.'
 )
 _OVERWRITE_HINT: Final = 'To overwrite your schema or change partitioning, please set: \'.option("overwriteSchema", "true")\'.'
+_PARTITION_HINT: Final = "Leave the partition columns out, or give those of the table."
 _CAST_HINT: Final = "Cast the columns to the table's types."
 
 
@@ -123,7 +124,7 @@ def check_write(
     if partition_by is not None and _lower(partition_by) != _lower(partition_columns):
         lists = f"Given: [{', '.join(partition_by)}] Table: [{', '.join(partition_columns)}]"
         sentence = f"Partition columns do not match the partition columns of the table. {lists}"
-        mismatch.add("DELTA_METADATA_MISMATCH", sentence, (sentence,), _OVERWRITE_HINT)
+        mismatch.add("DELTA_METADATA_MISMATCH", sentence, (sentence,), _OVERWRITE_HINT if overwrite else _PARTITION_HINT)
     absent = tuple(f"the partition column {name!r} is missing in the rows" for name in partition_columns if not given.field(name))
     if absent:
         mismatch.add("DELTA_PARTITION_COLUMN_NOT_FOUND", f"The rows are incomplete: {'; '.join(absent)}", absent)

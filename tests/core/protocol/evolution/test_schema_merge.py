@@ -286,7 +286,8 @@ def test_other_partition_columns_are_refused():
     error = refusal(table, table, partition_columns=("p",), partition_by=("q", "p"))
     assert error.error_class == "DELTA_METADATA_MISMATCH"
     assert "Given: [q, p] Table: [p]" in str(error)
-    assert "overwriteSchema" in str(error)
+    assert error.next_step == "Leave the partition columns out, or give those of the table."
+    assert "overwriteSchema" in refusal(table, table, partition_by=("p",), overwrite=True).next_step
     assert len(error.problems) == 1
     assert refusal(table, table, partition_by=("p",)).error_class == "DELTA_METADATA_MISMATCH"
     check_write(table, table, partition_columns=("p", "q"), partition_by=("P", "Q"))

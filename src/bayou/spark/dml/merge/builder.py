@@ -26,6 +26,10 @@ class DeltaMergeBuilder:
 
     _request: MergeRequest
 
+    def __repr__(self) -> str:
+        table = self._request.target.name or self._request.target.uri
+        return f"<MERGE into {table}, clauses: {len(self._request.clauses)}, not executed: call execute()>"
+
     @raised_as_pyspark
     def whenMatchedUpdate(  # noqa: N802  (delta-spark's names, here and below)
         self,

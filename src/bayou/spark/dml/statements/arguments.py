@@ -41,6 +41,6 @@ def checked_values(values: Any, name: str) -> Mapping[str, Any]:
         if not isinstance(value, (str, Column)):
             raise TypeError(
                 f"Values of dict in {name} must contain only Spark SQL Columns or strings (expressions in SQL syntax) as values, "
-                f"found '{value}' of type '{type(value)}'"
+                f"found '{value}' of type '{type(value)}'. Next: Write the value as SQL in quotes, or as a column with lit(...)."
             )
     return dict(values)
