@@ -141,6 +141,11 @@ class DeltaMergeBuilder:
         """
         return self.plan().execute()
 
+    def __repr__(self) -> str:
+        """Return the table, the clauses, and the call that runs them: a forgotten `execute()` changes nothing."""
+        clauses = ", ".join(f"{each.kind.sql} {each.action.value.upper()}" for each in self._request.clauses) or "no clause"
+        return f"DeltaMergeBuilder({self._request.target.shown!r}, {clauses}; not executed: call execute())"
+
     def _with(self, kind: Kind, action: Action, condition: Any, values: Mapping[str, Any] | None) -> DeltaMergeBuilder:
         check_condition_type(condition)
         clauses = (*self._request.clauses, Clause(kind, action, condition, values))
