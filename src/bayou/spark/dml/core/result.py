@@ -138,6 +138,9 @@ class RowChangeResult:
     def __str__(self) -> str:
         return f"{self._title}\n{aligned_text([(name, str(value)) for name, value in self._facts().items()])}"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  (IPython's protocol)
+        printer.text(str(self))
+
     def _repr_html_(self) -> str:
         return facts_html(self._title, self._facts())
 
@@ -183,6 +186,9 @@ class PlannedChange:
 
     def __str__(self) -> str:
         return str(self.plan)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  (IPython's protocol)
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         return self.plan._repr_html_()
