@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bayou.cli import facts, maintenance, segment, versions
-from bayou.cli.output import AGE, Column, escape, pairs, plain_time, print_facts, print_json, print_rows
+from bayou.cli.layout import Column
+from bayou.cli.output import AGE, escape, pairs, plain_time, print_facts, print_json, print_rows
 from bayou.cli.process import INTERRUPTED, flushed
 from bayou.cli.tables import example, open_table, table_argument
 from bayou.errors import DeltaError, TableNotFoundError

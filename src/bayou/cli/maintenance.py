@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli.output import Column, print_facts, print_json, print_rows
+from bayou.cli.layout import Column
+from bayou.cli.output import print_facts, print_json, print_rows
 from bayou.cli.tables import complete_folder, example, open_table, pair, storage_options, table_argument
 from bayou.log.segment.time_travel import format_timestamp
 from bayou.report.units import size_text

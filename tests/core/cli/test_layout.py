@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.cli.conftest import add
 
-from bayou.cli.layout import GAP, fitting_widths, shortened
-from bayou.cli.output import Column
+from bayou.cli.layout import GAP, Column, fitting_widths, shortened
 
 NAME = "part-00000-3f2a9c1e-5b7d-4e8f-9a0b-1c2d3e4f5a6b-c000.snappy.parquet"
 VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinality": 2}

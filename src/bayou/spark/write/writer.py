@@ -7,7 +7,7 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed
+from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed, redact_uri
 from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.clustering import names_of
@@ -265,7 +265,7 @@ def _display(
     """Return a context that reports the progress of the write. The batches of a stream do not report theirs."""
     if request.context.stream is not None:
         return contextlib.nullcontext()
-    return operation(transaction.operation, frame.sparkSession, settings)
+    return operation(transaction.operation, frame.sparkSession, settings, redact_uri(request.options.path))
 
 
 def _target(
