@@ -98,6 +98,7 @@ lint: setup ## Style and types: ruff with every rule, mypy strict
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy tests/typing/user_program.py
 
 format: setup ## Format the code and fix what can be fixed safely
 	@$(BIN)/ruff check --fix .

@@ -14,7 +14,7 @@ from tests.support.sources import FILES, SOURCE, nodes_in, nodes_of, text_of, tr
 # The rooms, lowest first: a file may import from its own room and from lower ones. A room is a folder, or a file with a rank of
 # its own; a file belongs to the longest room that its path starts with.
 ROOMS = (
-    *("errors", "version"),
+    *("errors", "version", "report"),
     *("protocol/properties", "protocol/arguments", "protocol/types", "protocol/deletion_vectors", "protocol/actions"),
     *("protocol/stats", "protocol/features", "protocol/schema", "protocol/columns", "protocol/evolution", "protocol"),
     *("storage", "plan/predicates", "plan/statistics", "plan/generated", "plan"),
@@ -50,11 +50,11 @@ SEPARATE = {
 }
 
 # What each room may import of others; rooms that are not named may import anything.
-STANDARD_LIBRARY_ONLY = {"errors", "version", "protocol"}
+STANDARD_LIBRARY_ONLY = {"errors", "version", "report", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow"}
-OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
+OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich", "IPython"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
 
 JVM_ROOM = ("spark", "jvm")
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `bayou`: history, detail, schema, files and log of a table, printed as tables or JSON.
 
-Nothing here starts a JVM, imports PySpark or changes a table.
+Nothing here imports PySpark. Only `versions` starts `java`, to read its version.
 """
 
 from __future__ import annotations

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli import check, facts, maintenance, segment
+from bayou.cli import check, facts, maintenance, segment, versions
 from bayou.cli import rows as shown_rows
-from bayou.cli.output import Column, escape, pairs, plain_time, print_facts, print_json, print_rows, size
+from bayou.cli.layout import Column
+from bayou.cli.output import AGE, escape, pairs, plain_time, print_facts, print_json, print_rows
 from bayou.cli.process import INTERRUPTED, flushed
-from bayou.cli.tables import open_table, table_argument
+from bayou.cli.tables import example, open_table, table_argument
 from bayou.errors import DeltaError, TableNotFoundError
 from bayou.log.delta_log import DeltaLog
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.actions import exact_json
 from bayou.protocol.types.partition_values import NULL_FOLDER
 from bayou.protocol.types.schema import schema_to_json
+from bayou.report.units import size_text
 from bayou.version import __version__
 
 if TYPE_CHECKING:
@@ -112,7 +114,7 @@ def commands() -> None:
     """
 
 
-@commands.command()
+@commands.command(epilog=example("bayou history /data/orders --limit 5"))
 @table_argument
 @_as_of
 @_limit
@@ -128,11 +130,11 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
     print_rows(
         (
             Column("version", is_number=True),
-            Column("timestamp", on_terminal=plain_time),
+            Column("timestamp", on_terminal=plain_time, unless_wide=AGE),
             Column("operation", style="cyan"),
-            Column("parameters", wraps=True),
-            Column("metrics", wraps=True),
-            Column("engine", style="dim", wraps=True),
+            Column("parameters", wraps=True, is_extra=True),
+            Column("metrics", wraps=True, is_extra=True),
+            Column("engine", style="dim", wraps=True, is_extra=True),
         ),
         (
             (
@@ -148,7 +150,7 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
     )
 
 
-@commands.command()
+@commands.command(epilog=example("bayou detail /data/orders --version 12"))
 @table_argument
 @_as_of
 @_json
@@ -159,7 +161,7 @@ def detail(table: str, version: int | None, timestamp: str | None, *, as_json: b
     (print_json if as_json else print_facts)(found)
 
 
-@commands.command()
+@commands.command(epilog=example("bayou schema /data/orders --json"))
 @table_argument
 @_as_of
 @_json
@@ -176,7 +178,7 @@ def schema(table: str, version: int | None, timestamp: str | None, *, as_json: b
     )
 
 
-@commands.command()
+@commands.command(epilog=example("bayou files /data/orders@v12 --limit 20"))
 @table_argument
 @_as_of
 @_limit
@@ -191,11 +193,11 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
         return
     print_rows(
         (
-            Column("size", is_number=True, on_terminal=size),
+            Column("size", is_number=True, on_terminal=size_text),
             Column("rows", is_number=True),
             Column("deleted", is_number=True),
-            Column("partition", wraps=True),
-            Column("path", style="cyan", wraps=True),
+            Column("partition", wraps=True, is_extra=True),
+            Column("path", style="cyan", shortens=True),
         ),
         (
             (
@@ -211,7 +213,7 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
     )
 
 
-@commands.command()
+@commands.command(epilog=example('bayou show /data/orders --columns id,total --where "country = NZ" --limit 5'))
 @table_argument
 @_as_of
 @click.option("--columns", metavar="A,B", help="These columns, in this order.")
@@ -228,10 +230,7 @@ def show(
     *,
     as_json: bool,
 ) -> None:
-    """Show the first rows of the table.
-
-    Example: bayou show /data/orders --columns id,total --where "country = NZ" --limit 5
-    """
+    """Show the first rows of the table."""
     snapshot = _snapshot(table, version, timestamp)
     chosen = None if columns is None else [each.strip() for each in columns.split(",")]
     names, kinds, found = shown_rows.first_rows(snapshot, chosen, shown_rows.filters(where, snapshot.schema), limit)
@@ -240,10 +239,10 @@ def show(
             print_json(dict(zip(names, row, strict=True)))
         return
     titles = [Column(escape(name), is_number=is_number, wraps=not is_number) for name, is_number in zip(names, kinds, strict=True)]
-    print_rows(titles, (map(shown_rows.cell, row) for row in found), leaves_out_columns=True)
+    print_rows(titles, ([shown_rows.cell(value) for value in row] for row in found))
 
 
-@commands.command()
+@commands.command(epilog=example("bayou log s3://bucket/orders"))
 @table_argument
 @_as_of
 @_json
@@ -262,15 +261,15 @@ def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool
         (
             Column("kind"),
             Column("versions", is_number=True),
-            Column("size", is_number=True, on_terminal=size),
-            Column("modified", on_terminal=plain_time),
-            Column("path", style="cyan", wraps=True),
+            Column("size", is_number=True, on_terminal=size_text),
+            Column("modified", on_terminal=plain_time, unless_wide=AGE),
+            Column("path", style="cyan", shortens=True),
         ),
         [file.to_row() for file in found],
     )
 
 
-for _command in (*maintenance.COMMANDS, *check.COMMANDS):
+for _command in (*maintenance.COMMANDS, *check.COMMANDS, versions.versions):
     commands.add_command(_command)
 
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from bayou.checks.run import check as run_check
-from bayou.cli.output import Column, print_json, print_rows
-from bayou.cli.tables import storage_options, table_argument
+from bayou.cli.layout import Column
+from bayou.cli.output import print_json, print_rows
+from bayou.cli.tables import example, storage_options, table_argument
 
 if TYPE_CHECKING:
     from bayou.checks.report import Finding, Report
 
 
-@click.command(epilog="Example: bayou check /data/orders --files --footers")
+@click.command(epilog=example("bayou check /data/orders --files --footers"))
 @table_argument
 @click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
 @click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")

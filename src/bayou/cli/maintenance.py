@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli.output import Column, print_facts, print_json, print_rows, size
-from bayou.cli.tables import open_table, pair, storage_options, table_argument
+from bayou.cli.layout import Column
+from bayou.cli.output import print_facts, print_json, print_rows
+from bayou.cli.tables import complete_folder, example, open_table, pair, storage_options, table_argument
 from bayou.log.segment.time_travel import format_timestamp
+from bayou.report.units import size_text
 
 if TYPE_CHECKING:
     from bayou.log.operations.vacuum import VacuumResult
@@ -20,7 +22,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of te
 _yes = click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
 
 
-@click.command()
+@click.command(epilog=example("bayou vacuum /data/orders --hours 168"))
 @table_argument
 @click.option("--hours", type=float, metavar="H", help="Keep files this long after they left the table; fractions count.")
 @click.option("--lite", is_flag=True, help="Look at the log only, and list no folder.")
@@ -52,7 +54,7 @@ def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool
     result.check_deleted()
 
 
-@click.command()
+@click.command(epilog=example("bayou restore /data/orders --version 12 --yes"))
 @table_argument
 @click.option("--version", type=click.IntRange(min=0), metavar="N", help="Go back to this version.")
 @click.option("--timestamp", metavar="TIME", help="Go back to the latest version at this time; UTC unless it names an offset.")
@@ -80,9 +82,9 @@ def restore(
     _print_plan_only(yes)
 
 
-@click.command()
+@click.command(epilog=example("bayou clone /data/orders /data/copy --shallow --yes"))
 @table_argument
-@click.argument("target")
+@click.argument("target", shell_complete=complete_folder)
 @click.option("--shallow", is_flag=True, help="Refer to the table's files instead of copying them.")
 @click.option("--version", type=click.IntRange(min=0), metavar="N", help="Clone this version.")
 @click.option("--timestamp", metavar="TIME", help="Clone the latest version at this time; UTC unless it names an offset.")
@@ -126,7 +128,7 @@ def clone(
     _print_plan_only(yes)
 
 
-@click.command()
+@click.command(epilog=example("bayou checkpoint /data/orders"))
 @table_argument
 @_json
 def checkpoint(table: str, *, as_json: bool) -> None:
@@ -137,7 +139,7 @@ def checkpoint(table: str, *, as_json: bool) -> None:
     (print_json if as_json else print_facts)(facts)
 
 
-@click.command()
+@click.command(epilog=example("bayou compact /data/orders 100 199"))
 @table_argument
 @click.argument("start", type=click.IntRange(min=0))
 @click.argument("end", type=click.IntRange(min=0))
@@ -149,7 +151,7 @@ def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
     (print_json if as_json else print_facts)(facts)
 
 
-@click.command()
+@click.command(epilog=example("bayou manifest /data/orders"))
 @table_argument
 @_json
 def manifest(table: str, *, as_json: bool) -> None:
@@ -161,7 +163,7 @@ def manifest(table: str, *, as_json: bool) -> None:
 
 
 def _print_files(result: VacuumResult) -> None:
-    columns = (Column("size", is_number=True, on_terminal=size), Column("path", style="cyan", wraps=True))
+    columns = (Column("size", is_number=True, on_terminal=size_text), Column("path", style="cyan", shortens=True))
     rows = zip(result.files["size"].to_pylist(), result.files["path"].to_pylist(), strict=True)
     print_rows(columns, rows, total=result.files.num_rows)
     click.echo()

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import itertools
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bayou.cli.layout import GAP as _GAP
+from bayou.cli.layout import Column, fitting_widths, shortened
+from bayou.cli.tables import is_wide
+from bayou.log.segment.time_travel import to_milliseconds
 from bayou.protocol.actions import exact_json
 from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, format_timestamp
+from bayou.report.units import age_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +31,6 @@ _ROWS_THAT_DECIDE_WIDTHS = 1_000
 # A terminal is for reading: beyond this, a note says how many rows are left out.
 _MOST_ROWS_ON_A_TERMINAL = 1_000
 
-# The blanks between two columns, and how narrow a column gets that breaks its text into lines.
-_GAP = 2
-_NARROWEST = 16
 
 _CONTROL = (*range(0x20), *range(0x7F, 0xA0))
 # Unicode's direction and line marks change what a terminal shows around them.
@@ -38,47 +38,29 @@ _MARKS = (0x061C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2066,
 _ESCAPED = {code: f"\\x{code:02x}" for code in _CONTROL} | {code: f"\\u{code:04x}" for code in _MARKS}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of printed text.
-
-    Attributes:
-        title: its header.
-        is_number: whether to align it to the right.
-        style: its color on a terminal.
-        wraps: whether to wrap it on a narrow terminal.
-        on_terminal: formats a value for a terminal. A pipe gets the value itself.
-    """
-
-    title: str
-    is_number: bool = False
-    style: str = ""
-    wraps: bool = False
-    on_terminal: Callable[[Any], str | None] | None = None
-
-
-def print_rows(
-    columns: Sequence[Column], rows: Iterable[Iterable[Any]], *, total: int | None = None, leaves_out_columns: bool = False
-) -> None:
+def print_rows(columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, total: int | None = None) -> None:
     """Print rows under their headers.
 
     Args:
         columns: the headers.
         rows: the cells; None for an empty cell.
         total: the number of rows if known, for the note on a terminal.
-        leaves_out_columns: whether a terminal shows the first columns that fit, and a note names the others.
     """
     console = Console(highlight=False, markup=False, emoji=False)
     if console.is_terminal:
-        _print_table(console, columns, _cells(columns, rows, is_terminal=True), total, leaves_out_columns=leaves_out_columns)
+        columns = columns if is_wide() else [column.unless_wide or column for column in columns]
+        _print_table(console, columns, _cells(columns, rows, is_terminal=True), total)
     else:
         _print_plain(columns, _cells(columns, rows, is_terminal=False))
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Print one name and value per line. A list gets one line per element."""
+    """Print one name and value per line. A list gets one line per element. A terminal gets sizes and times for people."""
     rows: list[tuple[str, Any]] = []
+    is_terminal = Console().is_terminal
     for name, value in facts.items():
+        if is_terminal and name in _FACTS_ON_TERMINAL:
+            value = _FACTS_ON_TERMINAL[name](value)  # noqa: PLW2901  (one shape from here on)
         if isinstance(value, dict):
             value = [f"{key} = {each}" for key, each in value.items()]  # noqa: PLW2901  (one shape from here on)
         if isinstance(value, list):
@@ -114,16 +96,26 @@ def plain_time(text: str | None) -> str | None:
     return text and text.replace("T", " ").removesuffix("Z")
 
 
-def size(size_bytes: int | None) -> str | None:
-    """Return a number of bytes in a format for terminals, such as 12.3 MiB."""
-    if size_bytes is None:
-        return None
-    amount = float(size_bytes)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if amount < 1024 or unit == "TiB":  # noqa: PLR2004  (the step between two units)
-            break
-        amount /= 1024
-    return f"{size_bytes} B" if unit == "B" else f"{amount:.1f} {unit}"
+def age(text: str | None) -> str | None:
+    """Return how long ago a time of `utc` was, such as 3 days ago."""
+    return text and age_text(to_milliseconds(text))
+
+
+AGE: Final = Column("age", on_terminal=age)
+"""The column that shows times of `utc` to people."""
+
+
+def time_and_age(text: str | None) -> str | None:
+    """Return a time of `utc`, and how long ago it was."""
+    return text and f"{plain_time(text)} ({age(text)})"
+
+
+_FACTS_ON_TERMINAL: Final[Mapping[str, Callable[[Any], str | None]]] = {
+    **dict.fromkeys(("createdAt", "lastModified"), time_and_age),
+    **dict.fromkeys(("sizeInBytes", "bytes", "sourceTableSize", "tableSizeAfterRestore"), size_text),
+    **dict.fromkeys(("removedFilesSize", "restoredFilesSize", "copiedFilesSize"), size_text),
+}
+"""The format of facts on a terminal, by name."""
 
 
 def pairs(values: Mapping[str, Any] | None) -> str | None:
@@ -143,48 +135,36 @@ def _cells(columns: Sequence[Column], rows: Iterable[Iterable[Any]], *, is_termi
         yield [("" if is_terminal else "-") if value is None else escape(str(value)) for value in spelled]
 
 
-def _print_table(
-    console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None, *, leaves_out_columns: bool
-) -> None:
+def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     shown = list(itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL))
-    left_out = columns[_fitting(columns, shown, console.width) :] if leaves_out_columns else ()
-    columns = columns[: len(columns) - len(left_out)]
-    shown = [row[: len(columns)] for row in shown]
+    widths = fitting_widths(columns, shown, None if is_wide() else console.width)
     # In a console that is too narrow rich cuts columns off. In a wide one nothing is lost: the terminal breaks the lines.
-    console.width = max(console.width, _least_width(columns, shown))
-    for column in columns:
+    console.width = max(console.width, sum(width + _GAP for width in widths.values()))
+    for column, width in ((columns[index], width) for index, width in widths.items()):
         table.add_column(
             column.title,
             justify="right" if column.is_number else "left",
             style=column.style,
+            width=width,
             overflow="fold",
             no_wrap=not column.wraps,
         )
     for row in shown:
-        table.add_row(*map(Text, row))
+        table.add_row(
+            *(
+                Text(shortened(row[index], width)) if columns[index].shortens else Text(row[index])
+                for index, width in widths.items()
+            )
+        )
     console.print(table, crop=False)
     if next(rows, None) is not None:
         of_total = "" if total is None else f" of {total:,}"
         note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
         console.print(Text(note, "dim"))
+    left_out = [column.title for index, column in enumerate(columns) if index not in widths]
     if left_out:
-        names = ", ".join(column.title for column in left_out)
-        console.print(Text(f"columns that do not fit: {names}; choose with --columns", "dim"))
-
-
-def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> int:
-    """Return how many of the first columns fit, at least one."""
-    counts = range(len(columns), 1, -1)
-    return next((n for n in counts if _least_width(columns[:n], [row[:n] for row in rows]) <= width), min(len(columns), 1))
-
-
-def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
-    """Return the width that a table needs to be printed in full."""
-    cells = zip([column.title for column in columns], *rows, strict=True)
-    longest = [max(map(cell_len, each)) for each in cells]
-    kept = (min(each, _NARROWEST) if column.wraps else each for each, column in zip(longest, columns, strict=True))
-    return sum(each + _GAP for each in kept)
+        console.print(Text(f"not shown: {', '.join(left_out)}; --wide shows all", "dim"))
 
 
 def _print_plain(columns: Sequence[Column], rows: Iterator[list[str]]) -> None:

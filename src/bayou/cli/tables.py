@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from bayou.log.delta_log import DeltaLog, open_log
 
 C = TypeVar("C", bound=Callable[..., Any])
 
 _OPTIONS: Final = "bayou.storage_options"
+_WIDE: Final = "bayou.wide"
 
 
 def table_argument(command: C) -> C:
-    """Add the argument TABLE and the option `--storage-option`, which `open_table` uses."""
+    """Add the argument TABLE, the option `--storage-option`, which `open_table` uses, and the option `--wide`."""
     option = click.option(
         "--storage-option",
         multiple=True,
@@ -25,7 +27,30 @@ def table_argument(command: C) -> C:
         callback=_note,
         help="Access to an object store. Put secrets into the environment: others see a command line.",
     )
-    return click.argument("table")(option(command))
+    wide = click.option(
+        "--wide",
+        is_flag=True,
+        expose_value=False,
+        callback=_note_wide,
+        help="All columns in full on a terminal, however long the lines get.",
+    )
+    return click.argument("table", shell_complete=complete_folder)(option(wide(command)))
+
+
+def example(command: str) -> str:
+    """Return the last line of a command's help."""
+    return f"Example: {command}"
+
+
+def is_wide() -> bool:
+    """Whether the running command got `--wide`."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_WIDE))
+
+
+def complete_folder(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Let the shell complete the path of a folder."""
+    return [CompletionItem(incomplete, type="dir")]
 
 
 def open_table(path: str) -> DeltaLog:
@@ -54,3 +79,7 @@ def pair(text: str, option: str) -> tuple[str, str]:
 
 def _note(context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> None:
     context.meta[_OPTIONS] = dict(pair(each, "--storage-option") for each in given)
+
+
+def _note_wide(context: click.Context, _parameter: click.Parameter, given: bool) -> None:  # noqa: FBT001  (the option of that name)
+    context.meta[_WIDE] = given

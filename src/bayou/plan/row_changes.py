@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.report.html import rows_html
+from bayou.report.units import size_text
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -117,8 +120,13 @@ class RowChangePlan:
         """The number of files pruned by partition values or statistics."""
         return self.pruned_by_partition.files + self.pruned_by_statistics.files
 
-    def __str__(self) -> str:
-        rows = [
+    @property
+    def _title(self) -> str:
+        where = "all rows" if self.condition is None else self.condition
+        return f"{self.operation} on {self.table} at version {self.version}, {self.way.value}: {where}"
+
+    def _totals(self) -> list[tuple[str, FileTotals]]:
+        return [
             ("table", self.total),
             ("pruned by partition", self.pruned_by_partition),
             ("pruned by statistics", self.pruned_by_statistics),
@@ -126,11 +134,16 @@ class RowChangePlan:
             ("to read", self.to_read),
             ("may be rewritten", self.may_rewrite),
         ]
-        where = "all rows" if self.condition is None else self.condition
-        head = f"{self.operation} on {self.table} at version {self.version}, {self.way.value}: {where}"
-        cells = [(name, str(totals.files), str(totals.size_bytes)) for name, totals in rows]
+
+    def __str__(self) -> str:
+        cells = [(name, str(totals.files), str(totals.size_bytes)) for name, totals in self._totals()]
         steps = "".join(f"\n  {step}" for step in self.steps)
-        return f"{head}\n{aligned_text([('', 'files', 'bytes'), *cells])}{steps}"
+        return f"{self._title}\n{aligned_text([('', 'files', 'bytes'), *cells])}{steps}"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, totals.files, size_text(totals.size_bytes)) for name, totals in self._totals()]
+        steps = [(step, None, None) for step in self.steps]
+        return rows_html(self._title, ("", "files", "size"), [*rows, *steps])
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
       bayou's catalog delegates to that one.
     - A parser behind Spark's own handles DELETE, UPDATE, MERGE and, before Spark 4.1, statements about constraints. It refuses
       statements of Delta Lake that bayou does not support, and names them.
+    - The level of the Python logger `py4j` is WARNING, unless the program set it. Otherwise each callback logs lines at INFO.
     - While OPTIMIZE and similar operations run jobs, a handler for Ctrl-C runs before PySpark's.
 
     Nothing of PySpark is replaced. If delta-spark's JAR is on the session, `format("delta")` stays delta-spark's, and bayou's own
@@ -73,6 +74,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         >>> spark = bayou.enable(SparkSession.builder)
     """
     session = session_of(spark)
+    _quiet_py4j()
     jvm = Jvm.of(session)
     callbacks.start(jvm)
     adapters = Adapters.of(jvm)
@@ -97,6 +99,13 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
             stacklevel=3,
         )
     return session
+
+
+def _quiet_py4j() -> None:
+    """Keep py4j's notes about each callback, at level INFO, out of the program's log, unless the program set py4j's level."""
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 def _set_callbacks(jvm: Jvm, adapters: Adapters) -> None:

@@ -99,3 +99,13 @@ def test_rows_that_nobody_counted_are_no_metric():
 
 def test_texts_are_aligned_names_left_and_numbers_right():
     assert aligned_text([("a", "1"), ("long", "100")]) == "  a       1\n  long  100"
+
+
+def test_a_notebook_shows_a_plan_as_a_table_with_its_condition_escaped():
+    plan = RowChangePlan(
+        "DELETE", "/t", 3, "a < 'b'", Way.VECTORS, FileTotals(7, 2048), to_read=FileTotals(1, 1024), steps=("one job",)
+    )
+    shown = plan._repr_html_()
+    assert "a &lt; &#x27;b&#x27;" in shown
+    assert "2.0 KiB" in shown
+    assert "one job" in shown

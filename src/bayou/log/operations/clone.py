@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import StorageError, TableNotFoundError, failed
+from bayou.errors import StorageError, TableNotFoundError, failed, redact_uri
 from bayou.log.actions.columns import ADD_SCHEMA
 from bayou.log.actions.keys import hadoop_uris
 from bayou.log.operations.create import FirstActions, asked_protocol, refuse_constraints, refuse_other_files
@@ -36,6 +36,7 @@ from bayou.protocol.features.features import check_writable, writer_features
 from bayou.protocol.features.protocol_rules import merged
 from bayou.protocol.properties import MATERIALIZED_ROW_COMMIT_VERSION, MATERIALIZED_ROW_ID, MAX_COLUMN_ID, mapping_mode
 from bayou.protocol.types.schema import schema_to_json
+from bayou.report.html import facts_html
 from bayou.storage.copies import copy_files
 from bayou.storage.trees import delete_many
 
@@ -99,6 +100,10 @@ class CloneResult:
             "removedFilesSize": self.removed_bytes,
             "copiedFilesSize": self.copied_bytes,
         }
+
+    def _repr_html_(self) -> str:
+        what = "no commit" if self.version is None else f"made version {self.version}"
+        return facts_html(f"CLONE of version {self.source_version} to {redact_uri(self.table_uri)}: {what}", self.metrics)
 
 
 def clone(

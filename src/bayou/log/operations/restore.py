@@ -27,6 +27,7 @@ from bayou.protocol.columns.identity_columns import high_water_marks, with_high_
 from bayou.protocol.features.protocol_rules import merged, supported_features
 from bayou.protocol.properties import COLUMN_MAPPING_MODE, ENABLE_ROW_TRACKING, MAX_COLUMN_ID
 from bayou.protocol.types.schema import schema_to_json
+from bayou.report.html import facts_html
 
 if TYPE_CHECKING:
     from bayou.log.segment.time_travel import Timestamp
@@ -89,6 +90,12 @@ class RestoreResult:
             "removedFilesSize": self.removed_bytes,
             "restoredFilesSize": self.restored_bytes,
         }
+
+    def _repr_html_(self) -> str:
+        what = "no commit" if self.version is None else f"made version {self.version}"
+        return facts_html(
+            f"RESTORE to version {self.restored_version}: {what}", {**self.metrics, "missing": len(self.missing) or None}
+        )
 
 
 def restore(

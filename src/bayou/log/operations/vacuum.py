@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, TableNotFoundError, failed, reason
+from bayou.errors import DeltaError, TableNotFoundError, failed, reason, redact_uri
 from bayou.log import events
 from bayou.log.actions.commit_info import VACUUM_END, VACUUM_START
 from bayou.log.operations.maintained import Begin, plain_transactions, writable_snapshot
@@ -27,6 +27,8 @@ from bayou.plan.maintenance.vacuum import Retention, old_entries, retention_of, 
 from bayou.protocol import arguments, properties
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.protocol.actions.paths import canonical, encode_uri
+from bayou.report.html import facts_html
+from bayou.report.units import size_text
 from bayou.storage.trees import Deletions, delete_many, is_shown, list_tree, tree_schema
 
 if TYPE_CHECKING:
@@ -87,6 +89,21 @@ class VacuumResult:
     def size_bytes(self) -> int:
         """The known size of the files to delete, in bytes."""
         return pc.sum(self.files["size"]).as_py() or 0
+
+    def __repr__(self) -> str:
+        counts = f"files={self.files.num_rows}, size_bytes={self.size_bytes}, deleted={self.deleted}, failed={len(self.failed)}"
+        return f"VacuumResult({redact_uri(self.table_uri)!r}, kind={self.kind!r}, dry_run={self.dry_run}, {counts})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "kind": self.kind,
+            "files": self.files.num_rows,
+            "size": size_text(self.size_bytes),
+            "deleted": self.deleted,
+            "failed": len(self.failed),
+        }
+        what = "VACUUM, dry run" if self.dry_run else "VACUUM"
+        return facts_html(f"{what} of {redact_uri(self.table_uri)}", facts)
 
     def check_deleted(self) -> None:
         """Raise StorageError if files could not be deleted; it names the first, `failed` has all."""

@@ -33,7 +33,14 @@ class LogReader:
         self._last_checksum: tuple[int, str, Mapping[str, Any]] | None = None
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({redact_uri(self._table_uri)!r})"
+        version = "" if self._latest is None else f", version={self._latest.version}"
+        return f"{type(self).__name__}({redact_uri(self._table_uri)!r}{version})"
+
+    def _repr_html_(self) -> str:
+        from bayou.report.html import facts_html  # noqa: PLC0415  (only notebooks need it)
+
+        latest = self._latest
+        return facts_html(f"Log of {redact_uri(self._table_uri)}", {} if latest is None else latest.facts_in_memory())
 
     @property
     def table_uri(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, failed
+from bayou.errors import DeltaError, failed, redact_uri
 from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.actions.columns import ADD_SCHEMA, TEXT_MAP
 from bayou.log.segment.segment import LogSegment
@@ -49,7 +49,26 @@ class Snapshot:
         self._checked = source.checked_header() if described is None else described
 
     def __repr__(self) -> str:
-        return f"Snapshot({self.table_uri!r}, version={self.version})"
+        return f"Snapshot({redact_uri(self.table_uri)!r}, version={self.version})"
+
+    def _repr_html_(self) -> str:
+        from bayou.report.html import facts_html  # noqa: PLC0415  (only notebooks need it)
+
+        return facts_html(f"Snapshot of {redact_uri(self.table_uri)}", self.facts_in_memory())
+
+    def facts_in_memory(self) -> dict[str, Any]:
+        """Return what a notebook shows, by name, without a request to the store. The value of an unknown fact is None."""
+        from bayou.report.tables import table_facts  # noqa: PLC0415  (only notebooks need it)
+
+        checksum = vars(self._source).get("checksum")
+        return table_facts(
+            version=self.version,
+            columns=[field.name for field in self.schema.fields],
+            partition_columns=self.partition_columns,
+            num_files=vars(self).get("num_files", checksum and checksum.num_files),
+            size_bytes=vars(self).get("size_bytes", checksum and checksum.size_bytes),
+            properties=self.properties,
+        )
 
     @property
     def table_uri(self) -> str:

@@ -47,7 +47,7 @@ def add_constraint(target: SessionTable, name: str, condition: str) -> None:
     configuration = constraints.add_constraint(snapshot.metadata.configuration, name, condition, table=target.uri)
     columns = _checked_columns(target, snapshot, name, condition)
     actions = altered(snapshot, replace(snapshot.metadata, configuration=configuration), snapshot.schema)
-    shown = operation("ADD CONSTRAINT", target.spark, target.settings)
+    shown = operation("ADD CONSTRAINT", target.spark, target.settings, target.shown)
     with shown, target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
         transaction.read_whole_table()
         phase("checking rows")

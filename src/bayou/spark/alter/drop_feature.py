@@ -76,7 +76,7 @@ def drop_feature(target: SessionTable, name: Any, *, truncate_history: Any = Non
     check_argument(target, "featureName", name, str, "featureName needs to be a string")
     if truncate_history is not None:
         check_argument(target, "truncateHistory", truncate_history, bool, "truncateHistory needs to be a boolean")
-    with operation("DROP FEATURE", target.spark, target.settings):
+    with operation("DROP FEATURE", target.spark, target.settings, target.shown):
         _drop(target, name, truncates=bool(truncate_history))
 
 

@@ -41,7 +41,7 @@ def sync_identity(target: SessionTable, name: str) -> None:
     parameters = {"column": column_parameter(snapshot.schema, (column.name,))}
     with target.begin(snapshot, "CHANGE COLUMN", parameters) as transaction:
         transaction.read_whole_table()
-        shown = operation("SYNC IDENTITY", target.spark, target.settings)
+        shown = operation("SYNC IDENTITY", target.spark, target.settings, target.shown)
         with shown, described_jobs(target.spark, f"SYNC IDENTITY {target.shown}"):
             mark = _mark(target, column)
         if mark != column.high_water_mark:

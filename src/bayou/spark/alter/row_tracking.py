@@ -42,7 +42,7 @@ def add_row_ids(target: SessionTable, snapshot: Snapshot) -> None:
     if "rowTracking" not in writer_features(snapshot.protocol):
         asked = validated({"delta.feature.rowTracking": "supported"}, table=target.uri, version=snapshot.version)
         upgrade(target, snapshot, asked)
-    with operation("ROW TRACKING BACKFILL", target.spark, target.settings):
+    with operation("ROW TRACKING BACKFILL", target.spark, target.settings, target.shown):
         phase("committing")
         backfill_row_ids(target.log, target.begin, files_per_commit=files_per_commit)
 

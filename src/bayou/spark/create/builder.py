@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType as SparkDataType
 from pyspark.sql.types import StructField as SparkField
 from pyspark.sql.types import StructType as SparkStruct
 
+from bayou.errors import redact_uri
 from bayou.protocol import arguments
 from bayou.protocol.columns.generated_columns import GENERATION_EXPRESSION
 from bayou.protocol.columns.identity_columns import identity_metadata
@@ -49,6 +50,13 @@ class TableBuilder:
         self._spark = spark
         self._mode = mode
         self._definition = TableDefinition()
+
+    def __repr__(self) -> str:
+        """Return the place, the columns, and the call that creates the table: a forgotten `execute()` changes nothing."""
+        where = self._definition.name or self._definition.location
+        place = "no name and no location" if where is None else repr(redact_uri(where))
+        names = ", ".join(field.name for field in self._definition.schema.fields) or "no columns"
+        return f"DeltaTableBuilder({place}, {names}; not executed: call execute())"
 
     @raised_as_pyspark
     def tableName(self: Builder, identifier: str) -> Builder:  # noqa: N802  (delta-spark's name)

@@ -8,9 +8,10 @@ import os
 from typing import TYPE_CHECKING
 
 from bayou.errors import SessionError
+from bayou.log.commit.outcomes import Committed
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
-from bayou.spark.session.progress import phase
+from bayou.spark.session.progress import committed, phase
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from bayou.log.commit.transaction import Committed, Transaction, Unchanged
+    from bayou.log.commit.transaction import Transaction, Unchanged
     from bayou.spark.data_files.placed_files import SplitFolders
     from bayou.spark.data_files.target import HeadAction
     from bayou.spark.data_files.written_files import NewFiles
@@ -102,6 +103,9 @@ class UncommittedFiles:
         phase("committing")
         transaction.log.store.sync(added.relative_paths)
         self._transaction = transaction
-        return transaction.commit(
+        done = transaction.commit(
             [*(added.head or head), *added.actions], metrics=metrics, new_files=True, keeps_row_ids=keeps_row_ids
         )
+        if isinstance(done, Committed):
+            committed(done.version, done.metrics or {})
+        return done

@@ -169,7 +169,7 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
     most = bytes_of(table.settings, _BATCH_SIZE, snapshot.table_uri)
     if plan.num_bins:
         try:
-            with operation(request.operation, table.spark, table.settings):
+            with operation(request.operation, table.spark, table.settings, table.shown):
                 for first, last in plan.batches(most):
                     which = bins_text(first, last, plan.num_bins)
                     with UncommittedFiles(snapshot.table_uri, table.options) as uncommitted:

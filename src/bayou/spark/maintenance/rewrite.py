@@ -103,7 +103,7 @@ def rewrite_files(target: SessionTable, snapshot: Snapshot, positions: pa.Array,
             changes. The new files are deleted.
         StorageError: the store failed; the commit may nevertheless be in the log.
     """
-    shown = operation(rewriting.operation, target.spark, target.settings)
+    shown = operation(rewriting.operation, target.spark, target.settings, target.shown)
     described = described_jobs(target.spark, f"{rewriting.operation} {target.shown}, {len(positions)} files")
     old = snapshot.files().take(positions)
     with (

@@ -62,7 +62,7 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
     """
     snapshot = table.snapshot()
     check_types(table.application, snapshot)
-    with operation(COMPUTE_STATS, table.spark, table.settings):
+    with operation(COMPUTE_STATS, table.spark, table.settings, table.shown):
         chosen = None if where is None else _chosen(table, snapshot, where)
         adds = files_to_describe(snapshot, chosen, missing_only=missing_only)
         leaves = _leaves(table, snapshot)

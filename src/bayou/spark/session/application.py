@@ -91,6 +91,13 @@ class LogCache:
             self._evict()
         return log
 
+    def known(self, path: str, storage_options: Mapping[str, str]) -> Snapshot | None:
+        """Return the cached snapshot of the table at a path, which may be outdated; None if no snapshot was read."""
+        key = (path, tuple(sorted(storage_options.items())))
+        with self._lock:
+            log = self._logs.get(key)
+        return None if log is None else log.known
+
     def measure(self, path: str, storage_options: Mapping[str, str], snapshot: Snapshot) -> None:
         """Record the size of a log's newest snapshot, and drop logs if the cache is above its limit."""
         key = (path, tuple(sorted(storage_options.items())))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import failed
-from bayou.spark.session.java import started
+from bayou.spark.jvm.java_home import started
 
 _GET_SESSION: Final = "Pass SparkSession.builder.getOrCreate()"
 _CONNECT: Final = "pyspark.sql.connect."

@@ -21,12 +21,19 @@ _DESCRIPTION: Final = "spark.job.description"
 
 
 @contextlib.contextmanager
-def operation(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def operation(name: str, spark: SparkSession, settings: Mapping[str, str], table: str, *, closes: bool = True) -> Iterator[None]:
     """Let Ctrl-C end the operation before its commit, and show its progress on a terminal if it takes long.
 
     An operation inside another one is a part of that one, without a separate line.
+
+    Args:
+        name: the operation, as in the history.
+        spark: the session.
+        settings: the settings of the session.
+        table: the table's name in the catalog, or its path without secrets.
+        closes: whether a closing line follows. The planning of an operation leaves it to the operation.
     """
-    with interruptible(spark), displayed(name, spark, settings):
+    with interruptible(spark), displayed(f"{name} {_short(table)}", spark, settings, closes=closes):
         yield
 
 
@@ -46,3 +53,8 @@ def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
 def bins_text(first: int, last: int, count: int) -> str:
     """Return a text for the bins `first` (from 0) to `last` (exclusive) of `count`, as in `bins 1 to 4 of 9`."""
     return f"bin {last} of {count}" if last == first + 1 else f"bins {first + 1} to {last} of {count}"
+
+
+def _short(table: str) -> str:
+    """Return the last part of a path: a line has no room for all of it."""
+    return table.rstrip("/").rpartition("/")[2]

@@ -8,6 +8,7 @@ make the operation fail.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import importlib.util
 import logging
 import os
@@ -18,6 +19,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Final, Protocol
 
+from bayou.report.units import duration_text
 from bayou.spark.jvm.core.job_tasks import ConsoleBar, JobTasks
 
 if TYPE_CHECKING:
@@ -38,6 +40,17 @@ INTERVAL_SECONDS: Final = 0.25
 _PATIENCE_SECONDS: Final = 2.0
 """The maximum time that the end of an operation waits for the thread that draws."""
 _DUMB_TERMINALS: Final = {"dumb", "unknown"}
+
+_ROWS: Final = {
+    "numTargetRowsUpdated": "updated",
+    "numTargetRowsDeleted": "deleted",
+    "numTargetRowsInserted": "inserted",
+    "numUpdatedRows": "updated",
+    "numDeletedRows": "deleted",
+}
+"""The metrics of changed rows, and the word for each one in the closing line."""
+_OUTPUT: Final = {"numOutputRows": "rows", "numAddedFiles": "files added", "numRemovedFiles": "files removed"}
+"""The metrics of operations that change no row."""
 
 _logger = logging.getLogger("bayou")
 _CURRENT: Final[ContextVar[Display | None]] = ContextVar("bayou_progress", default=None)
@@ -85,21 +98,27 @@ class DrawnLine(Protocol):
         """Remove the line."""
         ...
 
+    def finish(self, text: str) -> None:
+        """Leave a closing line."""
+        ...
+
 
 @contextlib.contextmanager
-def displayed(name: str, spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def displayed(name: str, spark: SparkSession, settings: Mapping[str, str], *, closes: bool = True) -> Iterator[None]:
     """Show the progress of the block if it takes long and progress is on. An operation inside another one has no separate line."""
     if _CURRENT.get() is not None or not is_wanted(settings):
         yield
         return
     display = Display(name, JobTasks(spark), ConsoleBar(spark))
     token = _CURRENT.set(display)
+    succeeded = False
     try:
         display.start()
         yield
+        succeeded = closes
     finally:
         _CURRENT.reset(token)
-        display.close()
+        display.close(succeeded=succeeded)
 
 
 def phase(name: str) -> None:
@@ -109,20 +128,42 @@ def phase(name: str) -> None:
         display.phase(name)
 
 
+def committed(version: int, metrics: Mapping[str, object]) -> None:
+    """Add a commit to the closing line of the operation around this call. A no-op if its progress is not shown."""
+    display = _CURRENT.get()
+    if display is not None:
+        display.outcome = outcome_text(version, metrics)
+
+
+def outcome_text(version: int, metrics: Mapping[str, object]) -> str:
+    """Return the version that an operation made and its numbers of rows, such as `version 12, 160 updated, 1 inserted`."""
+    counts = [(word, metrics[name]) for name, word in _ROWS.items() if name in metrics]
+    counts = counts or [(word, metrics[name]) for name, word in _OUTPUT.items() if name in metrics]
+    texts = [f"{int(str(count)):,} {word}" for word, count in counts if str(count).isdecimal() and int(str(count))]
+    return ", ".join([f"version {version}", *texts])
+
+
 def is_wanted(settings: Mapping[str, str]) -> bool:
     """Whether progress is on: by the session's setting, by the environment, or automatically because stderr is a terminal."""
     mode = (settings.get(SETTING) or os.environ.get(VARIABLE) or "auto").strip().lower()
-    return (mode in {"on", "true"} or (mode == "auto" and _is_watched())) and _has_rich()
+    return (mode in {"on", "true"} or (mode == "auto" and _is_watched())) and (_is_notebook() or _has_rich())
 
 
 def _is_watched() -> bool:
-    """Whether stderr is a terminal that can draw lines, and not a notebook."""
-    if "ipykernel" in sys.modules or os.environ.get("TERM", "").lower() in _DUMB_TERMINALS:
+    """Whether there is a notebook, or stderr is a terminal that can draw lines."""
+    if _is_notebook():
+        return True
+    if os.environ.get("TERM", "").lower() in _DUMB_TERMINALS:
         return False
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):  # it does not exist, or is closed
         return False
+
+
+def _is_notebook() -> bool:
+    """Whether the process is the kernel of a notebook."""
+    return "ipykernel.kernelapp" in sys.modules
 
 
 @cache
@@ -131,6 +172,10 @@ def _has_rich() -> bool:
 
 
 def _line(name: str) -> DrawnLine:
+    if _is_notebook():
+        from bayou.spark.session.progress_notebook import NotebookLine  # noqa: PLC0415  (loads IPython, which is a kernel's)
+
+        return NotebookLine(name)
     from bayou.spark.session.progress_line import Line  # noqa: PLC0415  (loads rich, for a line that is drawn)
 
     return Line(name)
@@ -164,7 +209,11 @@ class Display:
         self._phase = "preparing"
         self._start = time.monotonic()
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="bayou-progress", daemon=True)
+        self._succeeded = False
+        self.outcome = ""
+        # A kernel finds the cell of an output by a context variable.
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(target=context.run, args=(self._run,), name="bayou-progress", daemon=True)
 
     def start(self) -> None:
         """Begin the operation."""
@@ -180,8 +229,9 @@ class Display:
             with _logged():
                 self._tasks.begin()
 
-    def close(self) -> None:
-        """End the operation, whether or not it failed: remove the line and stop the thread."""
+    def close(self, *, succeeded: bool = False) -> None:
+        """End the operation: remove the line and stop the thread. Leave a closing line if the line was shown and it succeeded."""
+        self._succeeded = succeeded
         self._done.set()
         with _logged():
             self._tasks.end()
@@ -207,6 +257,9 @@ class Display:
                 self._done.wait(self._interval)
         finally:
             line.hide()
+        if self._succeeded:
+            seconds = duration_text(time.monotonic() - self._start)
+            line.finish(f"{self._name}: {self.outcome or 'done'}, {seconds}")
 
     def _draw_once(self, line: DrawnLine) -> None:
         line.show(self._phase, self._counted(), time.monotonic() - self._start)

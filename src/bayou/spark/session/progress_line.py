@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.text import Text
+
+from bayou.spark.session.progress_state import ProgressState
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -18,7 +21,7 @@ _BAR_WIDTH = 24
 
 
 class Line:
-    """A line with an operation, its phase, its tasks and its seconds. `hide` removes it from the terminal completely.
+    """A line with an operation, its table, its phase, its tasks, its rows or bytes, and its time. `hide` removes it completely.
 
     Only calls of `show` draw it: rich starts no thread, and does not redirect stdout or stderr.
     """
@@ -28,6 +31,7 @@ class Line:
         # Without `force_jupyter=False`, rich would show a widget in a notebook instead of this line.
         self._console = console or Console(file=sys.stderr, force_terminal=True, force_jupyter=False)
         self._operation = operation
+        self._state = ProgressState()
         self._shown: tuple[Progress, TaskID] | None = None
 
     def show(self, phase: str, tasks: Tasks | None, seconds: float) -> None:
@@ -35,11 +39,14 @@ class Line:
         if self._shown is None:
             self._shown = self._begun(phase)
         progress, line = self._shown
-        total = tasks.total if tasks is not None else 0
-        done = tasks.done if tasks is not None else 0
-        text = f"{done:,}/{total:,} tasks" if total else ""
-        progress.update(line, phase=phase, tasks=text, seconds=f"{seconds:.0f} s", total=total or None, completed=done)
+        now = self._state.advance(phase, tasks, seconds)
+        total = None if now.share is None else 1.0
+        progress.update(line, phase=phase, facts="  ".join(now.facts), total=total, completed=now.share or 0.0)
         progress.refresh()
+
+    def finish(self, text: str) -> None:
+        """Print a closing line, which stays."""
+        self._console.print(Text(text, "dim"))
 
     def hide(self) -> None:
         """Remove the line."""
@@ -49,7 +56,7 @@ class Line:
             progress.stop()
 
     def _begun(self, phase: str) -> tuple[Progress, TaskID]:
-        columns = (TextColumn("{task.fields[" + name + "]}", markup=False) for name in ("phase", "tasks", "seconds"))
+        columns = (TextColumn("{task.fields[" + name + "]}", markup=False) for name in ("phase", "facts"))
         progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", style="bold", markup=False),
@@ -62,6 +69,6 @@ class Line:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        line = progress.add_task(self._operation, total=None, phase=phase, tasks="", seconds="")
+        line = progress.add_task(self._operation, total=None, phase=phase, facts="")
         progress.start()
         return progress, line

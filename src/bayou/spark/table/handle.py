@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
+from bayou.errors import DeltaError, redact_uri
 from bayou.log.delta_log import DeltaLog
+from bayou.report.html import facts_html
 from bayou.spark.read.own_frames import OwnFrames
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.session.application import Application
 from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
 
 Handle = TypeVar("Handle", bound="TableHandle")
 
@@ -35,6 +41,25 @@ class TableHandle:
         made = cls.__new__(cls)
         TableHandle.__init__(made, spark, path, options)
         return made
+
+    def __repr__(self) -> str:
+        """Return the path, the catalog name and the latest version that the session has read. Sends no request to the store."""
+        name = "" if self._name is None else f", name={self._name!r}"
+        known = self._known()
+        version = "" if known is None else f", version={known.version}"
+        return f"{type(self).__name__}({redact_uri(self._path)!r}{name}{version})"
+
+    def _repr_html_(self) -> str:
+        known = self._known()
+        where = redact_uri(self._path)
+        facts = {"path": where if self._name else None, **({} if known is None else known.facts_in_memory())}
+        return facts_html(f"{type(self).__name__} {self._name or where}", facts)
+
+    def _known(self) -> Snapshot | None:
+        """Return the latest snapshot that the session has read; None if it has not read one, or was stopped."""
+        with contextlib.suppress(DeltaError):
+            return Application.of(self._spark).logs.known(self._uri, self._options)
+        return None
 
     @property
     def _uri(self) -> str:

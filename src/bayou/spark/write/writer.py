@@ -7,12 +7,14 @@ import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed
+from bayou.errors import DeltaError, ProtocolChangedException, SchemaMismatchError, TableNotFoundError, failed, redact_uri
 from bayou.log.commit.transaction import Transaction, Unchanged
 from bayou.log.operations.create import creation_parameters
 from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.columns.identity_rules import EXPLICIT_INSERT
 from bayou.protocol.schema.validity import check_has_data
+from bayou.report.html import facts_html
+from bayou.report.units import size_text
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import with_settings
@@ -79,6 +81,17 @@ class WriteResult:
     def after_retries(self, count: int) -> WriteResult:
         """Return the result with the number of reruns."""
         return replace(self, num_retries=count)
+
+    def _repr_html_(self) -> str:
+        title = f"Write: made version {self.version}" if self.committed else f"Write: nothing was committed ({self.reason})"
+        facts = {
+            "files": self.num_files,
+            "rows": self.num_rows,
+            "size": size_text(self.num_bytes),
+            "removed files": self.num_removed_files or None,
+            "retries": self.num_retries or None,
+        }
+        return facts_html(title, facts)
 
 
 def write(
@@ -252,7 +265,7 @@ def _display(
     """Return a context that reports the progress of the write. The batches of a stream do not report theirs."""
     if request.context.stream is not None:
         return contextlib.nullcontext()
-    return operation(transaction.operation, frame.sparkSession, settings)
+    return operation(transaction.operation, frame.sparkSession, settings, redact_uri(request.options.path))
 
 
 def _target(

@@ -134,7 +134,7 @@ def test_the_line_says_the_operation_its_phase_its_tasks_and_the_seconds(screen)
     display.phase("finding rows")
     tasks.wait_until_drawn()
     (line,) = (each for each in screen.lines()[0] if each)
-    assert re.search(r"MERGE +finding rows .* 3/1,200 tasks +\d+ s$", line), line
+    assert re.search(r"MERGE +finding rows .* 3/1,200 tasks +\d+ s( +about \d+ (s|min \d+ s) left)?$", line), line
     assert screen.hides_cursor
     display.close()
     check_gone(screen, display)
@@ -174,7 +174,7 @@ def test_the_line_replaces_the_bar_that_spark_draws(screen):
     display = begun(tasks, screen, bar=bar)
     tasks.wait_until_drawn()
     (line,) = (each for each in screen.lines()[0] if each)
-    assert re.search(r"MERGE +preparing .* 2/9 tasks +\d+ s$", line), line
+    assert re.search(r"MERGE +preparing .* 2/9 tasks +\d+ s( +about \d+ s left)?$", line), line
     cleared = bar.clears
     tasks.wait_until_drawn()
     assert bar.clears > cleared  # Spark would draw it again
@@ -312,22 +312,66 @@ def test_the_session_comes_before_the_environment_and_both_before_the_terminal(
 ):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel.kernelapp", raising=False)
     if variable is not None:
         monkeypatch.setenv(VARIABLE, variable)
     monkeypatch.setattr(sys, "stderr", Stderr(is_terminal=is_terminal))
     assert is_wanted({} if setting is None else {SETTING: setting}) is expected
 
 
-def test_notebooks_dumb_terminals_and_processes_without_stderr_get_no_line_by_themselves(monkeypatch):
+def test_notebooks_get_a_line_by_themselves_and_need_no_rich(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setattr(sys, "stderr", Stderr(is_terminal=False))
+    monkeypatch.setattr(progress, "_has_rich", lambda: False)
+    assert not is_wanted({})
+    monkeypatch.setitem(sys.modules, "ipykernel.kernelapp", sys)
+    assert is_wanted({})
+    assert not is_wanted({SETTING: "off"})
+
+
+def test_an_operation_that_was_shown_and_succeeded_leaves_a_closing_line(displays, screen):
+    with displayed("MERGE orders", None, {SETTING: "on"}):
+        displays[0]._tasks.wait_until_drawn()
+        progress.committed(12, {"numTargetRowsUpdated": "1600", "numTargetRowsInserted": 1, "numTargetRowsDeleted": "0"})
+    (line,) = (each for each in screen.lines()[0] if each)
+    assert re.fullmatch(r"MERGE orders: version 12, 1,600 updated, 1 inserted, \d+\.\d s", line)
+    assert not screen.hides_cursor
+
+
+def test_an_operation_without_a_commit_is_done(displays, screen):
+    with displayed("SYNC IDENTITY t", None, {SETTING: "on"}):
+        displays[0]._tasks.wait_until_drawn()
+    assert re.search(r"SYNC IDENTITY t: done, \d+\.\d s", screen.text)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "text"),
+    [
+        ({}, "version 3"),
+        ({"numOutputRows": "1200", "numFiles": "4"}, "version 3, 1,200 rows"),
+        ({"numUpdatedRows": 5, "numOutputRows": 9}, "version 3, 5 updated"),
+        ({"numDeletedRows": "many"}, "version 3"),
+    ],
+)
+def test_a_closing_line_has_the_rows_that_changed(metrics, text):
+    assert progress.outcome_text(3, metrics) == text
+
+
+def test_the_planning_of_an_operation_leaves_the_closing_line_to_the_operation(displays, screen):
+    with displayed("MERGE t", None, {SETTING: "on"}, closes=False):
+        displays[0]._tasks.wait_until_drawn()
+    check_gone(screen, displays[0])
+
+
+def test_a_commit_without_a_shown_operation_is_nothing():
+    progress.committed(3, {})
+
+
+def test_dumb_terminals_and_processes_without_stderr_get_no_line_by_themselves(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Stderr(is_terminal=True))
     assert is_wanted({})
-    with monkeypatch.context() as notebook:
-        notebook.setitem(sys.modules, "ipykernel", sys)
-        assert not is_wanted({})
-        assert is_wanted({SETTING: "on"})
     with monkeypatch.context() as dumb:
         dumb.setenv("TERM", "dumb")
         assert not is_wanted({})

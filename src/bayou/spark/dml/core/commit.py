@@ -122,7 +122,7 @@ def run(change: Change, prepare: Callable[[Transaction, UncommittedFiles, Stopwa
         StorageError: the store failed; the commit may nevertheless be in the log.
     """
     with (
-        operation(change.operation, change.target.spark, change.settings),
+        operation(change.operation, change.target.spark, change.settings, change.target.shown),
         change.transaction() as transaction,
         UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted,
     ):

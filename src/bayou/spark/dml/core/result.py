@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import DataFrame
 
 from bayou.plan.row_changes import RowChangePlan, aligned_text
+from bayou.report.html import facts_html
 from bayou.spark.errors.cast_overflow import naming_overflow
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.relations.own_sql import own_column
@@ -125,11 +126,23 @@ class RowChangeResult:
         """Return a column of the DataFrame of `toDF`."""
         return self._frame()[column]
 
-    def __str__(self) -> str:
+    @property
+    def _title(self) -> str:
         what = f"made version {self.version}" if self.committed else f"nothing was committed ({self.reason})"
+        return f"{self.operation}: {what}"
+
+    def _facts(self) -> dict[str, int]:
         names = ["updated", "deleted", "inserted"] if self.operation == "MERGE" else ["affected"]
-        rows = [(f"{name} rows", str(getattr(self, f"num_{name}_rows"))) for name in names]
-        return f"{self.operation}: {what}\n{aligned_text([*rows, *((name, str(value)) for name, value in self.metrics.items())])}"
+        return {f"{name} rows": getattr(self, f"num_{name}_rows") for name in names} | dict(self.metrics)
+
+    def __str__(self) -> str:
+        return f"{self._title}\n{aligned_text([(name, str(value)) for name, value in self._facts().items()])}"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  (IPython's protocol)
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return facts_html(self._title, self._facts())
 
 
 def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
@@ -173,3 +186,9 @@ class PlannedChange:
 
     def __str__(self) -> str:
         return str(self.plan)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002, FBT001  (IPython's protocol)
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return self.plan._repr_html_()

@@ -26,10 +26,6 @@ class DeltaMergeBuilder:
 
     _request: MergeRequest
 
-    def __repr__(self) -> str:
-        table = self._request.target.name or self._request.target.uri
-        return f"<MERGE into {table}, clauses: {len(self._request.clauses)}, not executed: call execute()>"
-
     @raised_as_pyspark
     def whenMatchedUpdate(  # noqa: N802  (delta-spark's names, here and below)
         self,
@@ -175,6 +171,11 @@ class DeltaMergeBuilder:
             >>> merge.whenMatchedUpdateAll().execute().num_updated_rows
         """
         return self.plan().execute()
+
+    def __repr__(self) -> str:
+        """Return the table, the clauses, and the call that runs them: a forgotten `execute()` changes nothing."""
+        clauses = ", ".join(f"{each.kind.sql} {each.action.value.upper()}" for each in self._request.clauses) or "no clause"
+        return f"DeltaMergeBuilder({self._request.target.shown!r}, {clauses}; not executed: call execute())"
 
     def _with(self, kind: Kind, action: Action, condition: Any, values: Mapping[str, Any] | None) -> DeltaMergeBuilder:
         check_condition_type(condition)

@@ -141,7 +141,7 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
 
     If the source reads the table itself, it reads the same snapshot, and the commit depends on these reads.
     """
-    with operation("MERGE", request.target.spark, request.settings):
+    with operation("MERGE", request.target.spark, request.settings, request.target.shown, closes=False):
         phase("reading the source")
         return _read(request, snapshot)
 
@@ -229,7 +229,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
 
 def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
     target = request.target
-    with operation("MERGE", target.spark, request.settings), _transaction(request, merge) as transaction:
+    with operation("MERGE", target.spark, request.settings, target.shown), _transaction(request, merge) as transaction:
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
         result = replayed if transaction.is_replay else _execute(merge, transaction, watch)
     if result.committed:

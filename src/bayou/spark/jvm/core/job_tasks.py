@@ -22,11 +22,15 @@ class Tasks:
         done: the number of completed tasks.
         total: the number of tasks known so far: Spark plans a query in stages.
         is_running: whether a job is still running.
+        rows: the number of rows that they have written.
+        size_bytes: the number of bytes that they have read from files.
     """
 
     done: int = 0
     total: int = 0
     is_running: bool = False
+    rows: int = 0
+    size_bytes: int = 0
 
 
 class JobTasks:
@@ -65,6 +69,8 @@ class JobTasks:
             sum(tasks.done for tasks in tasks_of_jobs),
             sum(tasks.total for tasks in tasks_of_jobs),
             any(tasks.is_running for tasks in tasks_of_jobs),
+            sum(tasks.rows for tasks in tasks_of_jobs),
+            sum(tasks.size_bytes for tasks in tasks_of_jobs),
         )
 
     @cached_property
@@ -84,11 +90,26 @@ class JobTasks:
         if job not in self._finished:
             data = self._java.statusStore().job(job)
             is_running = not data.completionTime().isDefined()
-            tasks = Tasks(data.numCompletedIndices(), data.numTasks() - data.numSkippedTasks(), is_running)
+            rows, size_bytes = self._volume(data)
+            tasks = Tasks(data.numCompletedIndices(), data.numTasks() - data.numSkippedTasks(), is_running, rows, size_bytes)
             if is_running:
                 return tasks
             self._finished[job] = tasks
         return self._finished[job]
+
+    def _volume(self, job: JavaObject) -> tuple[int, int]:
+        """Return the rows that a job has written and the bytes that it has read. Stages that Spark has dropped do not count."""
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415  (this module must not load py4j if no progress is shown)
+
+        rows = size_bytes = 0
+        for stage in filter(None, job.stageIds().mkString(",").split(",")):
+            try:
+                data = self._java.statusStore().lastStageAttempt(int(stage))
+            except Py4JJavaError:
+                continue
+            rows += data.outputRecords()
+            size_bytes += data.inputBytes()
+        return rows, size_bytes
 
 
 class ConsoleBar:

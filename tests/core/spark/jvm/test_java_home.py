@@ -11,7 +11,7 @@ import pyspark
 from pyspark.errors import PySparkRuntimeError
 
 from bayou.errors import SessionError
-from bayou.spark.session.java import java_version, started
+from bayou.spark.jvm.java_home import java_version, started
 
 
 class Builder:
