@@ -74,8 +74,9 @@ class _Files:
         return reduce(pc.and_ if needs_all else pc.or_, masks, constant_mask(self.size, truth=needs_all))
 
     def _leaf(self, leaf: Comparison | In | IsNull | IsNotNull | StartsWith, *, truth: bool) -> pa.Array:
+        """Return for each file whether a leaf may have the truth value for one of its rows."""
         if isinstance(leaf, In) and not leaf.values:
-            # IN with an empty list is false, even for NULL.
+            # IN with an empty list is false for every row, even for NULL. Such a leaf may only be false.
             return constant_mask(self.size, truth=not truth)
         path: Path = leaf.column.path
         values = self.partitions.get(path)

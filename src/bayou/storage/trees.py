@@ -96,6 +96,7 @@ class FolderBuilder:
         """Add an entry of the folder: its name, its size in bytes and its modification time in ms since the epoch."""
         self._count += 1
         if not is_shown(name, self._shown):
+            # The log of the root is the table's own log.
             self._is_table |= is_folder and name == LOG_FOLDER and bool(self._prefix)
             return
         if not is_unicode(name):  # the log cannot have its path
@@ -285,6 +286,11 @@ class LocalTree:
         return frozenset()
 
     def _deleted(self, paths: Iterable[str], checksums: Mapping[str, frozenset[str]]) -> Deletions:
+        """Delete files and empty folders one after the other. A missing file is neither deleted nor failed.
+
+        Args:
+            checksums: the names of the checksum files in each folder. A folder that it lacks is outside the table (`_is_inside`).
+        """
         deleted, failures = 0, dict[str, DeltaError]()
         for path in paths:
             folder, _, name = path.rpartition("/")

@@ -104,11 +104,16 @@ class ChangeFeed:
         return partition_texts(self.files["partition_values"], names)
 
     def changed_rows(self, storage_options: Mapping[str, str] | None = None) -> ChangedRows:
-        """Read the deletion vectors, each of their files once, and return the rows that count."""
+        """Return the files that contribute rows, and the positions that select the rows. Read each file of deletion vectors once.
+
+        Differences without rows are left out. For example, a commit that only deletes further rows of a file also has an empty
+        difference for rows that it restores.
+        """
         columns = [self.files[name].combine_chunks() for name in ("deletion_vector", "except_vector")]
         found = read_vectors(self.snapshot, pa.concat_arrays(columns), storage_options, store=self.store)
         pairs = zip(found[: len(self.files)], found[len(self.files) :], strict=True)
         rows = [vector if vector is None or excluded is None else vector.difference(excluded) for vector, excluded in pairs]
+        # Every difference has a vector, so the count of a file without one does not matter.
         count = pa.array((1 if each is None else each.cardinality for each in rows), pa.int64())
         kept = pc.or_(pc.invert(self.files["is_difference"]), pc.greater(count, 0))
         files = self.files.filter(kept)

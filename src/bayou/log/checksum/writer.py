@@ -308,6 +308,14 @@ def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tu
 def _files_after(
     live: Mapping[tuple[str, str | None], AddFile] | None, base: VersionChecksum, commit: _Commit, num_files: int, table: str
 ) -> list[AddFile] | None:
+    """Return the live files after a commit for the checksum to list; None if it does not list them.
+
+    An empty list costs nothing, so that a table without files always has one.
+
+    Args:
+        live: the live files before the commit; None if the previous checksum does not list them.
+        num_files: the number of live files after the commit.
+    """
     metadata = base.metadata or commit.metadata
     few = max(num_files, base.num_files or 0) <= MOST_FILES
     if live is None or not few or metadata is None or not lists_files(metadata):

@@ -114,12 +114,16 @@ class CommitLoop:
         return winning_commits
 
     def _put(self, version: int, data: bytes) -> bool:
-        """Put the commit if its version is free. Search the log for a put that failed, and retry it if it did not land."""
+        """Put the commit if its version is free. Return False if a file has this version.
+
+        After a put without an answer, that file may be ours. Such a put is retried only while the version stays free.
+        """
         failures = 0
         while True:
             try:
                 return self._log.store.put_if_absent(commit_path(version), data)
             except StorageError as error:
+                # The store certainly wrote nothing, now and before. An earlier put without an answer may still arrive.
                 if error.facts.get("is_refused") and not failures:
                     raise
                 failures += 1

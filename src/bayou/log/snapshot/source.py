@@ -62,7 +62,7 @@ class SnapshotSource:
 
         Args:
             unreadable: checkpoints and compacted files that could not be read.
-            written: files that this process has just written, by path.
+            written: the content of files that this process has just written, by path.
 
         Raises:
             CorruptLogError: a commit cannot be read.
@@ -220,11 +220,16 @@ class SnapshotSource:
 def _read_all(
     store: LogStore, files: Sequence[tuple[int, FileStatus]], table_uri: str, written: Mapping[str, bytes]
 ) -> list[ActionFile]:
-    """Read commits and compacted files, in their order; remote ones concurrently."""
+    """Read commits and compacted files, in their order; remote ones concurrently.
+
+    Args:
+        written: the content of files that this process has just written, by path. They are not read again.
+    """
 
     def read(file: tuple[int, FileStatus]) -> ActionFile:
         version, status = file
         known = written.get(status.path)
+        # A file of another size was replaced since, for example because the table was recreated.
         if known is not None and len(known) == status.size:
             return ActionFile(known, table=table_uri, path=status.path, version=version)
         return _read(store, version, status, table_uri)

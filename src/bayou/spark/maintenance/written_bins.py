@@ -172,20 +172,24 @@ class WrittenBins:
         return deleted_since(moved) if all(file.keeps_deletions for file in moved) else None
 
     def _moved(self, snapshot: Snapshot, number: int) -> list[MovedFile] | None:
-        """Return a bin's old files in the order in which they were read; None if one was removed, or the log lacks a row count."""
+        """Return a bin's old files in the order in which they were read, with their deleted rows when the bin was written and now.
+
+        Return None if that is unknown: a file was removed, the log lacks a row count, or a deletion vector cannot be read, for
+        example because VACUUM deleted the old one.
+        """
         order = [canonical(each, snapshot.table_uri) for each in self.added.read_by_tasks[number]]
-        states = [_files_at(each, order) for each in (self.written_from, snapshot)]
-        then, now = states
-        if then is None or now is None:
+        before, now = (_files_at(each, order) for each in (self.written_from, snapshot))
+        if before is None or now is None:
             return None
-        counts = self.written_from.statistics({}).num_records.take(then)
+        counts = self.written_from.statistics({}).num_records.take(before)
         if counts.null_count:
             return None
         try:
-            gone, deleted = (_vectors(self.table, each, at) for each, at in ((self.written_from, then), (snapshot, now)))
+            deleted_before = _vectors(self.table, self.written_from, before)
+            deleted_now = _vectors(self.table, snapshot, now)
         except DeltaError:
             return None
-        return [MovedFile(*facts) for facts in zip(counts.to_pylist(), gone, deleted, strict=True)]
+        return [MovedFile(*facts) for facts in zip(counts.to_pylist(), deleted_before, deleted_now, strict=True)]
 
 
 def _files_at(snapshot: Snapshot, paths: Sequence[str]) -> pa.Array | None:

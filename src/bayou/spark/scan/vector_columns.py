@@ -190,17 +190,22 @@ def together(columns: dict[str, pa.Array]) -> tuple[dict[str, pa.Array], bytes] 
 
 
 def row_is_live(columns: dict[str, pa.Array], row: str) -> str:
-    """Return the condition that a row is not deleted, as SQL over the constant columns and the row's number in its file."""
+    """Return the condition that a row is not deleted, as SQL over the constant columns and the row's number in its file.
+
+    Args:
+        columns: the columns from `to_arrow`, or from `together`.
+    """
     if _INDEX in columns:
-        within, is_behind = f"{BYTES}[{_INDEX}]", f"{row} >= {_ROWS}"
+        # The bytes of another vector follow, so a row beyond the end of its own must not be looked up. No vector means 0 rows.
+        within, has_no_bit = f"{BYTES}[{_INDEX}]", f"{row} >= {_ROWS}"
         vector, blocks = _Bytes(within, VECTOR), _Bytes(within, BLOCKS)
     else:
-        is_behind = f"{VECTOR} is null"
+        has_no_bit = f"{VECTOR} is null"
         vector, blocks = _Bytes(VECTOR, "1"), _Bytes(BLOCKS, "1")
     is_live = _flat_condition(row, vector)
     if BLOCKS in columns:
         is_live = f"case when {BLOCKS} is null then {is_live} else {_sparse_condition(row, vector, blocks)} end"
-    return f"{is_behind} or {is_live}"
+    return f"{has_no_bit} or {is_live}"
 
 
 def row_is_marked(columns: dict[str, pa.Array], row: str) -> str:

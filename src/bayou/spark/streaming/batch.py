@@ -102,6 +102,7 @@ def rows_of(application: Application, session: JavaObject, files: StreamFiles | 
     """
     fields = readable_schema(files.snapshot.schema).fields
     spark = session_of(session)
+    # None: Spark adds `_metadata` to the projection itself, or the query does not read it. Otherwise the scan has to return it.
     metadata_names = None if adds_metadata_to_projections(application.jvm) else _names_of(request.metadata)
     if isinstance(files, ChangeFeed):
         changes = Changes(files, request.options, request.name)

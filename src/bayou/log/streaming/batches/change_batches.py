@@ -137,19 +137,24 @@ class ChangeBatches:
         tables.append(change_files((commit.part(start, end) for commit, start, end in commits), self._log.table_uri))
         files = with_file_facts(
             pa.concat_tables(tables),
-            self._added(parts.begin, [commit for commit, _, _ in commits]),
+            self._sources_of_facts(parts.begin, [commit for commit, _, _ in commits]),
             self._log.table_uri,
             is_partitioned=bool(self._snapshot.partition_columns),
         )
         last = parts.end.version if parts.end.index >= 0 else parts.end.version - 1
         return self._feed(parts.begin.version, last, files)
 
-    def _added(self, begin: SourceOffset, commits: Sequence[ChangeCommit]) -> Iterator[pa.Table]:
-        """Yield the facts of `add` actions: those of the batch, then those before it."""
+    def _sources_of_facts(self, begin: SourceOffset, commits: Sequence[ChangeCommit]) -> Iterator[pa.Table]:
+        """Yield tables of FACTS that may hold what the `remove` actions of a batch lack.
+
+        A removed file was added either by a commit of the batch or before the batch. Commits come first: the snapshot costs more.
+        """
         for commit in commits:
             adds = [value for action in commit.file.actions() if (value := action.get("add")) is not None]
+            # `change_files` raises for malformed actions in the batch. Others only matter if a fact is missing at the end.
             with contextlib.suppress(*BROKEN_ACTION):
                 yield actions_table(adds, _FACTS)
+        # The files before the batch. The initial snapshot is a version that the batch reads itself, without its commit.
         version = begin.version if begin.is_starting_version else begin.version - 1
         if version >= 0:
             with contextlib.suppress(VersionNotFoundError):

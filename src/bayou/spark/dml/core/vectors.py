@@ -69,10 +69,14 @@ class SparkRowOracle(RowConflictOracle):
             return NotEvaluated(reason_of(error))
 
     def _on_latest(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> tuple[Change, dict[int, Bitmap | None]] | None:
-        """Return the operation on the latest version, and the new rows by the positions of their files there.
+        """Return the operation on the latest version, and the rows that winning commits added, by their files' positions there.
 
-        A value of None means that all rows of the file are new. Return None instead of the pair if a file has left the table or
-        columns have changed. The next attempt to commit deals with these cases.
+        Return None instead if one of the files has left the table or columns have changed: the latest version then lacks the rows
+        or reads them differently.
+
+        Args:
+            added: the files that winning commits added; a file may occur more than once.
+            new_rows: the rows that are new in each of these files; None for all of them, also in the result.
         """
         later = replace(self.change, snapshot=self.change.target.log.update())
         paths = later.snapshot.files(["path"])["path"].combine_chunks()
@@ -81,7 +85,7 @@ class SparkRowOracle(RowConflictOracle):
             return None
         rows_by_file: dict[int, Bitmap | None] = {}
         for position, rows in zip(positions.to_pylist(), new_rows, strict=True):
-            # Several winning commits may have changed the same file.
+            # Each winning commit that changed a file of several has its own entry in `added`.
             others = rows_by_file.get(position, Bitmap())
             rows_by_file[position] = None if rows is None or others is None else others.union(rows)
         return later, rows_by_file

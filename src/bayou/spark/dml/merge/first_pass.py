@@ -116,6 +116,7 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     if repeats and not merge.resolution.deletes_all_matches:
         raise _error(merge)
     changed = Found(rows).changed(matched)
+    # A kept row has several matches if another pair keeps it too, or a clause changes it.
     overlaps = any(
         pairs[KEPT, file] > kept_rows.cardinality or kept_rows.intersection(changed.get(file, Bitmap())).containers
         for file, kept_rows in kept.items()

@@ -69,15 +69,19 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
     return replace(replaced, source=watched)
 
 
-def _matching(frame: DataFrame, options: WriteOptions, snapshot: Snapshot, rows: DataFrame, how: str) -> DataFrame:
-    """Join rows of the table with the new rows."""
+def _matching(new_rows: DataFrame, options: WriteOptions, snapshot: Snapshot, table_rows: DataFrame, how: str) -> DataFrame:
+    """Join rows of the table with the new rows.
+
+    Args:
+        how: the join type, `left_semi` or `left_anti`. The result has the columns of `table_rows`.
+    """
     if options.replace_using is not None:
-        named = _equal(options.replace_using, names_of(frame), names_of(rows), snapshot)
-        return rows.alias(_TABLE).join(frame.alias(_ROWS), named, how)
-    declared = declared_as_chars(rows, snapshot.schema)
+        named = _equal(options.replace_using, names_of(new_rows), names_of(table_rows), snapshot)
+        return table_rows.alias(_TABLE).join(new_rows.alias(_ROWS), named, how)
+    declared = declared_as_chars(table_rows, snapshot.schema)
     aliased = declared if options.target_alias is None else declared.alias(options.target_alias)
     try:
-        return aliased.join(frame, F.expr(options.replace_on or ""), how)
+        return aliased.join(new_rows, F.expr(options.replace_on or ""), how)
     except AnalysisException as error:
         is_ambiguous = error_class_of(error) == "AMBIGUOUS_REFERENCE"
         if not is_ambiguous and not error_class_of(error).startswith("UNRESOLVED_COLUMN"):

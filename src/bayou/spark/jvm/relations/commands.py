@@ -48,12 +48,16 @@ def statement(jvm: Jvm, body: Any, text: str, columns: str) -> JavaObject:
 
 
 def run_resolved(jvm: Jvm, spark: SparkSession, statement: JavaObject) -> str:
-    """Run a parsed statement as Spark resolves it. Return the counts of a command of bayou, otherwise an empty string."""
+    """Let Spark resolve and run a parsed statement. Return its counts if it changes a Delta table, otherwise an empty string.
+
+    On a Delta table, bayou's optimizer rule replaces the resolved statement by a command of `command`.
+    """
     session = java_session(spark)
+    # In other modes Spark runs the command itself and keeps only its rows. The counts are in the node of the command.
     execution = session.sessionState().executePlan(statement, jvm.module(f"{_EXECUTION}.CommandExecutionMode").SKIP())
     execution.assertAnalyzed()
     plan = execution.optimizedPlan()
-    if plan.nodeName() != _ROW_CHANGE:  # the name meanwhile belongs to a table in another catalog
+    if plan.nodeName() != _ROW_CHANGE:  # not a Delta table, for example because the name now belongs to another catalog
         dataset(jvm, session, statement)
         return ""
     plan.run(session)

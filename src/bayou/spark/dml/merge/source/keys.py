@@ -56,6 +56,7 @@ def keys_of(application: Application, resolution: Resolution, snapshot: Snapshot
             is_partition = path is not None and len(path) == 1 and path[0].lower() in partitions
             key = Key(tree, kind, null_safe, is_partition)
             if key.is_supported:
+                # Guards make the value NULL in some rows, which the footers of the source do not show.
                 node = None if guards else theirs
                 keys.append(SourceKey(key, _guarded(nodes.column(jvm, theirs), guards), node))
     return keys
