@@ -60,6 +60,12 @@ def _members(stats: str | None) -> dict[str, str]:
 
 
 def _scan(text: str) -> dict[str, str]:
+    """Return the members of a JSON object as unparsed strings; empty if the text has something before or after the object.
+
+    Raises:
+        JSONDecodeError: the object is not valid JSON.
+        IndexError: the text ends too early.
+    """
     found: dict[str, str] = {}
     place = _after_space(text, 0)
     if text[place] != "{":
