@@ -134,6 +134,10 @@ class CheckpointColumns:
         return pa.chunked_array([self._add_chunk(batch, kind) for batch in whole.to_batches()], kind)
 
     def _add_chunk(self, files: pa.RecordBatch, kind: pa.StructType) -> pa.Array:
+        """Return the structs `add` of some files. The members must be in the order of `add_type`, which `kind` is.
+
+        A file has its statistics as JSON if a commit added it, and as JSON, a struct or both if the base checkpoint has it.
+        """
         parsed = files[STATS_PARSED] if STATS_PARSED in files.schema.names else None
         members = [_member(files[name], name) for name in ADD_SCHEMA.names if name != "stats"]
         if self.stats_as_json:

@@ -137,7 +137,16 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """A commit's actions by kind. `files` has adds and removes in order, except those of which only numbers are known."""
+    """A commit's actions by kind.
+
+    Attributes:
+        files: adds and removes in order, except those of which only numbers are known.
+        added: the sizes and deletion vectors of the adds; empty unless `adds_are_new`.
+        removed: the same of the removes; empty unless `removes_are_live`.
+        adds_are_new: whether the adds are of new files, so that they change the counts.
+        removes_are_live: whether the removes are of live files, so that they change the counts.
+        kinds_without_objects: the kinds of file actions that `with_more` added as columns, which `files` lacks.
+    """
 
     protocol: Protocol | None
     metadata: Metadata | None
@@ -146,12 +155,17 @@ class _Commit:
     files: list[tuple[str, Mapping[str, Any]]]
     added: FileNumbers
     removed: FileNumbers
-    adds_count: bool
-    removes_count: bool
+    adds_are_new: bool
+    removes_are_live: bool
     kinds_without_objects: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, actions: Iterable[Mapping[str, Any]]) -> _Commit:
+        """Sort a commit's actions by kind.
+
+        Raises:
+            _UnknownError: the operation may change any count, or a size or a cardinality is missing.
+        """
         found: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _KINDS}
         files = []
         for name, value in (pair for action in actions for pair in action.items()):
@@ -162,17 +176,18 @@ class _Commit:
         operation = found["commitInfo"][-1].get("operation") if found["commitInfo"] else None
         if operation in MAY_DO_ANYTHING:
             raise _UnknownError
-        adds_count, removes_count = operation not in _ADDS_CHANGE_NOTHING, operation not in _REMOVES_CHANGE_NOTHING
+        adds_are_new = operation not in _ADDS_CHANGE_NOTHING
+        removes_are_live = operation not in _REMOVES_CHANGE_NOTHING
         return cls(
             Protocol.from_json(found["protocol"][-1]) if found["protocol"] else None,
             Metadata.from_json(found["metaData"][-1]) if found["metaData"] else None,
             [SetTransaction.from_json(value) for value in found["txn"]],
             [DomainMetadata.from_json(value) for value in found["domainMetadata"]],
             files,
-            _numbers(found["add"] if adds_count else []),
-            _numbers(found["remove"] if removes_count else []),
-            adds_count,
-            removes_count,
+            _numbers(found["add"] if adds_are_new else []),
+            _numbers(found["remove"] if removes_are_live else []),
+            adds_are_new,
+            removes_are_live,
         )
 
     def with_more(self, added: pa.Table | None, removed: pa.Table | None) -> _Commit:
@@ -180,8 +195,8 @@ class _Commit:
         kinds = {kind for kind, files in (("add", added), ("remove", removed)) if files is not None}
         return replace(
             self,
-            added=self.added if added is None or not self.adds_count else self.added.plus(_numbers_of(added)),
-            removed=self.removed if removed is None or not self.removes_count else self.removed.plus(_numbers_of(removed)),
+            added=self.added if added is None or not self.adds_are_new else self.added.plus(_numbers_of(added)),
+            removed=self.removed if removed is None or not self.removes_are_live else self.removed.plus(_numbers_of(removed)),
             kinds_without_objects=frozenset(kinds),
         )
 
@@ -291,7 +306,7 @@ def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tu
     if not isinstance(known, list):
         return None
     if not known:  # no file is live, so no object per file of the commit is needed
-        if ("add" in commit.kinds and not commit.adds_count) or ("remove" in commit.kinds and commit.removes_count):
+        if ("add" in commit.kinds and not commit.adds_are_new) or ("remove" in commit.kinds and commit.removes_are_live):
             raise _UnknownError
         return {}
     if commit.kinds_without_objects:
@@ -299,7 +314,7 @@ def _listed_files(base: VersionChecksum, commit: _Commit, table: str) -> dict[tu
     live = {file_key(file, table): file for file in map(AddFile.from_json, known)}
     for name, value in commit.files:
         action = AddFile.from_json(value) if name == "add" else RemoveFile.from_json(value)
-        expected = commit.removes_count if name == "remove" else not commit.adds_count
+        expected = commit.removes_are_live if name == "remove" else not commit.adds_are_new
         if (file_key(action, table) in live) is not expected:
             raise _UnknownError
     return live

@@ -51,7 +51,7 @@ class CommitLoop:
     def __init__(self, log: LogReader, commit: PreparedCommit, txn: tuple[str, int] | None) -> None:
         """Prepare the attempts. `txn` is an application id and a version, for which there is only one commit."""
         self.is_abandoned = False
-        self._is_unanswered = False
+        self._is_unanswered = False  # whether a put for this version failed without an answer, so that it may have landed
         self._log = log
         self._commit = commit
         self._provenance = commit.provenance
@@ -148,13 +148,22 @@ class CommitLoop:
         return winning_commits
 
     def _landed(self, version: int, attempt: int, data: bytes, *, won: bool) -> CommitOutcome:
-        """Return the outcome of a commit whose file is in the log."""
+        """Return the outcome of a commit whose file the store has created.
+
+        The store's answer is not sufficient: log cleanup may have deleted the version before the put (LATE) or after it (GONE).
+
+        Args:
+            won: whether the put was answered. Otherwise a listing showed that the commit is in the log.
+
+        Raises:
+            DeltaError: the commit is final, but the store does not list it.
+        """
         status, latest = Standing.HELD, -1
         try:
             found = self._log.update({commit_path(version): data} if won else None)
             latest = found.version
             status = standing(self._log, found, version)
-        except TableNotFoundError:
+        except TableNotFoundError:  # the listing is empty: reported below
             pass
         except Exception:  # noqa: BLE001  (the commit is final; the next reader of the log reports the problem)
             return self._committed(version, attempt, data)

@@ -94,8 +94,9 @@ class PreparedCommit:
         replaces_table: bool = False,
         keeps_row_ids: bool = False,
     ) -> None:
-        # Conflicts of rows follow other rules than conflicts of removed and added files.
-        self._beside_rows, self._first_rows, self._rows = staged, rows, rows
+        # `_without_rows` are the actions without those that delete rows. The intent has only these: conflicts of rows follow other
+        # rules than conflicts of removed and added files.
+        self._without_rows, self._first_rows, self._rows = staged, rows, rows
         staged = staged if rows is None else rows.applied(staged)
         self.staged = staged
         self.commit_info: dict[str, Any] = {}
@@ -120,7 +121,7 @@ class PreparedCommit:
         )
         self.intent = self._made_intent()
         # Files of remove_files and delete_rows are live, and no winning commit has removed them.
-        self._countable = (new_files or not self._beside_rows.has_adds) and not self._beside_rows.removes
+        self._countable = (new_files or not self._without_rows.has_adds) and not self._without_rows.removes
         self._file_lines = staged.file_lines()
 
     @property
@@ -138,7 +139,7 @@ class PreparedCommit:
         """
         now = int(self._clock() * 1000)
         if state.rows is not None and state.rows is not self._rows:
-            self._rows, self._staged = state.rows, state.rows.applied(self._beside_rows)
+            self._rows, self._staged = state.rows, state.rows.applied(self._without_rows)
             self._file_lines = self._staged.file_lines()
         if metrics is not None and self._rows is not None and self._first_rows is not None:
             metrics = self._rows.corrected(metrics, self._first_rows)
@@ -162,7 +163,7 @@ class PreparedCommit:
         staged, table = self._staged, self._table
         metadata = staged.metadata or self.base.metadata
         level = IsolationLevel.of(metadata.configuration if metadata is not None else {})
-        # A RESTORE without changes still records which rows the table has.
+        # A RESTORE without file actions still states which rows the table has, so a concurrent change of rows is a conflict.
         relies_on_rows = self._reads.whole_table and not staged.touches_files
         return CommitIntent(
             table=table,
@@ -174,8 +175,8 @@ class PreparedCommit:
             app_ids=frozenset(self._reads.app_ids).union(each.app_id for each in staged.transactions),
             domains=frozenset(each.domain for each in staged.domains),
             # No other commit can add or remove a file with a name that was generated for this one.
-            added=StagedActions().added_paths(table) if self._new_files else self._beside_rows.added_paths(table),
-            removed=self._beside_rows.removed_paths(table),
+            added=StagedActions().added_paths(table) if self._new_files else self._without_rows.added_paths(table),
+            removed=self._without_rows.removed_paths(table),
             generated=_generated(self.base.metadata, staged.metadata),
         )
 

@@ -70,7 +70,10 @@ def _read(log: LogReader, listing: LogListing, version: int) -> ActionFile:
 
 
 def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str, Any]]:
-    """Return the last actions as the log has them, so that fields unknown to bayou are kept."""
+    """Return the last action on each key, as the log has it, so that fields unknown to bayou are kept.
+
+    An unknown kind of action is refused, because its key is unknown.
+    """
     last: dict[tuple[str, Any], Mapping[str, Any]] = {}
     bulk: dict[str, list[Mapping[str, Any]]] = {kind: [] for kind in _FILE_ACTIONS}
     for file in files:
@@ -87,6 +90,7 @@ def _reconciled(files: Sequence[ActionFile], table: str) -> Iterator[Mapping[str
                         "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE/action", table=table, version=file.version, kind=kind, features=()
                     )
     yield from last.values()
+    # The masks have the order of `bulk`: the order of the log.
     for kind, mask in zip(_FILE_ACTIONS, _last_on_their_key(file_actions(files), table), strict=True):
         yield from ({kind: value} for value, is_last in zip(bulk[kind], mask.to_pylist(), strict=True) if is_last)
 

@@ -73,12 +73,13 @@ def write_manifests(log: LogReader, snapshot: Snapshot, only: Collection[str] | 
         check_manifests(snapshot)
         wanted = _manifests(snapshot, only)
         changed = {path: uris for path, uris in wanted.items() if written.get(path) != uris}
-        stale = (_there(log) if only is None else set(only)) - wanted.keys() - deleted
+        stale = (_stored_manifests(log) if only is None else set(only)) - wanted.keys() - deleted
         _put(log, changed)
         _delete(log, sorted(stale))
         written = wanted
         deleted = (deleted | stale) - wanted.keys()
         latest = log.update()
+        # A round without writes cannot have replaced a newer manifest. The writers of later commits write theirs.
         if latest.version == snapshot.version or not (changed or stale):
             break
         snapshot = latest
@@ -203,7 +204,7 @@ def _path(folder: str) -> str:
     return f"{MANIFEST_FOLDER}/{folder}/{_NAME}" if folder else f"{MANIFEST_FOLDER}/{_NAME}"
 
 
-def _there(log: LogReader) -> set[str]:
+def _stored_manifests(log: LogReader) -> set[str]:
     batches = list_tree(log.store, EVERY_NAME, MANIFEST_FOLDER)
     files = (path for batch in batches for path in batch.filter(pc.invert(batch["is_folder"]))["path"].to_pylist())
     return {path for path in files if path.endswith(f"/{_NAME}")}

@@ -42,7 +42,7 @@ def to_milliseconds(value: Timestamp, time_zone: str = "UTC") -> int:
     time_zone = arguments.text(time_zone, "time_zone")
     if isinstance(value, dt.datetime):
         value = value if value.tzinfo is not None else _in_zone(value, time_zone)
-        if value.tzinfo is not None:
+        if value.tzinfo is not None:  # otherwise only Java may know the zone: the value is parsed as a string
             return (value - _EPOCH) // dt.timedelta(milliseconds=1)
     elif not isinstance(value, (str, dt.date)):
         raise _invalid(value, "it is neither a string nor a datetime")

@@ -67,6 +67,11 @@ def load(store: LogStore, table_uri: str, version: int | None = None, *, written
 def advance(known: Snapshot, written: Mapping[str, bytes] | None = None) -> Snapshot:
     """Load the latest version of a table from a known one, which is returned if it is the latest; only newer commits are read.
 
+    If the newer commits do not continue the known version, or a checkpoint is unreadable, the table is loaded from scratch.
+
+    Args:
+        written: files that this process has just written, by path.
+
     Raises:
         TableNotFoundError: the table no longer exists.
         CorruptLogError: the log is corrupt.

@@ -5,8 +5,7 @@ In a table partitioned by `CAST(ts AS DATE)`, the filter `ts >= '2024-05-01'` pr
 predicate is true for the partition of every row for which the original predicate is true; it may be true for other partitions.
 
 Source: delta-spark's `GeneratedColumn.generatePartitionFilters`. bayou also handles clocks that are set back, unknown time zones,
-    IN,
-OR, prefixes, and years after 9999 in formatted dates.
+IN, OR, prefixes, and years after 9999 in formatted dates.
 """
 
 from __future__ import annotations

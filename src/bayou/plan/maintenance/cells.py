@@ -102,26 +102,36 @@ def assign_files(keys: pa.Array, counts: pa.Array, grid: Grid, files: Sequence[i
     """
     cubes = pc.shift_right(keys, grid.bits_of_cell)
     mask = (1 << grid.bits) - 1
+    # The first column's rank is in the highest bits of the ranks.
     ranks = [pc.bit_wise_and(pc.shift_right(keys, grid.bits * (grid.columns - 1 - number)), mask) for number in range(grid.columns)]
     order = pc.sort_indices(
         pa.table({"cube": cubes, "place": hilbert_places(ranks, grid.bits)}), [("cube", "ascending"), ("place", "ascending")]
     )
     keys, counts, cubes = (each.take(order) for each in (keys, counts.cast(pa.int64()), cubes))
-    totals = pa.table({"cube": cubes, "rows": counts}).group_by("cube").aggregate([("rows", "sum")]).sort_by("cube")
-    at = pc.index_in(cubes, value_set=totals["cube"].combine_chunks())
-    total = totals["rows_sum"].combine_chunks()
-    before = pc.subtract(pc.subtract(pc.cumulative_sum(counts), counts), pc.subtract(pc.cumulative_sum(total), total).take(at))
-    share = pc.divide(pa.array(files, pa.float64()).take(cubes), total.take(at).cast(pa.float64()))
-    width = pc.multiply(counts.cast(pa.float64()), share)
-    begin = pc.multiply(before.cast(pa.float64()), share)
+    before, rows_of_cube = _rows_in_cube(cubes, counts)
+    files_of_cube = pa.array(files, pa.float64()).take(cubes)
+    files_per_row = pc.divide(files_of_cube, rows_of_cube.cast(pa.float64()))
+    # The unit of `width` and `begin` is one file. File numbers begin at 0 in each cube, until `first` is added.
+    width = pc.multiply(counts.cast(pa.float64()), files_per_row)
+    begin = pc.multiply(before.cast(pa.float64()), files_per_row)
     is_small = pc.less_equal(width, 1.0)
-    # A cell smaller than a file is not split. Its middle decides the file.
+    # A cell smaller than a file is not split, even if it crosses the end of a file. The file that has its middle gets it.
     begin = pc.if_else(is_small, pc.add(begin, pc.multiply(width, 0.5)), begin)
     width = pc.if_else(is_small, 0.0, width)
-    begin, width = _within(begin, width, pa.array(files, pa.float64()).take(cubes))
+    begin, width = _within(begin, width, files_of_cube)
     begin = pc.add(begin, pa.array(first, pa.float64()).take(cubes))
     ascending = pc.sort_indices(keys)
     return CellFiles(keys.take(ascending), begin.take(ascending), width.take(ascending))
+
+
+def _rows_in_cube(cubes: pa.Array, counts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return for each cell the number of rows of its cube in earlier cells, and in all cells. The cells are sorted by cube."""
+    totals = pa.table({"cube": cubes, "rows": counts}).group_by("cube").aggregate([("rows", "sum")]).sort_by("cube")
+    cube_positions = pc.index_in(cubes, value_set=totals["cube"].combine_chunks())
+    total = totals["rows_sum"].combine_chunks()
+    before_cell = pc.subtract(pc.cumulative_sum(counts), counts)
+    before_cube = pc.subtract(pc.cumulative_sum(total), total)
+    return pc.subtract(before_cell, before_cube.take(cube_positions)), total.take(cube_positions)
 
 
 def _within(begin: pa.Array, width: pa.Array, files: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -82,6 +82,7 @@ class FolderRules:
         return {column.name: self._value(column, None if text in {"", NULL_FOLDER} else text, file) for column, text in values}
 
     def _value(self, column: StructField, text: str | None, file: str) -> str | None:
+        """Return the string to store in the log; None for NULL. An empty string is not a value of any type, as in Spark."""
         kind = column.type if isinstance(column.type, str) else type_text(column.type)
         if text is None or (text and is_string_type(kind)):
             return text

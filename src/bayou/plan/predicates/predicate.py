@@ -220,7 +220,7 @@ def _filter(entry: Any, schema: StructType) -> Predicate:
     value = entry[2]
     if not isinstance(field.type, str):
         raise _invalid(f"Column {name!r} is nested and cannot be compared")
-    test = _test(normalised, column, value, field.type, name)
+    test = _test(normalised, column, value, field.type, name)  # checks the value, even if the test is not used
     return Unknown() if is_collated(field) else test
 
 

@@ -60,10 +60,11 @@ def _members(stats: str | None) -> dict[str, str]:
 
 
 def _scan(text: str) -> dict[str, str]:
-    """Return the members of a JSON object as unparsed strings; nothing for another value.
+    """Return the members of a JSON object as unparsed strings; empty if the text has something before or after the object.
 
-    `raw_decode` only finds where a value ends. Malformed JSON raises an error that `_members` catches: an IndexError if the string
-    ends too early.
+    Raises:
+        JSONDecodeError: the object is not valid JSON.
+        IndexError: the text ends too early.
     """
     found: dict[str, str] = {}
     place = _after_space(text, 0)

@@ -119,6 +119,7 @@ def _is_provable(predicate: Predicate, bounded: Mapping[Path, DataType]) -> bool
         case IsNotNull(column):
             return column.path in bounded
         case Comparison(op, column, literal):
+            # Bounds leave out NaN, which is greater than any number, so they cannot prove < and <=.
             has_order = op in _ORDERS and not (op in {"<", "<="} and bounded.get(column.path) in _FLOATS)
             return has_order and column.path in bounded and literal.value is not None
         case _:

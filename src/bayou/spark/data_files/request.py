@@ -71,7 +71,7 @@ class StreamBatch:
         epoch: the number of the batch.
         output_mode: Append or Complete.
         batch: its rows.
-        reads_itself: whether the query reads the table that it writes.
+        reads_itself: whether the query reads the table that it writes. The commit then counts as a read of the whole table.
     """
 
     query_id: str

@@ -233,7 +233,7 @@ def extend_conversion(
 
     @functools.wraps(original)
     def convert(java_exception: JavaObject) -> Any:
-        messages: list[str] = []
+        messages: list[str] = []  # `_carried` fills it, so it must run first
         error = _carried(java_exception, data_file_missing, messages) or _unreadable(messages, data_file_unreadable)
         return error if error is not None else original(declared(java_exception))
 

@@ -85,14 +85,15 @@ class _Sink:
         """
         number, query_id = Message.decode(facts).texts
         jvm, table = self.application.jvm, self.options.path.rstrip("/")
+        # The rows of a query that reads the table depend on it, so that the commit is not a blind append.
         reads_itself = any(qualify(root).uri.rstrip("/") == table for root in roots_read(jvm, data))
         batch = PlannedBatch.of(data)
         stream = StreamBatch(query_id, int(number), self.output_mode, batch, reads_itself=reads_itself)
         request = WriteRequest(replace(self.options, txn=(query_id, int(number))), WriteContext(stream=stream))
         result = write(self.application, batch.rows, request, self._cast)
         if result.reason == "replayed":
-            table = redact_uri(self.options.path)
-            _logger.info("batch %s of query %s is already in the table and is skipped (table: %s)", number, query_id, table)
+            shown = redact_uri(self.options.path)
+            _logger.info("batch %s of query %s is already in the table and is skipped (table: %s)", number, query_id, shown)
 
     def _cast(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
         """Cast the rows to the table's types, like every write that matches columns by name; see `with_types_of`."""

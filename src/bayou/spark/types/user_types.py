@@ -58,6 +58,9 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
 def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> DataType:
     """Return a user-supplied type as the log's.
 
+    Args:
+        kind: PySpark's `DataType`, or SQL such as `int`.
+
     Raises:
         InvalidOptionError: it is something else.
         InvalidSchemaError: the SQL cannot be parsed.

@@ -271,20 +271,25 @@ def _display(
 def _target(
     application: Application, frame: DataFrame, request: WriteRequest, snapshot: Snapshot | None, settings: Mapping[str, str]
 ) -> WriteTarget:
+    """Return the table as the write leaves it. Refuse rows that do not fit, and expressions that the new schema breaks.
+
+    If the table keeps its columns, only a wider type can break an expression. A new schema requires a check of each constraint.
+    """
     log = application.logs.get(request.options.path, request.options.storage_options)
     columns = readable_schema(columns_of(frame))
+    has_new_columns = request.options.overwrite_schema or request.replaces_table
     if snapshot is not None:
-        has_new_columns = request.options.overwrite_schema or request.replaces_table
         check_types(application, snapshot, is_read=not has_new_columns)
         columns = columns if has_new_columns else as_table_has(columns, snapshot.schema)
     try:
         target = write_target(request, columns, log, snapshot, settings)
     except SchemaMismatchError as mismatch:
         if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
-            # If a constraint uses the column, raise that error: it is more precise than the mismatch.
+            # If an expression of the table uses the column, raise that error: it is more precise than the mismatch. A value for
+            # an identity column is not a mismatch of types.
             refuse_other_types(application.jvm, frame.sparkSession, snapshot, columns)
         raise
-    if snapshot is not None and not request.options.overwrite_schema and not request.replaces_table:
+    if snapshot is not None and not has_new_columns:
         refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
     else:
         check_constraints(application.jvm, frame.sparkSession, target.metadata, table=log.table_uri)

@@ -101,7 +101,11 @@ class ChangeBatches:
     def schema(self) -> StructType:  # noqa: D102  (of Batches, as all below)
         return self._schema
 
-    def read(self, file: ActionFile, timestamp: int) -> ChangeCommit:  # noqa: D102
+    def read(self, file: ActionFile, timestamp: int) -> ChangeCommit:
+        """Read a commit with a modification time, in ms since the epoch; an in-commit timestamp takes precedence.
+
+        Change data files have all changes of a commit. Without any, the changes are its other file actions.
+        """
         actions = file.actions()
         info = next((value for action in actions if isinstance(value := action.get("commitInfo"), dict)), {})
         changes = [action for action in actions if action.get("cdc") is not None]

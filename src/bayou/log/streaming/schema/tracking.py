@@ -185,6 +185,10 @@ def open_tracking(
 ) -> SchemaTracking | None:
     """Return the schema tracking that a stream's options request; None if they request none.
 
+    A query calls it twice. At the analysis, it merges consecutive changes in the schema log, so that the query restarts once for
+    all of them. At the start, the source's folder is known, and it checks that the entry belongs to this source and that the user
+    allowed the last change.
+
     Args:
         snapshot: the version that the query is analysed at.
         source_path: the folder of the stream's source in the query's checkpoint; None while the query is analysed.
@@ -210,7 +214,7 @@ def open_tracking(
         _check_entry(current, snapshot, location)
         if source_path is None:
             if settings.merges_changes:
-                _skim(log, entries, current)
+                _merge_changes(log, entries, current)
         else:
             if settings.checks_source_path and current.source_path != source_path:
                 raise conflict(location, log.table_uri)
@@ -245,8 +249,11 @@ def _check_entry(entry: TrackedMetadata, snapshot: Snapshot, location: str) -> N
         )
 
 
-def _skim(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
-    """Merge consecutive changes without a file between them into one."""
+def _merge_changes(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
+    """Replace the current entry by the last of the changes in the versions directly after it.
+
+    A commit without a change ends the search. So does one with files, which must be read under the changes before it.
+    """
     metadata: Metadata | None = None
     protocol: Protocol | None = None
     version = current.version
@@ -261,8 +268,8 @@ def _skim(log: LogReader, entries: SchemaLog, current: TrackedMetadata) -> None:
         return
     source = current.source_path
     read = current.applied_to(log.update().metadata) if metadata is None else metadata
-    made = TrackedMetadata.of(current.table_id, last, read, protocol or current.protocol or log.update().protocol, source)
-    entries.add(made, in_place_of_current=True)
+    merged = TrackedMetadata.of(current.table_id, last, read, protocol or current.protocol or log.update().protocol, source)
+    entries.add(merged, in_place_of_current=True)
 
 
 def _commit(log: LogReader, version: int) -> ActionFile | None:

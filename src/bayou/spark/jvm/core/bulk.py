@@ -144,8 +144,11 @@ class Bulk:
         """Return a small Arrow table as a Dataset that can be collected without a job.
 
         Args:
+            session: the user's JVM session, which the Dataset belongs to.
             own: the JVM session that creates the rows. Its settings must be pinned: some change how Spark reads Arrow.
+            schema: the Spark schema, in Spark's JSON.
         """
+        # Combined chunks are one batch, or none if the table is empty.
         batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
         made = self._dataset(own, bytearray(batches[0].serialize().to_pybytes()), schema)
         return dataset(self._jvm, session, made.queryExecution().analyzed())

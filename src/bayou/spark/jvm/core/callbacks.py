@@ -194,9 +194,9 @@ def start(jvm: Jvm) -> bool:
         gateway.gateway_property.pool.next_id = _UNGUESSABLE + secrets.randbits(100)
     if attributes.get("_callback_server") is None:
         parameters.auth_token = gateway.gateway_parameters.auth_token
-        _give_token(gateway)
+        _give_token(gateway)  # before the port is open; py4j gives the token to the client's copy
         ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
-        _give_token(gateway)  # starting replaced the client
+        _give_token(gateway)  # starting replaced the client by a copy
     return parameters.auth_token is not None
 
 
