@@ -7,6 +7,7 @@ import ast
 import doctest
 import inspect
 import re
+from importlib.util import find_spec
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,7 +24,17 @@ OF_PROGRAMS = {
         *("last_checksum", "latest_readable", "note_checksum", "note_end_of_checksums", "store", "update", "version_at"),
     },
     "Snapshot": {
-        *("described_as", "live_rows", "nbytes", "partition_texts", "partitions", "read_source", "segment", "source"),
+        *(
+            "described_as",
+            "facts_in_memory",
+            "live_rows",
+            "nbytes",
+            "partition_texts",
+            "partitions",
+            "read_source",
+            "segment",
+            "source",
+        ),
         *("statistics", "tombstones"),
     },
 }
@@ -81,6 +92,9 @@ def test_the_examples_of_the_log_run(tmp_path):
     for example in [*examples, *examples_of(bayou.DeltaLog.transaction)]:
         exec(example.replace("/tmp/", f"{tmp_path}/"), names)
     names["snapshot"] = names["log"].snapshot(0)
-    for method in methods_of(bayou.Snapshot).values():
+    optional = {"to_pandas": "pandas", "to_polars": "polars"}
+    for name, method in methods_of(bayou.Snapshot).items():
+        if find_spec(optional.get(name, "bayou")) is None:
+            continue  # an extra that is not installed
         for example in examples_of(method):
             exec(example, names)

@@ -197,9 +197,6 @@ class Snapshot:
     ) -> pa.Table:
         """Return the rows as an Arrow table, read without Spark.
 
-        Example:
-            bayou.open("/data/orders").snapshot().to_arrow(columns=["id", "total"], where=[("day", ">=", "2026-01-01")])
-
         Args:
             columns: the top-level columns to return, in order; None for all.
             where: keep matching rows: filters as in `files`, or a Predicate. Files that hold none are not opened.
@@ -211,6 +208,9 @@ class Snapshot:
                 strings with a collation. Nothing was read.
             DataFileNotFoundError, UnreadableDataFileError, DeletionVectorError: a file is gone, or cannot be read.
             SchemaMismatchError: a column of a file has a type that is not read as the table's.
+
+        Examples:
+            >>> snapshot.to_arrow(columns=["id"], where=[("day", ">=", "2026-01-01")])
         """
         return self._reader(columns, where, storage_options).table()
 
@@ -226,10 +226,6 @@ class Snapshot:
 
         One row group is in memory at a time. DuckDB, Polars and other libraries take the stream as it is.
 
-        Example:
-            for batch in bayou.open("/data/orders").snapshot().to_batches(["id"]):
-                print(batch.num_rows)
-
         Args:
             columns: the top-level columns to return, in order; None for all.
             where: keep matching rows, as in `to_arrow`.
@@ -238,6 +234,9 @@ class Snapshot:
 
         Raises:
             InvalidOptionError, UnsupportedFeatureError: see `to_arrow`. The other errors of `to_arrow` come with the batches.
+
+        Examples:
+            >>> sum(batch.num_rows for batch in snapshot.to_batches(["id"]))
         """
         size = arguments.integer(batch_size, "batch_size", table=self.table_uri, least=1)
         reader = self._reader(columns, where, storage_options)
@@ -252,11 +251,11 @@ class Snapshot:
     ) -> Any:
         """Return the rows as a pandas DataFrame; arguments and errors are those of `to_arrow`.
 
-        Example:
-            bayou.open("/data/orders").snapshot().to_pandas(where=[("country", "==", "NZ")])
-
         Raises:
             MissingPackageError: pandas is not installed.
+
+        Examples:
+            >>> snapshot.to_pandas(where=[("day", "==", "2026-01-01")])
         """
         from bayou.arrow.frames import to_pandas  # noqa: PLC0415  (not needed to open a table)
 
@@ -271,11 +270,11 @@ class Snapshot:
     ) -> Any:
         """Return the rows as a Polars DataFrame; arguments and errors are those of `to_arrow`.
 
-        Example:
-            bayou.open("/data/orders").snapshot().to_polars(columns=["id", "total"])
-
         Raises:
             MissingPackageError: Polars is not installed.
+
+        Examples:
+            >>> snapshot.to_polars(columns=["id"])
         """
         from bayou.arrow.frames import to_polars  # noqa: PLC0415  (not needed to open a table)
 
@@ -286,13 +285,13 @@ class Snapshot:
 
         It reads the footer of each file to find out.
 
-        Example:
-            bayou.open("/data/orders").snapshot().to_pyarrow_dataset().count_rows()
-
         Raises:
             UnsupportedFeatureError: a dataset would read other rows or values, because of deletion vectors, column mapping, widened
                 types or missing nested fields. Use `to_batches`.
             DataFileNotFoundError, UnreadableDataFileError: a file is gone, or cannot be read.
+
+        Examples:
+            >>> snapshot.to_pyarrow_dataset().count_rows()
         """
         from bayou.arrow.dataset import to_dataset  # noqa: PLC0415  (not needed to open a table)
 
