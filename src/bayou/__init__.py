@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import open_log as open  # noqa: A004
     from bayou.log.events import add_listener as add_listener
     from bayou.log.snapshot.snapshot import Snapshot as Snapshot
+    from bayou.repairs.run import repair as repair
     from bayou.spark.enable import enable as enable
     from bayou.table import DeltaTable as DeltaTable
     from bayou.table import IdentityGenerator as IdentityGenerator
@@ -42,6 +43,7 @@ __all__ = [
     "install_as_delta",
     "open",
     "read",
+    "repair",
     "storage",
     "write",
 ]
@@ -59,6 +61,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),
+    "repair": ("bayou.repairs.run", "repair"),
     "storage": ("bayou.storage", None),
     "write": ("bayou.table", "write"),
 }

@@ -85,6 +85,21 @@ class DataFolder:
         except (DeltaError, OSError, pa.ArrowException, ValueError) as error:
             return f"{error}"[:200]
 
+    def damage(self, path: str) -> str | None:
+        """Return why the bytes of a data file are not a Parquet file; None if they are, or if the file does not exist.
+
+        Raises:
+            StorageError: the file cannot be read now, which says nothing about its bytes.
+        """
+        data = self.read(paths.to_uri(path, self._uri))
+        if data is None:
+            return None
+        try:
+            pq.read_metadata(pa.BufferReader(data))
+        except (OSError, pa.ArrowException, ValueError) as error:
+            return f"{error}"[:200]
+        return None
+
     def _store(self, folder: str) -> tuple[LogStore, str]:
         """Return a store for a folder, and the folder's path in it, with a slash at its end."""
         if f"{folder}/".startswith(self._root):

@@ -56,14 +56,24 @@ def check_store(
         files: look also for data files and deletion vectors.
         footers: compare also footers.
     """
-    log = read_raw_log(uri, store, storage_options)
+    return report_of(read_raw_log(uri, store, storage_options), files=files, footers=footers)
+
+
+def report_of(log: RawLog, *, files: bool = False, footers: bool = False) -> Report:
+    """Run the rules on a log that was read; see `check`.
+
+    Args:
+        log: the log.
+        files: look also for data files and deletion vectors.
+        footers: compare also footers.
+    """
     if not (log.commits or log.checkpoints or log.compactions or log.checksums):
-        raise failed("DELTA_TABLE_NOT_FOUND", table=uri)
+        raise failed("DELTA_TABLE_NOT_FOUND", table=log.uri)
     unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers}
     rules = [each for each in RULES if not unwanted.get(each.reads)]
     found = [_finding(log, rule, each) for rule in rules for each in rule.run(log)]
     found.sort(key=lambda each: -each.severity)
-    return Report(redact_uri(uri), log.version, len(rules), tuple(found))
+    return Report(redact_uri(log.uri), log.version, len(rules), tuple(found))
 
 
 def _finding(log: RawLog, rule: Rule, found: Found) -> Finding:

@@ -135,17 +135,18 @@ def _wrong_inline(vector: dict[str, Any]) -> str | None:
 
 @_FORMAT.broken("exists", "The file of a deletion vector exists.")
 def vector_files_exist(log: RawLog) -> Iterator[Found]:
-    yield from first(Found("the file of the vector does not exist", *place) for place, data, _ in _vectors(log) if data is None)
+    yield from first(Found("the file of the vector does not exist", *place) for place, data, _ in live_vectors(log) if data is None)
 
 
 @_FORMAT.broken("bytes", "The bytes of a deletion vector have the stated size, checksum and number of rows.")
 def vector_files_are_valid(log: RawLog) -> Iterator[Found]:
     yield from first(
-        Found(why, *place) for place, data, vector in _vectors(log) if data is not None and (why := _wrong_bytes(vector, data))
+        Found(why, *place) for place, data, vector in live_vectors(log) if data is not None and (why := wrong_bytes(vector, data))
     )
 
 
-def _wrong_bytes(vector: DeletionVectorDescriptor, data: bytes) -> str | None:
+def wrong_bytes(vector: DeletionVectorDescriptor, data: bytes) -> str | None:
+    """Return why the bytes of a file do not hold a vector; None if they do."""
     try:
         read_from_file(data, vector)
     except (DeltaError, ValueError) as error:
@@ -163,7 +164,7 @@ def _reason(error: Exception) -> str:
     return error.message if isinstance(error, DeltaError) else str(error)
 
 
-def _vectors(log: RawLog) -> Iterator[tuple[tuple[Any, int, str], bytes | None, DeletionVectorDescriptor]]:
+def live_vectors(log: RawLog) -> Iterator[tuple[tuple[Any, int, str], bytes | None, DeletionVectorDescriptor]]:
     """Yield the place, the file's bytes and the descriptor of each vector of a live file. A file is read once."""
     rows = log.live.filter(pc.is_valid(log.live["vectorId"])).select(["file", "line", "kind", "deletionVector"]).to_pylist()
     folder = log.folder

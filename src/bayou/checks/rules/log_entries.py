@@ -115,7 +115,8 @@ def compactions_equal_commits(log: RawLog) -> Iterator[Found]:
         )
         wanted = reconciled(log.rows.filter(chosen))
         found = log.compacted_rows.filter(pc.equal(log.compacted_rows["file"], file.number))
-        yield from in_rows(log, missing_from(wanted, found), "the compacted file lacks the {kind} of {path}")
+        for row in in_rows(log, missing_from(wanted, found), "the compacted file lacks the {kind} of {path}"):
+            yield Found(row.detail, file, None, row.action, row.more)
         yield from in_rows(log, missing_from(found, wanted), "no commit of the range leaves the {kind} of {path}")
 
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command that repairs what `bayou check` finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bayou.cli.layout import Column
+from bayou.cli.output import pairs, print_json, print_rows
+from bayou.cli.tables import example, storage_options, table_argument
+from bayou.repairs.run import repair as run_repair
+from bayou.report.units import size_text
+
+if TYPE_CHECKING:
+    from bayou.log.operations.fsck import FsckResult
+    from bayou.repairs.plan import Step
+    from bayou.repairs.run import RepairResult
+
+
+@click.command(epilog=example("bayou repair /data/orders --files"))
+@table_argument
+@click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
+@click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
+@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable files from the log. Their rows are lost.")
+@click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
+@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+def repair(table: str, *, files: bool, footers: bool, allow_loss: bool, yes: bool, as_json: bool) -> int:
+    """Repair checkpoints, checksums and other files that follow from commits. No commit is changed.
+
+    With --yes the exit code is that of `bayou check` afterwards.
+    """
+    result = run_repair(
+        table, files=files, footers=footers, allow_loss=allow_loss, dry_run=not yes, storage_options=storage_options()
+    )
+    if as_json:
+        print_json(result.to_json())
+    else:
+        _print_result(result)
+    return 0 if result.after is None else result.after.exit_code
+
+
+def _print_result(result: RepairResult) -> None:
+    if result.steps:
+        columns = (
+            *(Column("step", style="cyan"), Column("state"), Column("rules", wraps=True)),
+            *(Column("files", wraps=True), Column("why not", wraps=True)),
+        )
+        print_rows(columns, map(_row, result.steps), total=len(result.steps))
+        click.echo()
+    if result.lost is not None and result.lost.files.num_rows:
+        _print_lost(result.lost, is_planned=result.lost.version is None)
+    if result.without_repair:
+        rows = ((each.severity.name.lower(), each.rule, each.place, each.detail) for each in result.without_repair)
+        click.echo("These findings have no repair:")
+        titles = (Column("severity"), Column("rule", style="cyan"), Column("place", wraps=True), Column("finding", wraps=True))
+        print_rows(titles, rows, total=len(result.without_repair))
+        click.echo()
+    if result.after is None:
+        click.echo("Nothing was changed. Add --yes to do it." if result.steps else "There is nothing to repair.")
+    else:
+        counts = ", ".join(f"{count} {name}" for name, count in result.after.counts.items())
+        click.echo(f"Version {result.after.version} after the repair: {counts}.")
+
+
+def _print_lost(lost: FsckResult, *, is_planned: bool) -> None:
+    columns = (
+        *(Column("rows", is_number=True), Column("size", is_number=True, on_terminal=size_text)),
+        *(Column("partition", wraps=True, is_extra=True), Column("path", style="cyan", shortens=True)),
+        Column("reason", wraps=True),
+    )
+    rows = (
+        (row["numRecords"], row["size"], pairs(row["partitionValues"]), row["dataFilePath"], row["reason"])
+        for row in lost.files.to_pylist(maps_as_pydicts="lossy")
+    )
+    count = "an unknown number of" if lost.lost_rows is None else f"{lost.lost_rows:,}"
+    click.echo(f"{lost.files.num_rows:,} files with {count} rows {'would leave' if is_planned else 'left'} the log:")
+    print_rows(columns, rows, total=lost.files.num_rows)
+    click.echo()
+
+
+def _row(each: Step) -> tuple[str, ...]:
+    state = "done" if each.done else "blocked" if each.blocked else "planned"
+    return (each.repair.value, state, ", ".join(each.rules), _shown(each.files), each.blocked)
+
+
+def _shown(files: tuple[str, ...]) -> str:
+    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+    return f"{files[0]}{more}" if files else ""
+
+
+COMMANDS = (repair,)

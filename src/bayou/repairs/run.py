@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repair a table: check it, plan the steps, carry them out, and check it again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayou.checks.raw_log import RawLog, read_raw_log
+from bayou.checks.run import report_of
+from bayou.log.checkpoint.writer import write_checkpoint
+from bayou.log.checksum.writer import checksum_of, write_checksum
+from bayou.log.delta_log import DeltaLog
+from bayou.log.operations.fsck import FsckResult, fsck
+from bayou.protocol import arguments
+from bayou.protocol.actions.file_names import checksum_path
+from bayou.repairs.plan import Plan, Step, plan_of
+from bayou.repairs.repair import Repair
+from bayou.report.html import facts_html
+from bayou.storage import LogStore, open_store, qualify
+
+if TYPE_CHECKING:
+    from bayou.checks.report import Finding, Report
+
+_NEEDS_CONSENT = "It loses rows, and needs allow_loss=True (--allow-loss)."
+
+
+@dataclass(frozen=True, slots=True)
+class RepairResult:
+    """The outcome of a repair.
+
+    Attributes:
+        before: what the check found before.
+        steps: the steps. Those that are blocked state the reason.
+        lost: the files that left the log, or would leave it, and their rows; None if no step removes files.
+        without_repair: the findings that bayou cannot repair.
+        after: what the check found afterwards; None for a dry run.
+    """
+
+    before: Report
+    steps: tuple[Step, ...]
+    lost: FsckResult | None
+    without_repair: tuple[Finding, ...]
+    after: Report | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as one JSON document."""
+        return {
+            "table": self.before.table,
+            "version": self.before.version,
+            "dryRun": self.after is None,
+            "steps": [each.to_json() for each in self.steps],
+            "committedVersion": self.lost and self.lost.version,
+            "lostRows": self.lost and self.lost.lost_rows,
+            "lostFiles": [] if self.lost is None else self.lost.files.to_pylist(maps_as_pydicts="lossy"),
+            "withoutRepair": [each.to_json() for each in self.without_repair],
+            "after": self.after and self.after.to_json(),
+        }
+
+    def __str__(self) -> str:
+        shown = [f"{_state(each)}: {each.repair.value} for {', '.join(each.rules)}. {each.blocked}".rstrip() for each in self.steps]
+        return "\n".join([f"{self.before.table} at version {self.before.version}: {len(self.steps)} steps", *shown])
+
+    def _repr_html_(self) -> str:
+        facts = {
+            f"{number}. {each.repair.value}": f"{_state(each)}: {', '.join(each.rules)}"
+            for number, each in enumerate(self.steps, 1)
+        }
+        return facts_html(f"Repair of {self.before.table}", facts)
+
+
+def _state(step: Step) -> str:
+    return "done" if step.done else "blocked" if step.blocked else "planned"
+
+
+def repair(
+    path: str | os.PathLike[str],
+    *,
+    files: bool = False,
+    footers: bool = False,
+    allow_loss: bool = False,
+    dry_run: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+) -> RepairResult:
+    """Repair what `bayou.check` finds in a table, without Spark. No commit is changed or deleted.
+
+    Checkpoints, compacted files, checksums and `_last_checkpoint` follow from commits: wrong ones are written again or deleted. A
+    file is deleted only if all versions of the table can still be read without it.
+
+    Example:
+        print(bayou.repair("/data/orders", files=True, dry_run=True))
+
+    Args:
+        path: the table's path or URI.
+        files: look also whether the data files and the deletion vectors exist and have the stated sizes.
+        footers: compare also the footers of data files with the schema and the statistics.
+        allow_loss: remove files that do not exist or cannot be read from the log, by a commit. Their rows are lost. This implies
+            `files`.
+        dry_run: only return the plan.
+        storage_options: credentials and settings of the store.
+
+    Returns:
+        The steps, the lost files, and what the check finds afterwards.
+
+    Raises:
+        TableNotFoundError: the path has no Delta log.
+        UnsupportedFeatureError: bayou cannot write to the table.
+        ConcurrentModificationError: other writers committed first in all attempts.
+        StorageError: the store failed. The table can still be read.
+    """
+    place = qualify(path)
+    options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
+    store = open_store(place, options)
+    return repair_store(place.uri, store, options, files=files, footers=footers, allow_loss=allow_loss, dry_run=dry_run)
+
+
+def repair_store(
+    uri: str,
+    store: LogStore,
+    storage_options: Mapping[str, str],
+    *,
+    files: bool = False,
+    footers: bool = False,
+    allow_loss: bool = False,
+    dry_run: bool = False,
+) -> RepairResult:
+    """Repair the table of a store; see `repair`."""
+    files = files or allow_loss
+    log = read_raw_log(uri, store, storage_options)
+    plan = plan_of(log, report_of(log, files=files, footers=footers))
+    table = DeltaLog(uri, store)
+    lost = None
+    if plan.steps_of(Repair.FILES):
+        lost = fsck(table, dry_run=True, unreadable=plan.unreadable, storage_options=storage_options)
+        if not allow_loss:
+            plan.block(Repair.FILES, _NEEDS_CONSENT)
+    if dry_run:
+        return RepairResult(plan.report, tuple(plan.steps), lost, plan.without_repair, None)
+    _replace_derived_files(plan)
+    if plan.steps_of(Repair.STATISTICS):
+        table.compute_statistics()
+        plan.note_done(Repair.STATISTICS)
+    if plan.steps_of(Repair.FILES):
+        lost = fsck(table, unreadable=plan.unreadable, storage_options=storage_options)
+        plan.note_done(Repair.FILES)
+    after = report_of(read_raw_log(uri, store, storage_options), files=files, footers=footers)
+    return RepairResult(plan.report, tuple(plan.steps), lost, plan.without_repair, after)
+
+
+def _replace_derived_files(plan: Plan) -> None:
+    """Write the new checkpoint before the wrong ones are deleted, so that the log is readable at each moment."""
+    log, snapshot = plan.log, plan.snapshot
+    if snapshot is None:
+        return
+    written: set[str] = set()
+    if plan.steps_of(Repair.CHECKPOINT, Repair.HINT):
+        written = set(write_checkpoint(snapshot).files)
+        plan.note_done(Repair.HINT)
+    for step in plan.steps_of(Repair.CHECKPOINT, Repair.CHECKSUM, Repair.COMPACTION):
+        for path in step.files:
+            if path not in written:
+                log.store.delete(path)
+    plan.note_done(Repair.CHECKPOINT, Repair.COMPACTION)
+    own = checksum_path(snapshot.version)
+    if any(own in step.files for step in plan.steps_of(Repair.CHECKSUM)):
+        write_checksum(log.store, log.uri, snapshot.version, checksum_of(snapshot, txn_id=_txn_id(log, snapshot.version)))
+    plan.note_done(Repair.CHECKSUM)
+
+
+def _txn_id(log: RawLog, version: int) -> str | None:
+    commit = log.commits.get(version)
+    info = next(commit.of_kind("commitInfo"), None) if commit is not None else None
+    found = info.value.get("txnId") if info is not None else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repairs: on a broken copy for each rule `check` finds nothing afterwards, commits are as before, and no row is lost unasked."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pyarrow as pa
+import pytest
+from tests.core.checks import cases_of_actions, cases_of_features, cases_of_files, cases_of_logs
+from tests.core.checks.building import (
+    CHECKPOINT,
+    CHECKSUM,
+    COMMIT,
+    HINT,
+    OLD,
+    add,
+    checkpoint,
+    found,
+    log,
+    metadata,
+    parquet,
+    table,
+)
+
+from bayou.checks.rule import Severity
+from bayou.checks.rules import RULES
+from bayou.log.delta_log import DeltaLog
+from bayou.log.operations.fsck import OPERATION
+from bayou.repairs.repair import OF_ANY_FILE, REPAIRS, Repair
+from bayou.repairs.run import repair_store
+
+CASES = cases_of_logs.CASES | cases_of_actions.CASES | cases_of_features.CASES | cases_of_files.CASES
+HEADS = [OLD, metadata()]
+LOG_ONLY = [rule for rule, repair in REPAIRS.items() if not repair.commits]
+COMMITTING = [rule for rule, repair in REPAIRS.items() if repair.commits]
+
+
+def looks(rule):
+    return {"footers": True} if rule.startswith("footer") else {"files": True}
+
+
+def repaired(builder, **options):
+    return repair_store(builder.uri, builder.store, {}, **options)
+
+
+def content(store):
+    return {each.path: store.read(each.path) for each in store.list_from("_delta_log/")}
+
+
+def commits(store):
+    return {path: data for path, data in content(store).items() if re.fullmatch(r"_delta_log/\d{20}\.json", path)}
+
+
+def live(builder):
+    return sorted(DeltaLog(builder.uri, builder.store).update().files()["path"].to_pylist())
+
+
+def states(result):
+    return [(each.repair, bool(each.blocked), each.done) for each in result.steps]
+
+
+def findings(report):
+    return [(each.rule, each.detail) for each in report.findings if each.severity > Severity.ODD]
+
+
+@pytest.mark.parametrize("rule", LOG_ONLY)
+def test_a_repair_of_the_log_leaves_nothing_broken_and_loses_nothing(rule):
+    builder = CASES[rule].build(CASES[rule].broken)
+    before = commits(builder.store)
+    result = repaired(builder)
+    assert all(each.done for each in result.steps)
+    assert rule in {each for step in result.steps for each in step.rules}
+    assert [each.rule for each in result.after.findings if each.severity > Severity.ODD or each.rule == rule] == []
+    assert commits(builder.store) == before
+    expected = CASES[rule].build(CASES[rule].broken)
+    for path in content(expected.store).keys() - before.keys():
+        expected.store.delete(path)
+    assert live(builder) == live(expected)
+
+
+@pytest.mark.parametrize("rule", COMMITTING)
+def test_a_repair_by_a_commit_leaves_nothing_broken(rule):
+    builder = CASES[rule].build(CASES[rule].broken)
+    before = commits(builder.store)
+    result = repaired(builder, **looks(rule), allow_loss=True)
+    assert all(each.done for each in result.steps)
+    assert findings(result.after) == []
+    after = commits(builder.store)
+    assert len(after) == len(before) + 1
+    assert {path: after[path] for path in before} == before
+
+
+@pytest.mark.parametrize("rule", [rule for rule in COMMITTING if REPAIRS[rule].loses_rows])
+def test_rows_are_lost_only_if_it_is_allowed(rule):
+    builder = CASES[rule].build(CASES[rule].broken)
+    before, files = content(builder.store), live(builder)
+    result = repaired(builder, **looks(rule))
+    assert states(result) == [(Repair.FILES, True, False)]
+    assert "--allow-loss" in result.steps[0].blocked
+    assert result.lost.files["dataFilePath"].to_pylist() == files
+    assert result.lost.version is None
+    assert content(builder.store) == before
+
+
+@pytest.mark.parametrize("rule", REPAIRS)
+def test_a_dry_run_changes_nothing(rule):
+    builder = CASES[rule].build(CASES[rule].broken)
+    before = content(builder.store)
+    result = repaired(builder, **looks(rule), allow_loss=True, dry_run=True)
+    assert result.after is None
+    assert result.steps
+    assert not any(each.done or each.blocked for each in result.steps)
+    assert content(builder.store) == before
+
+
+def test_each_name_is_of_a_rule():
+    assert REPAIRS.keys() | OF_ANY_FILE <= {each.id for each in RULES}
+
+
+def test_a_sound_table_has_nothing_to_repair():
+    builder = table(add()).write("a.parquet", "0123456789")
+    before = content(builder.store)
+    result = repaired(builder, files=True)
+    assert (result.steps, result.lost, result.without_repair) == ((), None, ())
+    assert content(builder.store) == before
+
+
+def test_a_finding_in_a_commit_has_no_repair():
+    builder = table().write(COMMIT.format(1), "x")
+    before = content(builder.store)
+    result = repaired(builder)
+    assert {each.rule for each in result.without_repair} >= {"log-json"}
+    assert result.steps == ()
+    assert content(builder.store) == before
+
+
+def test_a_broken_line_in_a_checkpoint_is_repaired_with_the_checkpoint():
+    path = "_delta_log/00000000000000000000.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+    builder = log([*cases_of_logs.HEADS_V2, add()]).write(path, "x")
+    result = repaired(builder)
+    assert "log-json" in result.steps[0].rules
+    assert states(result) == [(Repair.CHECKPOINT, False, True)]
+    assert findings(result.after) == []
+
+
+def test_a_checkpoint_that_the_table_needs_is_kept():
+    builder = checkpoint(
+        log(HEADS, [add()], [add("b.parquet")]), *HEADS, add(), {"txn": {"appId": "x", "version": 1}}, add(), version=1
+    )
+    for version in (0, 1):
+        builder.delete(COMMIT.format(version))
+    before = content(builder.store)
+    result = repaired(builder)
+    assert states(result) == [(Repair.CHECKPOINT, True, False)]
+    assert "only" in result.steps[0].blocked
+    assert content(builder.store) == before
+
+
+def test_a_wrong_checkpoint_does_not_spoil_the_one_that_replaces_it():
+    builder = checkpoint(log([*HEADS, add()], [add("b.parquet")]), *HEADS, add("other.parquet"))
+    result = repaired(builder)
+    assert findings(result.after) == []
+    assert live(builder) == ["a.parquet", "b.parquet"]
+    assert builder.store.size(CHECKPOINT.format(1))
+    assert json.loads(builder.store.read(HINT))["version"] == 1
+
+
+def test_the_checksum_of_the_latest_version_is_written_again():
+    builder = log([{"commitInfo": {"txnId": "t"}}, *HEADS, add()]).write(CHECKSUM.format(0), "{}")
+    builder.write(CHECKSUM.format(0), json.dumps({"numFiles": 7, "tableSizeBytes": 1, "numMetadata": 1, "numProtocol": 1}))
+    assert findings(repaired(builder).after) == []
+    document = json.loads(builder.store.read(CHECKSUM.format(0)))
+    assert (document["numFiles"], document["txnId"]) == (1, "t")
+
+
+def test_a_lost_file_leaves_the_log_by_a_commit_with_a_name_and_metrics():
+    builder = table(add(stats={"numRecords": 4}), add("b.parquet", size=4)).write("b.parquet", "0123")
+    result = repaired(builder, allow_loss=True)
+    assert result.lost.lost_rows == 4
+    assert result.lost.files.select(["dataFilePath", "dataFileMissing", "reason", "numRecords"]).to_pylist() == [
+        {"dataFilePath": "a.parquet", "dataFileMissing": True, "reason": "the data file does not exist", "numRecords": 4}
+    ]
+    newest = DeltaLog(builder.uri, builder.store).history(1)[0]
+    assert (newest.version, newest.operation, newest.operation_metrics) == (1, OPERATION, {"numRemovedFiles": "1"})
+    assert live(builder) == ["b.parquet"]
+
+
+def test_a_readable_file_of_another_size_is_not_lost():
+    data = parquet({"id": pa.array([1], pa.int64())})
+    builder = table(add(size=len(data) + 1)).write("a.parquet", data)
+    result = repaired(builder, allow_loss=True)
+    assert states(result) == [(Repair.FILES, True, False)]
+    assert live(builder) == ["a.parquet"]
+
+
+def test_the_result_is_one_json_document():
+    builder = table(add(stats={"numRecords": 4}))
+    document = json.loads(json.dumps(repaired(builder, files=True, dry_run=True).to_json()))
+    assert document["dryRun"]
+    assert document["steps"][0]["losesRows"]
+    assert document["lostFiles"][0]["dataFilePath"] == "a.parquet"
+    assert found(builder, files=True).to_json()["version"] == document["version"]
