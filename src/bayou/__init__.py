@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bayou import storage as storage
     from bayou.as_delta.install import install_as_delta as install_as_delta
     from bayou.checks.run import check as check
+    from bayou.diffs.run import diff as diff
     from bayou.errors import DeltaError as DeltaError
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "add_listener",
     "check",
+    "diff",
     "enable",
     "install_as_delta",
     "open",
@@ -57,6 +59,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "Snapshot": ("bayou.log.snapshot.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
     "check": ("bayou.checks.run", "check"),
+    "diff": ("bayou.diffs.run", "diff"),
     "enable": ("bayou.spark.enable", "enable"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),

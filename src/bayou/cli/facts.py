@@ -10,7 +10,7 @@ from bayou.log.actions.columns import JSON_NAMES, VECTOR_JSON_NAMES
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions import exact_json
 from bayou.protocol.features.features import table_features
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
+from bayou.protocol.types.schema import StructField, StructType, simple_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -119,18 +119,3 @@ def _column(parent: tuple[str, ...], field: StructField, remark: str) -> Iterato
     if isinstance(field.type, StructType):
         for child in field.type.fields:
             yield from _column(path, child, "")
-
-
-def simple_type(kind: DataType) -> str:
-    """Return a type in the format of Spark's `simpleString`, for example array<struct<a:long>>."""
-    match kind:
-        case StructType(fields):
-            return f"struct<{','.join(f'{field.name}:{simple_type(field.type)}' for field in fields)}>"
-        case ArrayType(element, _):
-            return f"array<{simple_type(element)}>"
-        case MapType(key, value, _):
-            return f"map<{simple_type(key)},{simple_type(value)}>"
-        case UserDefinedType(name):
-            return name.rpartition(".")[2]
-        case _:
-            return kind

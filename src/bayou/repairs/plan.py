@@ -142,7 +142,7 @@ def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[
 
 
 def _difference(log: RawLog, snapshot: Snapshot, hidden: Collection[str]) -> str:
-    """Return how the latest version differs from what the check read; an empty text if it does not."""
+    """Return how the latest version differs from what the check read; an empty string if it does not."""
     if snapshot.version != log.version:
         return f"The latest version is {snapshot.version}, and the check read version {log.version}."
     kept = [each for each in log.checkpoints if not any(file.path in hidden for file in each.files)]

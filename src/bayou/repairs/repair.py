@@ -19,7 +19,7 @@ class Repair(enum.Enum):
     Attributes:
         CHECKPOINT: write a checkpoint of the latest version, and delete the one that is wrong.
         HINT: write a checkpoint of the latest version, and `_last_checkpoint` with it.
-        CHECKSUM: delete a checksum file. The one of the latest version is written again.
+        CHECKSUM: delete a checksum file. The one of the latest version is rewritten.
         COMPACTION: delete a compacted file. Readers use the commits.
         STATISTICS: compute the statistics of data files again, by a commit.
         FILES: remove files that cannot be read from the log, by a commit. Their rows are lost.
@@ -51,7 +51,7 @@ class Repair(enum.Enum):
 _TEXTS: Final[Mapping[Repair, str]] = {
     Repair.CHECKPOINT: "Write a checkpoint of the latest version, and delete the wrong one.",
     Repair.HINT: "Write a checkpoint of the latest version, and _last_checkpoint with it.",
-    Repair.CHECKSUM: "Delete the checksum file, and write the one of the latest version again.",
+    Repair.CHECKSUM: "Delete the checksum file, and rewrite the one of the latest version.",
     Repair.COMPACTION: "Delete the compacted file. Readers use the commits.",
     Repair.STATISTICS: "Compute the statistics of the data files again, by a commit.",
     Repair.FILES: "Remove files that cannot be read from the log, by a commit. Their rows are lost.",

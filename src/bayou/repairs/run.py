@@ -86,7 +86,7 @@ def repair(
 ) -> RepairResult:
     """Repair what `bayou.check` finds in a table, without Spark. No commit is changed or deleted.
 
-    Checkpoints, compacted files, checksums and `_last_checkpoint` follow from commits: wrong ones are written again or deleted. A
+    Checkpoints, compacted files, checksums and `_last_checkpoint` follow from commits: wrong ones are replaced or deleted. A
     file is deleted only if all versions of the table can still be read without it.
 
     Example:

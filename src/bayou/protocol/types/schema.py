@@ -241,3 +241,18 @@ def _field_to_json(found: StructField) -> dict[str, Any]:
 
 def _invalid(reason: str) -> DeltaError:
     return failed("DELTA_SCHEMA_NOT_SET", reason=reason)
+
+
+def simple_type(kind: DataType) -> str:
+    """Return a type in the format of Spark's `simpleString`, for example array<struct<a:long>>."""
+    match kind:
+        case StructType(fields):
+            return f"struct<{','.join(f'{field.name}:{simple_type(field.type)}' for field in fields)}>"
+        case ArrayType(element, _):
+            return f"array<{simple_type(element)}>"
+        case MapType(key, value, _):
+            return f"map<{simple_type(key)},{simple_type(value)}>"
+        case UserDefinedType(name):
+            return name.rpartition(".")[2]
+        case _:
+            return kind

@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cases import in_one_test
 
-from bayou.cli.facts import simple_type
 from bayou.errors import InvalidSchemaError
 from bayou.protocol.types.char_varchar import type_text
-from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, parse_schema, schema_to_json
+from bayou.protocol.types.schema import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    parse_schema,
+    schema_to_json,
+    simple_type,
+)
 from bayou.protocol.types.traverse import leaves, to_physical
 
 PRIMITIVES = st.sampled_from(["long", "string", "decimal(10,2)", "timestamp_ntz", "variant", "void", "char(3)"])
