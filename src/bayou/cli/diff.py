@@ -40,7 +40,9 @@ def diff(table: str, first: str, second: str | None, *, files: bool, as_json: bo
         _print_files(result)
     _print_operations(result)
     many = f"{len(result.changes):,} facts and {result.files.num_rows:,} files differ"
-    click.echo(f"{_shown(result.before)} to {_shown(result.after)}: {many}.")
+    before, after = result.before, result.after
+    is_one = before.table == after.table
+    click.echo(f"{_shown(before, is_one)} to {_shown(after, is_one)}: {many}.")
 
 
 def _print_changes(result: Difference) -> None:
@@ -105,8 +107,8 @@ def _operation(each: HistoryEntry) -> tuple[int, str | None, str | None, str | N
     return each.version, utc(each.timestamp), each.operation, pairs(each.operation_metrics)
 
 
-def _shown(side: Side) -> str:
-    return f"{side.table} at version {side.version}"
+def _shown(side: Side, is_one: bool) -> str:  # noqa: FBT001  (whether both sides are of one table)
+    return f"version {side.version}" if is_one else f"version {side.version} of {side.table}"
 
 
 def _signed(number: int | None) -> str | None:

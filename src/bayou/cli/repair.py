@@ -10,10 +10,13 @@ import click
 from bayou.cli.layout import Column
 from bayou.cli.output import pairs, print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
+from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.repairs.run import repair as run_repair
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bayou.log.operations.fsck import FsckResult
     from bayou.repairs.plan import Step
     from bayou.repairs.run import RepairResult
@@ -43,11 +46,11 @@ def repair(table: str, *, files: bool, footers: bool, allow_loss: bool, yes: boo
 
 def _print_result(result: RepairResult) -> None:
     if result.steps:
-        columns = (
-            *(Column("step", style="cyan"), Column("state"), Column("rules", wraps=True)),
-            *(Column("files", wraps=True), Column("why not", wraps=True)),
-        )
-        print_rows(columns, map(_row, result.steps), total=len(result.steps))
+        columns = (Column("step", style="cyan"), Column("state"), Column("rule"), Column("file", shortens=True))
+        print_rows(columns, [row for each in result.steps for row in _rows(each)])
+        for each in result.steps:
+            if each.blocked:
+                click.echo(f"{each.repair.value} is blocked:\n  {each.blocked}")
         click.echo()
     if result.lost is not None and result.lost.files.num_rows:
         _print_lost(result.lost, is_planned=result.lost.version is None)
@@ -80,14 +83,12 @@ def _print_lost(lost: FsckResult, *, is_planned: bool) -> None:
     click.echo()
 
 
-def _row(each: Step) -> tuple[str, ...]:
-    state = "done" if each.done else "blocked" if each.blocked else "planned"
-    return (each.repair.value, state, ", ".join(each.rules), _shown(each.files), each.blocked)
-
-
-def _shown(files: tuple[str, ...]) -> str:
-    more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
-    return f"{files[0]}{more}" if files else ""
+def _rows(each: Step) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield a row for each rule of a step, with the first of its files."""
+    more = f" and {len(each.files) - 1:,} more" if len(each.files) > 1 else ""
+    file = f"{each.files[0].removeprefix(f'{LOG_FOLDER}/')}{more}" if each.files else None
+    for rule in each.rules:
+        yield each.repair.value, each.state, rule, file
 
 
 COMMANDS = (repair,)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayou.checks.checkpoint import Checkpoint
     from bayou.checks.raw_log import RawLog
     from bayou.checks.report import Finding, Report
+    from bayou.log.operations.fsck import LogicalFile
     from bayou.log.snapshot.snapshot import Snapshot
 
 _ONLY_SOURCE: Final = "Versions of the table follow from this checkpoint only."
@@ -42,6 +43,11 @@ class Step:
     files: tuple[str, ...]
     blocked: str = ""
     done: bool = False
+
+    @property
+    def state(self) -> str:
+        """One of "planned", "blocked" and "done"."""
+        return "done" if self.done else "blocked" if self.blocked else "planned"
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as one JSON object."""
@@ -70,7 +76,7 @@ class Plan:
     log: RawLog
     report: Report
     steps: list[Step] = field(default_factory=list)
-    unreadable: Mapping[str, str] = field(default_factory=dict)
+    unreadable: Mapping[LogicalFile, str] = field(default_factory=dict)
     snapshot: Snapshot | None = None
 
     def steps_of(self, *repairs: Repair) -> list[Step]:
@@ -183,28 +189,28 @@ def _plan_data_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[str
     if not rules:
         return
     missing, plan.unreadable = _unreadable(log, checks_footers="footer-readable" in rules)
-    lost = (*missing, *plan.unreadable)
+    lost = (*missing, *(path for path, _ in plan.unreadable))
     blocked = "" if lost else "The files can be read. Only their sizes in the log are wrong."
     plan.steps.append(Step(Repair.FILES, tuple(sorted(rules)), lost, blocked))
 
 
-def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[str, str]]:
+def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[LogicalFile, str]]:
     """Return the live files that are missing or whose deletion vector is, and the reason of each one that cannot be read."""
-    live = [each for each in log.live.select(["file", "line", "kind", "path", "size"]).to_pylist() if each["path"]]
-    paths = {(row["file"], row["line"], row["kind"]): row["path"] for row in live}
+    live = [each for each in log.live.select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist() if each["path"]]
+    logical = {(row["file"], row["line"], row["kind"]): (row["path"], row["vectorId"] or "") for row in live}
     missing = [row["path"] for row in live if log.folder.size(row["path"]) is None]
-    found: dict[str, str] = {}
+    found: dict[LogicalFile, str] = {}
     for (file, line, kind), data, vector in live_vectors(log):
-        path = paths.get((file.number, line, kind))
-        if path is None or path in missing:
+        name = logical.get((file.number, line, kind))
+        if name is None or name[0] in missing:
             continue
         if data is None:
-            missing.append(path)
+            missing.append(name[0])
         elif why := wrong_bytes(vector, data):
-            found[path] = why
+            found[name] = why
     for row in live:
         size = log.folder.size(row["path"])
         is_suspect = size != row["size"] or (checks_footers and isinstance(log.folder.footer(row["path"]), str))
         if size is not None and is_suspect and (why := log.folder.damage(row["path"])):
-            found[row["path"]] = why
+            found[row["path"], row["vectorId"] or ""] = why
     return missing, found

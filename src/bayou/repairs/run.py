@@ -24,7 +24,7 @@ from bayou.storage import LogStore, open_store, qualify
 if TYPE_CHECKING:
     from bayou.checks.report import Finding, Report
 
-_NEEDS_CONSENT = "It loses rows, and needs allow_loss=True (--allow-loss)."
+_NEEDS_CONSENT = "It loses rows. Allow that with allow_loss=True or --allow-loss."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +60,14 @@ class RepairResult:
         }
 
     def __str__(self) -> str:
-        shown = [f"{_state(each)}: {each.repair.value} for {', '.join(each.rules)}. {each.blocked}".rstrip() for each in self.steps]
+        shown = [f"{each.state}: {each.repair.value} for {', '.join(each.rules)}. {each.blocked}".rstrip() for each in self.steps]
         return "\n".join([f"{self.before.table} at version {self.before.version}: {len(self.steps)} steps", *shown])
 
     def _repr_html_(self) -> str:
         facts = {
-            f"{number}. {each.repair.value}": f"{_state(each)}: {', '.join(each.rules)}"
-            for number, each in enumerate(self.steps, 1)
+            f"{number}. {each.repair.value}": f"{each.state}: {', '.join(each.rules)}" for number, each in enumerate(self.steps, 1)
         }
         return facts_html(f"Repair of {self.before.table}", facts)
-
-
-def _state(step: Step) -> str:
-    return "done" if step.done else "blocked" if step.blocked else "planned"
 
 
 def repair(

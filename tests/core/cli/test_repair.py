@@ -22,8 +22,8 @@ def test_a_sound_table_has_nothing_to_repair(table, bayou_command):
 def test_without_yes_the_plan_is_printed_and_nothing_is_changed(table, hint, bayou_command):
     result = bayou_command("repair", table)
     assert result.code == 0
-    assert result.lines[0].split() == ["step", "state", "rules", "files", "why", "not"]
-    assert result.lines[1].split()[:3] == ["write-hint", "planned", "hint-json"]
+    assert result.lines[0].split() == ["step", "state", "rule", "file"]
+    assert result.lines[1].split() == ["write-hint", "planned", "hint-json", "_last_checkpoint"]
     assert result.lines[-1] == "Nothing was changed. Add --yes to do it."
     assert hint.read_text(encoding="utf-8") == "{}"
 

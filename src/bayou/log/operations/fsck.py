@@ -6,15 +6,16 @@ The names follow Databricks (FSCK REPAIR TABLE) and delta-rs (`DeltaTable.repair
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError
 from bayou.log.actions.columns import DELETION_VECTOR
+from bayou.log.actions.keys import vector_ids
 from bayou.log.operations.maintained import Begin, missing_files, plain_transactions, writable_snapshot
 from bayou.report.html import facts_html
 
@@ -37,6 +38,9 @@ LOST_SCHEMA: Final = pa.schema(
     ]
 )
 """The columns of `FsckResult.files`."""
+
+LogicalFile: TypeAlias = tuple[str, str]
+"""The path of a file as in the log, and the unique id of its deletion vector; an empty string without one."""
 
 _MOST_ATTEMPTS: Final = 10
 
@@ -72,7 +76,7 @@ def fsck(
     log: LogReader,
     *,
     dry_run: bool = False,
-    unreadable: Mapping[str, str] | None = None,
+    unreadable: Mapping[LogicalFile, str] | None = None,
     begin: Begin | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> FsckResult:
@@ -81,7 +85,7 @@ def fsck(
     Args:
         log: the table.
         dry_run: only list the files.
-        unreadable: further files to remove: the path as in the log, and the reason.
+        unreadable: further files to remove, and the reason of each.
         begin: begins the transaction; None for one without a session.
         storage_options: credentials and settings for stores of files outside the table.
 
@@ -114,7 +118,7 @@ def _lost(
     log: LogReader,
     snapshot: Snapshot,
     files: pa.Table,
-    unreadable: Mapping[str, str],
+    unreadable: Mapping[LogicalFile, str],
     storage_options: Mapping[str, str] | None,
 ) -> tuple[pa.Table, pa.Array]:
     """Return the files to remove with the columns of `LOST_SCHEMA`, and their places."""
@@ -125,7 +129,7 @@ def _lost(
     marked = files.filter(pc.is_valid(files["deletion_vector"]))
     lost_vectors = missing_files(log, marked, storage_options) - missing if marked.num_rows else set()
     reasons = {
-        **unreadable,
+        **{file[0]: unreadable[file] for file in _logical_files(files.slice(0, None if unreadable else 0)) if file in unreadable},
         **dict.fromkeys(lost_vectors, "the file of its deletion vector does not exist"),
         **dict.fromkeys(missing, "the data file does not exist"),
     }
@@ -143,3 +147,7 @@ def _lost(
         "numRecords": snapshot.live_rows(places),
     }
     return pa.Table.from_arrays([columns[name] for name in LOST_SCHEMA.names], schema=LOST_SCHEMA), places
+
+
+def _logical_files(files: pa.Table) -> Iterator[LogicalFile]:
+    return zip(files["path"].to_pylist(), pc.fill_null(vector_ids(files["deletion_vector"]), "").to_pylist(), strict=True)

@@ -40,6 +40,13 @@ def test_a_missing_deletion_vector_takes_its_file_with_it_and_counts_live_rows_o
     assert opened(builder).update().num_files == 0
 
 
+def test_files_that_the_caller_names_leave_the_log_only_with_that_deletion_vector():
+    builder = log([*VECTORS, add(stats={"numRecords": 10})]).write("a.parquet", "0123456789")
+    assert fsck(opened(builder), unreadable={("a.parquet", "another vector"): "why"}).version is None
+    result = fsck(opened(builder), unreadable={("a.parquet", ""): "why"})
+    assert (result.version, result.files["reason"].to_pylist()) == (1, ["why"])
+
+
 def test_the_removed_action_has_the_facts_of_the_file():
     builder = table(add())
     fsck(opened(builder))
