@@ -8,6 +8,7 @@ from pathlib import Path
 from bayou.checks.coverage import COVERAGE, Sentence
 from bayou.checks.rule import Rule, Section
 from bayou.checks.rules import RULES, SECTIONS
+from bayou.repairs.repair import REPAIRS
 
 PAGE = Path(__file__).parent.parent / "docs" / "check.md"
 COMMAND = "python scripts/check_page.py"
@@ -54,6 +55,7 @@ The check parses the log on its own and not through the reader of `bayou.open`, 
 ## Rules
 
 `{COMMAND}` writes this page from the {len(RULES)} rules in `src/bayou/checks/rules`.
+[Repair a table](repair.md) explains the repairs.
 """
 _OPEN = """## Sentences without a rule
 
@@ -69,15 +71,19 @@ def page() -> str:
 def _section(section: Section) -> list[str]:
     return [
         f"### {section.title}\n",
-        "| Rule | Severity | Reads | A sound table |",
-        "|---|---|---|---|",
+        "| Rule | Severity | Reads | A sound table | Repair |",
+        "|---|---|---|---|---|",
         *map(_line, section.rules),
         "",
     ]
 
 
 def _line(rule: Rule) -> str:
-    return f"| `{rule.id}` | {rule.severity.name.lower()} | {rule.reads.value} | {_cell(rule.text)} |"
+    return f"| `{rule.id}` | {rule.severity.name.lower()} | {rule.reads.value} | {_cell(rule.text)} | {_repair(rule)} |"
+
+
+def _repair(rule: Rule) -> str:
+    return f"`{REPAIRS[rule.id].value}`" if rule.id in REPAIRS else ""
 
 
 def _without_rules() -> list[str]:

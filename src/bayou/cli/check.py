@@ -11,6 +11,7 @@ from bayou.checks.run import check as run_check
 from bayou.cli.layout import Column
 from bayou.cli.output import print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
+from bayou.repairs.repair import REPAIRS
 
 if TYPE_CHECKING:
     from bayou.checks.report import Finding, Report
@@ -44,6 +45,8 @@ def _print_report(report: Report) -> None:
         click.echo()
     counts = ", ".join(f"{count} {name}" for name, count in report.counts.items())
     click.echo(f"Version {report.version}, {report.rules} rules: {counts}.")
+    if any(each.rule in REPAIRS for each in report.findings):
+        click.echo("`bayou repair` shows which findings it can repair.")
 
 
 def _row(each: Finding) -> tuple[str | None, ...]:

@@ -198,14 +198,14 @@ def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[L
     """Return the live files that are missing or whose deletion vector is, and the reason of each one that cannot be read."""
     live = [each for each in log.live.select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist() if each["path"]]
     logical = {(row["file"], row["line"], row["kind"]): (row["path"], row["vectorId"] or "") for row in live}
-    missing = [row["path"] for row in live if log.folder.size(row["path"]) is None]
+    missing = dict.fromkeys(row["path"] for row in live if log.folder.size(row["path"]) is None)
     found: dict[LogicalFile, str] = {}
     for (file, line, kind), data, vector in live_vectors(log):
         name = logical.get((file.number, line, kind))
         if name is None or name[0] in missing:
             continue
         if data is None:
-            missing.append(name[0])
+            missing[name[0]] = None
         elif why := wrong_bytes(vector, data):
             found[name] = why
     for row in live:
@@ -213,4 +213,4 @@ def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[L
         is_suspect = size != row["size"] or (checks_footers and isinstance(log.folder.footer(row["path"]), str))
         if size is not None and is_suspect and (why := log.folder.damage(row["path"])):
             found[row["path"], row["vectorId"] or ""] = why
-    return missing, found
+    return list(missing), found

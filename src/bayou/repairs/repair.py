@@ -42,20 +42,6 @@ class Repair(enum.Enum):
         """Whether the repair is a commit. The others replace or delete files that follow from commits."""
         return self in {Repair.FILES, Repair.STATISTICS}
 
-    @property
-    def text(self) -> str:
-        """What the repair does."""
-        return _TEXTS[self]
-
-
-_TEXTS: Final[Mapping[Repair, str]] = {
-    Repair.CHECKPOINT: "Write a checkpoint of the latest version, and delete the wrong one.",
-    Repair.HINT: "Write a checkpoint of the latest version, and _last_checkpoint with it.",
-    Repair.CHECKSUM: "Delete the checksum file, and rewrite the one of the latest version.",
-    Repair.COMPACTION: "Delete the compacted file. Readers use the commits.",
-    Repair.STATISTICS: "Compute the statistics of the data files again, by a commit.",
-    Repair.FILES: "Remove files that cannot be read from the log, by a commit. Their rows are lost.",
-}
 
 _OF_READS: Final = {Reads.CHECKPOINT: Repair.CHECKPOINT, Reads.CHECKSUM: Repair.CHECKSUM, Reads.HINT: Repair.HINT}
 _OF_RULE: Final = {

@@ -64,8 +64,8 @@ _INSTEAD: Final = {
     "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
     "CREATE BLOOMFILTER INDEX": "Order the rows by the columns that your filters use: OPTIMIZE table ZORDER BY (column, ...), or "
     "ALTER TABLE table CLUSTER BY (column, ...), after which bayou skips files by their statistics.",
-    "FSCK REPAIR TABLE": "Go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or write the rows "
-    "of the missing files again.",
+    "FSCK REPAIR TABLE": "Go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or remove the "
+    "missing files from the log: bayou.repair(path, allow_loss=True).",
     "UNDROP TABLE": "Give the folder of an external table its name again: CREATE TABLE name USING delta LOCATION 'path'; "
     "Spark deletes the files of a managed table when it drops the table.",
     "APPLY CHANGES": "Use MERGE INTO, which a stream can call for each batch with foreachBatch.",
