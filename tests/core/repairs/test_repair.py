@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 
@@ -26,10 +27,12 @@ from tests.core.checks.building import (
 
 from bayou.checks.rule import Severity
 from bayou.checks.rules import RULES
+from bayou.errors import StorageError
 from bayou.log.delta_log import DeltaLog
 from bayou.log.operations.fsck import OPERATION
 from bayou.repairs.repair import OF_ANY_FILE, REPAIRS, Repair
 from bayou.repairs.run import repair_store
+from bayou.testing.faulty_store import Fault, FaultyStore
 
 CASES = cases_of_logs.CASES | cases_of_actions.CASES | cases_of_features.CASES | cases_of_files.CASES
 HEADS = [OLD, metadata()]
@@ -202,3 +205,27 @@ def test_the_result_is_one_json_document():
     assert document["steps"][0]["losesRows"]
     assert document["lostFiles"][0]["dataFilePath"] == "a.parquet"
     assert found(builder, files=True).to_json()["version"] == document["version"]
+
+
+def test_a_file_that_cannot_be_read_just_now_is_not_lost():
+    data = parquet({"id": pa.array([1], pa.int64())})
+    builder = table(add(size=len(data))).write("a.parquet", data)
+    broken_now = FaultyStore(builder.store, [Fault("open", "a.parquet", times=None)])
+    result = repair_store(builder.uri, broken_now, {}, footers=True, allow_loss=True)
+    assert states(result) == [(Repair.FILES, True, False)]
+    broken_now = FaultyStore(builder.store, [Fault(None, "a.parquet", times=None)])
+    with pytest.raises(StorageError):
+        repair_store(builder.uri, broken_now, {}, footers=True, allow_loss=True)
+    assert live(builder) == ["a.parquet"]
+
+
+@pytest.mark.parametrize("fault", [Fault(call, kind=kind) for call in ("put", "delete") for kind in ("before", "after")], ids=str)
+def test_a_repair_that_is_interrupted_leaves_a_table_that_can_be_read_and_repaired(fault):
+    builder = checkpoint(log([*HEADS, add()], [add("b.parquet")]), *HEADS, add("other.parquet"), version=0)
+    builder.write(HINT, "{}").write(CHECKSUM.format(1), "{}")
+    before = live(builder)
+    with contextlib.suppress(StorageError):
+        repair_store(builder.uri, FaultyStore(builder.store, [fault]), {})
+    assert live(builder) in (before, ["a.parquet", "b.parquet"])
+    assert findings(repaired(builder).after) == []
+    assert live(builder) == ["a.parquet", "b.parquet"]
