@@ -48,9 +48,8 @@ def _print_result(result: RepairResult) -> None:
     if result.steps:
         columns = (Column("step", style="cyan"), Column("state"), Column("rule"), Column("file", shortens=True))
         print_rows(columns, [row for each in result.steps for row in _rows(each)])
-        for each in result.steps:
-            if each.blocked:
-                click.echo(f"{each.repair.value} is blocked:\n  {each.blocked}")
+        for name, why in dict.fromkeys((each.repair.value, each.blocked) for each in result.steps if each.blocked):
+            click.echo(f"{name} is blocked:\n  {why}")
         click.echo()
     if result.lost is not None and result.lost.files.num_rows:
         _print_lost(result.lost, is_planned=result.lost.version is None)

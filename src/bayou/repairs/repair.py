@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from bayou.checks.rule import Reads
+from bayou.checks.rule import Reads, Severity
 from bayou.checks.rules import RULES
 
 if TYPE_CHECKING:
@@ -57,19 +57,15 @@ _OF_RULE: Final = {
     "footer-null-count": Repair.STATISTICS,
     "footer-min-max": Repair.STATISTICS,
 }
-_NONE: Final = {
-    # The commits after the version of the checkpoint are gone. Only the checkpoint has its files.
-    "checkpoint-after-commit",
-    # The table is sound. VACUUM and the cleanup of the log do the rest.
-    *("checkpoint-multi-part", "checkpoint-remove-fields", "checkpoint-stats-column", "sidecar-orphan"),
-}
+# The commits after the version of the checkpoint are gone. Only the checkpoint has its files.
+_NONE: Final = {"checkpoint-after-commit"}
 
 REPAIRS: Final[Mapping[str, Repair]] = {
     rule.id: _OF_RULE.get(rule.id) or _OF_READS[rule.reads]
     for rule in RULES
-    if rule.id not in _NONE and (rule.id in _OF_RULE or rule.reads in _OF_READS)
+    if rule.severity is not Severity.ODD and rule.id not in _NONE and (rule.id in _OF_RULE or rule.reads in _OF_READS)
 }
-"""The repair of each rule that has one."""
+"""The repair of each rule that has one. What is odd needs no repair: readers and writers are not affected."""
 
 OF_ANY_FILE: Final = frozenset({"log-json", "log-one-action-per-line", "log-field-type"})
 """Rules about each file of the log. Findings in files that follow from commits have the repair of the file, and others none."""
