@@ -238,7 +238,11 @@ def show(
         for row in found:
             print_json(dict(zip(names, row, strict=True)))
         return
-    titles = [Column(escape(name), is_number=is_number, wraps=not is_number) for name, is_number in zip(names, kinds, strict=True)]
+    # A narrow terminal shows the first columns that fit.
+    titles = [
+        Column(escape(name), is_number=is_number, wraps=not is_number, is_extra=position > 0)
+        for position, (name, is_number) in enumerate(zip(names, kinds, strict=True))
+    ]
     print_rows(titles, ([shown_rows.cell(value) for value in row] for row in found))
 
 

@@ -106,5 +106,5 @@ def test_a_terminal_shows_the_columns_that_fit(bayou_command, rows_table, monkey
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "40")
     lines = bayou_command("show", rows_table).lines
-    assert "columns that do not fit: name, tags," in lines[-2]
+    assert "not shown: tags, more; --wide shows all" in lines[-1]
     assert "10183-09-21" in lines[1]
