@@ -190,15 +190,18 @@ class TableReader:
         by_id = self._by_id and any(b"PARQUET:field_id" in (each.metadata or {}) for each in there)
         conversion = Conversion(by_id, has_old_calendar(opened.metadata))
         stored = [each for each in self._read if each.physical_name not in self._partitions]
-        places = {place for each in stored if (place := conversion.find(there, each)) is not None}
+        places = {place for place in conversion.places(there, stored) if place is not None}
         for batch in live_batches(opened, [there[place].name for place in sorted(places)], file.vector, batch_size):
-            found = [self._column(batch, each, file, conversion) for each in self._read]
+            columns = zip(self._read, conversion.places(list(batch.schema), self._read), strict=True)
+            found = [self._column(batch, place, each, file, conversion) for each, place in columns]
             yield from self._kept(found, batch.num_rows)
 
-    def _column(self, batch: pa.RecordBatch, field: StructField, file: _File, conversion: Conversion) -> pa.Array:
+    def _column(
+        self, batch: pa.RecordBatch, place: int | None, field: StructField, file: _File, conversion: Conversion
+    ) -> pa.Array:
         if field.physical_name in self._partitions:
             return pa.repeat(padded(file.partitions[field.physical_name], field.type), batch.num_rows)
-        return conversion.column(batch, field)
+        return conversion.column(batch, place, field)
 
     def _kept(self, found: Sequence[pa.Array], size: int) -> Iterator[pa.RecordBatch]:
         if size == 0:
