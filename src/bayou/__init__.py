@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayou.as_delta.install import install_as_delta as install_as_delta
     from bayou.checks.run import check as check
     from bayou.errors import DeltaError as DeltaError
+    from bayou.health_report.collect import health as health
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
     from bayou.log.events import add_listener as add_listener
@@ -39,6 +40,7 @@ __all__ = [
     "add_listener",
     "check",
     "enable",
+    "health",
     "install_as_delta",
     "open",
     "read",
@@ -56,6 +58,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "add_listener": ("bayou.log.events", "add_listener"),
     "check": ("bayou.checks.run", "check"),
     "enable": ("bayou.spark.enable", "enable"),
+    "health": ("bayou.health_report.collect", "health"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),

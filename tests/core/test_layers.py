@@ -31,7 +31,7 @@ ROOMS = (
         "log/rows",
     ),
     *("log/conflict", "log/maintenance", "log/commit", "log/operations", "log/changes", "log/delta_log"),
-    *("log/streaming/request", "log/streaming/batches", "log/streaming/schema", "log/streaming", "log", "checks"),
+    *("log/streaming/request", "log/streaming/batches", "log/streaming/schema", "log/streaming", "log", "checks", "health_report"),
     *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
