@@ -42,8 +42,9 @@ class Names:
         return f"bayou.open({self.path!r})"
 
 
-def advice(  # noqa: D103
+def advice(
     names: Names,
+    *,
     sizes: FileSizes,
     deleted: DeletedRows,
     columns: Iterable[ColumnFacts],
@@ -51,6 +52,7 @@ def advice(  # noqa: D103
     removed: RemovedFiles,
     log: LogFacts,
 ) -> tuple[Advice, ...]:
+    """Return the calls that help, in the order in which to run them."""
     known = list(columns)
     found = (
         _optimize(names, sizes),

@@ -63,5 +63,13 @@ def health_of(log: LogReader, *, folders: bool = False, name: str | None = None)
     files = live_files(snapshot)
     sizes, deleted = file_sizes(snapshot, files), deleted_rows(files)
     removed, of_log = removed_files(log, snapshot, folders=folders), log_facts(log, snapshot)
-    found = advice(names, sizes, deleted, columns, clustering_columns(snapshot), removed, of_log)
+    found = advice(
+        names,
+        sizes=sizes,
+        deleted=deleted,
+        columns=columns,
+        clustering=clustering_columns(snapshot),
+        removed=removed,
+        log=of_log,
+    )
     return Health(uri, snapshot.version, sizes, deleted, columns, unindexed, removed, of_log, found)

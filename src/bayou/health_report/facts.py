@@ -38,6 +38,12 @@ class PartitionSizes:
     largest: int
     deleted_rows: int
 
+    @property
+    def text(self) -> str:
+        """The partition on one line, such as day=2026-01-01, city=NULL."""
+        values = (f"{name}={'NULL' if value is None else value}" for name, value in self.values.items())
+        return ", ".join(values) or "all files"
+
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
