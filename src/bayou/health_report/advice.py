@@ -107,11 +107,7 @@ def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
 
 def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clustering: list[str]) -> Iterator[Advice]:
     after = math.ceil(sizes.bytes / sizes.target)
-    many = [
-        each
-        for each in columns
-        if not each.is_partition and not each.missing and each.has_bounds and each.average_reads > _MANY_READ * sizes.files
-    ]
+    many = [each for each in columns if not each.missing and each.has_bounds and _could_skip_more(each, sizes.files)]
     if after < _LEAST_FILES or not many:
         return
     effect = f"It writes about {_files(after)}, {size_text(sizes.bytes)}."
@@ -124,6 +120,11 @@ def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clusterin
         why = f"A filter on {each.name} reads {each.average_reads:,.0f} of {sizes.files:,} files. If your queries filter by it:"
         sql = f"OPTIMIZE {names.sql} ZORDER BY ({quoted(each.name)})"
         yield Advice(why, sql, f"{names.delta_table}.optimize().executeZOrderBy({each.name!r})", effect, after, sizes.bytes)
+
+
+def _could_skip_more(column: ColumnFacts, files: int) -> bool:
+    """Whether a point filter reads many files, and not because they all have the same value."""
+    return column.average_reads > _MANY_READ * files and column.single_values <= _MANY_READ * files
 
 
 def _vacuum(names: Names, removed: RemovedFiles) -> Iterator[Advice]:

@@ -62,6 +62,7 @@ def _of_leaf(leaf: IndexedLeaf, statistics: ColumnStatistics, num_records: pa.Ar
         missing=_count(missing),
         average_reads=reads.average,
         most_reads=reads.most,
+        single_values=0 if limits is None else _count(pc.equal(*limits)),
     )
 
 
@@ -72,7 +73,14 @@ def _of_partition(snapshot: Snapshot, name: str) -> ColumnFacts:
     reads = point_reads(values, values, pc.is_valid(values))
     kind = "string" if field is None else _type_text(field)
     return ColumnFacts(
-        name, kind, is_partition=True, has_bounds=True, missing=0, average_reads=reads.average, most_reads=reads.most
+        name,
+        kind,
+        is_partition=True,
+        has_bounds=True,
+        missing=0,
+        average_reads=reads.average,
+        most_reads=reads.most,
+        single_values=len(values) - values.null_count,
     )
 
 

@@ -106,6 +106,7 @@ class ColumnFacts:
         missing: the number of files without its statistics. A partition column needs none.
         average_reads: how many files a filter `column = value` reads, on average over the bounds of all files.
         most_reads: how many it reads for the worst value.
+        single_values: the number of files in which the column has one value. Another order of the rows does not improve them.
     """
 
     name: str
@@ -115,6 +116,7 @@ class ColumnFacts:
     missing: int
     average_reads: float
     most_reads: int
+    single_values: int
 
 
 @dataclass(frozen=True, slots=True)
