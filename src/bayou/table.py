@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import DeltaError, StorageError, TableNotFoundError, failed
 from bayou.health_report.collect import health_of
-from bayou.health_report.facts import Health
+from bayou.health_report.report import Health
 from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp

@@ -15,7 +15,7 @@ from bayou.health_report.collect import health_of
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
-    from bayou.health_report.facts import Health
+    from bayou.health_report.report import Health
 
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -38,13 +38,13 @@ def health(table: str, page: Path | None, *, folders: bool, as_json: bool) -> No
 
 
 def _print(health: Health) -> None:
-    print_facts(health.facts())
+    print_facts({name: value for name, value in health.facts().items() if value is not None})
     sizes = health.sizes
     largest = max((each.files for each in sizes.classes), default=0)
     _section(
         "File sizes",
         (Column("size"), _bar("share", largest), _count("files"), _size("bytes")),
-        [(_below(each.below), each.files, each.files, each.bytes) for each in sizes.classes if each.files],
+        [(each.text, each.files, each.files, each.bytes) for each in sizes.classes if each.files],
     )
     if sizes.num_partitions > 1:
         most = max(each.files for each in sizes.partitions)
@@ -105,10 +105,6 @@ def _count(title: str) -> Column:
 
 def _size(title: str) -> Column:
     return Column(title, is_number=True, on_terminal=size_text)
-
-
-def _below(bound: int | None) -> str:
-    return "larger" if bound is None else f"below {size_text(bound)}"
 
 
 COMMANDS = (health,)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.health_report.facts import Advice
+from bayou.health_report.facts import Advice, files_text
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _optimize(names: Names, sizes: FileSizes) -> Iterator[Advice]:
             f"{plan.files:,} of {sizes.files:,} files are small or have many deleted rows.",
             f"OPTIMIZE {names.sql}",
             f"{names.delta_table}.optimize().executeCompaction()",
-            f"It writes about {_files(plan.new_files)}, {size_text(plan.bytes)}.",
+            f"It writes about {files_text(plan.new_files)}, {size_text(plan.bytes)}.",
             plan.new_files,
             plan.bytes,
         )
@@ -82,10 +82,10 @@ def _purge(names: Names, deleted: DeletedRows) -> Iterator[Advice]:
     plan = deleted.purge
     if plan.files:
         yield Advice(
-            f"{_files(plan.files)} {'holds' if plan.files == 1 else 'hold'} {deleted.rows:,} deleted rows.",
+            f"{files_text(plan.files)} {'holds' if plan.files == 1 else 'hold'} {deleted.rows:,} deleted rows.",
             f"REORG TABLE {names.sql} APPLY (PURGE)",
             f"{names.delta_table}.reorg().executePurge()",
-            f"It writes about {_files(plan.new_files)}, at most {size_text(plan.bytes)}.",
+            f"It writes about {files_text(plan.new_files)}, at most {size_text(plan.bytes)}.",
             plan.new_files,
             plan.bytes,
         )
@@ -96,7 +96,7 @@ def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
     if missing:
         affected = [each.name for each in columns if each.missing]
         yield Advice(
-            f"{_files(missing)} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
+            f"{files_text(missing)} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
             f"ANALYZE TABLE {names.sql} COMPUTE DELTA STATISTICS",
             f"{names.log}.compute_statistics(missing_only=True)",
             "It reads footers and writes one commit, and no data file.",
@@ -110,7 +110,7 @@ def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clusterin
     many = [each for each in columns if not each.missing and each.has_bounds and _could_skip_more(each, sizes.files)]
     if after < _LEAST_FILES or not many:
         return
-    effect = f"It writes about {_files(after)}, {size_text(sizes.bytes)}."
+    effect = f"It writes about {files_text(after)}, {size_text(sizes.bytes)}."
     clustered = [each for each in many if each.name in clustering]
     if clustered:
         why = f"A filter on {_listed([each.name for each in clustered])} reads more than half of the files."
@@ -133,10 +133,10 @@ def _vacuum(names: Names, removed: RemovedFiles) -> Iterator[Advice]:
         files, size = removed.listed_files, removed.listed_bytes or 0
     if files:
         yield Advice(
-            f"{_files(files)} {'is' if files == 1 else 'are'} no longer needed.",
+            f"{files_text(files)} {'is' if files == 1 else 'are'} no longer needed.",
             f"VACUUM {names.sql}",
             f"{names.log}.vacuum()",
-            f"It deletes {_files(files)}, {size_text(size)}.",
+            f"It deletes {files_text(files)}, {size_text(size)}.",
             files,
             size,
         )
@@ -159,10 +159,6 @@ def _checkpoint(names: Names, log: LogFacts) -> Iterator[Advice]:
 def quoted(name: str) -> str:
     """Return a column's name for SQL, each part in backticks if it is not a plain word."""
     return ".".join(part if part.isidentifier() and part.isascii() else f"`{part.replace('`', '``')}`" for part in name.split("."))
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
 
 
 def _listed(names: list[str]) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from bayou.errors import redact_uri
 from bayou.health_report.advice import Names, advice
 from bayou.health_report.columns import column_facts
-from bayou.health_report.facts import Health
 from bayou.health_report.files import deleted_rows, file_sizes, live_files
 from bayou.health_report.log_files import log_facts, removed_files
+from bayou.health_report.report import Health
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions.paths import local_path

@@ -1,23 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a health report, and its formats: JSON, text, and HTML for notebooks."""
+"""The facts of a health report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Final
 
-from bayou.report.html import facts_html, rows_html
 from bayou.report.units import age_text, size_text
+
+_MOST_NAMES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """The files of some sizes: below `below` bytes, and not in a smaller class; None for the largest files."""
+    """The files of at least `least` and below `below` bytes; `below` is None for the largest files."""
 
+    least: int
     below: int | None
     files: int
     bytes: int
+
+    @property
+    def text(self) -> str:
+        """The range, such as 1.0 MiB to 4.0 MiB."""
+        if self.below is None:
+            return f"from {size_text(self.least)}"
+        return f"{size_text(self.least)} to {size_text(self.below)}" if self.least else f"below {size_text(self.below)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +205,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthFacts:
     """The health of a table at a version.
 
     Attributes:
@@ -220,30 +229,13 @@ class Health:
     log: LogFacts
     advice: tuple[Advice, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the report as one JSON document."""
-        document: dict[str, Any] = _to_json(self)
-        return document
-
-    def to_html(self) -> str:
-        """Return the report as one HTML page with plots, which needs no other file.
-
-        Raises:
-            MissingPackageError: Matplotlib is not installed.
-
-        Examples:
-            >>> Path("health.html").write_text(bayou.health("/data/orders").to_html(), encoding="utf-8")
-        """
-        from bayou.health_report.page import page  # noqa: PLC0415  (only the page needs plots)
-
-        return page(self)
-
     def facts(self) -> dict[str, str | None]:
         """Return the most important facts as text, by name. The value of an unknown fact is None."""
         sizes, log = self.sizes, self.log
         freed, freed_bytes = self.removed.expired_files, self.removed.expired_bytes
         if self.removed.listed_files is not None:
             freed, freed_bytes = self.removed.listed_files, self.removed.listed_bytes or 0
+        kept = self.removed.kept_files
         checkpoint = "none" if log.checkpoint_version is None else f"of version {log.checkpoint_version}"
         return {
             "version": f"{self.version}, {age_text(log.timestamp)}",
@@ -252,32 +244,21 @@ class Health:
             "file sizes": None
             if sizes.median is None
             else f"{size_text(sizes.smallest)} to {size_text(sizes.largest)}, median {size_text(sizes.median)}",
-            "deleted rows": f"{self.deleted.rows:,} in {self.deleted.files:,} files",
-            "VACUUM frees": f"{size_text(freed_bytes)} in {freed:,} files",
-            "VACUUM frees later": f"{size_text(self.removed.kept_bytes)} in {self.removed.kept_files:,} files",
+            "deleted rows": f"{self.deleted.rows:,} in {files_text(self.deleted.files)}" if self.deleted.files else "none",
+            "VACUUM frees": f"{size_text(freed_bytes)} in {files_text(freed)}" if freed else "nothing",
+            "VACUUM frees later": f"{size_text(self.removed.kept_bytes)} in {files_text(kept)}" if kept else None,
+            "no statistics": self._unindexed_text,
             "log": f"{size_text(log.bytes)}, {log.commits:,} commits",
             "checkpoint": f"{checkpoint}, {log.commits_since:,} commits since",
         }
 
-    def __str__(self) -> str:
-        lines = [f"{name}: {value}" for name, value in self.facts().items() if value is not None]
-        advice = [f"{each.why} {each.sql or each.python} {each.effect}" for each in self.advice]
-        return "\n".join([f"Health of {self.table}", *lines, *advice])
-
-    def __repr__(self) -> str:
-        return f"Health({self.table!r}, version={self.version}, files={self.sizes.files}, advice={len(self.advice)})"
-
-    def _repr_html_(self) -> str:
-        advice = ((each.why, each.sql or each.python, each.effect) for each in self.advice)
-        return facts_html(f"Health of {self.table}", self.facts()) + rows_html("What helps", ("why", "call", "effect"), advice)
+    @property
+    def _unindexed_text(self) -> str | None:
+        """The columns that get no statistics by the table's properties; None if all get some."""
+        more = len(self.unindexed) - _MOST_NAMES
+        return ", ".join((*self.unindexed[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else []))) or None
 
 
-def _to_json(value: Any) -> Any:
-    if is_dataclass(value):
-        return {_camel(each.name): _to_json(getattr(value, each.name)) for each in fields(value)}
-    return [_to_json(each) for each in value] if isinstance(value, tuple) else value
-
-
-def _camel(name: str) -> str:
-    first, *others = name.split("_")
-    return first + "".join(map(str.capitalize, others))
+def files_text(count: int) -> str:
+    """Return a number of files, such as 1 file or 2,000 files."""
+    return "1 file" if count == 1 else f"{count:,} files"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -98,11 +99,11 @@ def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _classes(sizes: pa.Array) -> tuple[SizeClass, ...]:
     found, rest = [], sizes
-    for bound in _CLASSES:
+    for least, bound in pairwise((0, *_CLASSES)):
         is_below = pc.less(rest, bound)
         part, rest = rest.filter(is_below), rest.filter(pc.invert(is_below))
-        found.append(SizeClass(bound, len(part), pc.sum(part).as_py() or 0))
-    return (*found, SizeClass(None, len(rest), pc.sum(rest).as_py() or 0))
+        found.append(SizeClass(least, bound, len(part), pc.sum(part).as_py() or 0))
+    return (*found, SizeClass(_CLASSES[-1], None, len(rest), pc.sum(rest).as_py() or 0))
 
 
 def _partitions(files: LiveFiles) -> pa.Table:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.health_report.facts import files_text
 from bayou.health_report.plots import Plots
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bayou.health_report.facts import Advice, Health
+    from bayou.health_report.facts import Advice, HealthFacts
 
 _STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -25,7 +26,7 @@ svg { max-width: 100%; height: auto } .note { color: #666 }
 """
 
 
-def page(health: Health) -> str:
+def page(health: HealthFacts) -> str:
     """Return the page, or raise MissingPackageError if Matplotlib is not installed."""
     plots = Plots()
     title = f"Health of {health.table}"
@@ -70,16 +71,19 @@ def _facts(facts: Iterable[tuple[str, Any]]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
-def _left_out(health: Health) -> str:
+def _left_out(health: HealthFacts) -> str:
     left = health.sizes.num_partitions - len(health.sizes.partitions)
     return f'<p class="note">{left:,} more partitions.</p>' if left else ""
 
 
-def _log(health: Health) -> Sequence[tuple[str, str]]:
+def _log(health: HealthFacts) -> Sequence[tuple[str, str]]:
     log = health.log
     return (
         ("commits", f"{log.commits:,}, from version {log.oldest_version}"),
         ("size", size_text(log.bytes) or ""),
-        ("checkpoint", f"{size_text(log.checkpoint_bytes)} in {log.checkpoint_parts:,} files and {log.sidecars:,} sidecar files"),
+        (
+            "checkpoint",
+            f"{size_text(log.checkpoint_bytes)} in {files_text(log.checkpoint_parts)} and {log.sidecars:,} sidecar files",
+        ),
         ("after the checkpoint", f"{log.commits_since:,} commits, {size_text(log.bytes_since)}"),
     )

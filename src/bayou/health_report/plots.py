@@ -8,12 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
+from bayou.health_report.facts import files_text
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.health_report.facts import ColumnFacts, Health
+    from bayou.health_report.facts import ColumnFacts, HealthFacts
 
 _WIDTH: Final = 7.2
 """The width of a plot, in inches."""
@@ -47,18 +48,14 @@ class Plots:
         except ModuleNotFoundError as error:
             raise failed("rows-package-missing", method="A health report in HTML", name="Matplotlib", package="report") from error
 
-    def sizes(self, health: Health) -> str:
+    def sizes(self, health: HealthFacts) -> str:
         """Draw the number of files by size."""
-        names = []
-        below = 0
-        for each in health.sizes.classes:
-            names.append(f"from {size_text(below)}" if each.below is None else f"below {size_text(each.below)}")
-            below = each.below or below
+        names = [each.text for each in health.sizes.classes]
         counts = [each.files for each in health.sizes.classes]
-        notes = [f"{each.files:,} files, {size_text(each.bytes)}" if each.files else "" for each in health.sizes.classes]
+        notes = [f"{files_text(each.files)}, {size_text(each.bytes)}" if each.files else "" for each in health.sizes.classes]
         return self._bars("sizes", names, [(counts, _BLUE, None)], notes, "files")
 
-    def partitions(self, health: Health) -> str:
+    def partitions(self, health: HealthFacts) -> str:
         """Draw the number of files of the partitions with the most small files."""
         rows = health.sizes.partitions
         names = [each.text for each in rows]
@@ -99,13 +96,13 @@ class Plots:
                 end = max(values[place] for values, _, _ in series)
                 axes.annotate(notes[place], (end, place), xytext=(4, 0), textcoords="offset points", va="center", color="#555")
             axes.set_yticks(list(places), labels=[plain(each) for each in labels[:count]])
-            axes.invert_yaxis()
+            axes.set_ylim(count - 0.4, -0.6)
             axes.set_xlim(0, longest * 1.3)
             axes.xaxis.set_major_locator(self._ticker.MaxNLocator(5, integer=True))
             axes.xaxis.set_major_formatter(self._ticker.StrMethodFormatter("{x:,.0f}"))
             axes.set_xlabel(axis)
             if any(label for _, _, label in series):
-                axes.legend(loc="lower right", frameon=False)
+                figure.legend(loc="outside upper right", ncols=len(series), frameon=False)
             out = io.StringIO()
             figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         text = out.getvalue()
