@@ -11,6 +11,7 @@ import click
 from bayou.cli.layout import Column
 from bayou.cli.output import escape, print_facts, print_json, print_rows
 from bayou.cli.tables import example, open_table, table_argument
+from bayou.errors import reason
 from bayou.health_report.collect import health_of
 from bayou.report.units import size_text
 
@@ -30,11 +31,19 @@ def health(table: str, page: Path | None, *, folders: bool, as_json: bool) -> No
     """Show what makes a table slow or large, and the calls that help. Nothing is changed."""
     found = health_of(open_table(table), folders=folders)
     if page is not None:
-        page.write_text(found.to_html(), encoding="utf-8")
+        _write(page, found.to_html())
     if as_json:
         print_json(found.to_json())
     elif page is None:
         _print(found)
+
+
+def _write(page: Path, text: str) -> None:
+    try:
+        page.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"the file cannot be written: {reason(error)}"
+        raise click.BadParameter(message, param_hint="--html") from error
 
 
 def _print(health: Health) -> None:

@@ -15,6 +15,7 @@ from bayou.health_report.log_files import log_facts, removed_files
 from bayou.health_report.report import Health
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot.clustering import clustering_columns
+from bayou.protocol import arguments
 from bayou.protocol.actions.paths import local_path
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def health(
     Examples:
         >>> print(bayou.health("/data/orders"))
     """
-    return health_of(open_log(path, storage_options), folders=folders)
+    log = open_log(path, storage_options)
+    arguments.flag(folders, "folders", table=log.table_uri)
+    return health_of(log, folders=folders)
 
 
 def health_of(log: LogReader, *, folders: bool = False, name: str | None = None) -> Health:

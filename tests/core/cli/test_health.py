@@ -40,6 +40,13 @@ def test_a_page_is_written_and_nothing_is_printed(table, bayou_command, tmp_path
     assert "<svg" in page.read_text(encoding="utf-8")
 
 
+def test_a_page_that_cannot_be_written_is_an_error(table, bayou_command, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    result = bayou_command("health", table, "--html", str(tmp_path / "none" / "health.html"))
+    assert result.code != 0
+    assert "--html: the file cannot be written" in result.err
+
+
 def test_a_missing_table_is_an_error(bayou_command, tmp_path):
     result = bayou_command("health", str(tmp_path / "none"))
     assert result.code == 1

@@ -313,6 +313,11 @@ def test_a_checkpoint_is_advised_if_it_is_overdue(builder):
     assert health(builder.checkpoint()).advice == ()
 
 
+def test_a_string_is_not_a_flag(builder):
+    with pytest.raises(ValueError, match="folders"):
+        health(builder.create(), folders="false")
+
+
 def test_a_missing_table_is_an_error(tmp_path):
     with pytest.raises(bayou.DeltaError, match="Next:"):
         bayou.health(tmp_path / "none")
