@@ -76,7 +76,7 @@ def file_sizes(snapshot: Snapshot, files: LiveFiles) -> FileSizes:
         classes=_classes(sizes),
         num_partitions=groups.num_rows,
         partitions=_worst(snapshot, groups),
-        compaction=_compaction(files),
+        compaction=rewrite_estimate(files.facts, files.sizes.target, files.candidates, files.alone),
     )
 
 
@@ -84,12 +84,10 @@ def deleted_rows(files: LiveFiles) -> DeletedRows:
     """Return how many rows are deleted by deletion vectors."""
     facts = files.facts
     with_vector = pc.is_valid(facts.deleted)
-    size = pc.sum(facts.sizes.filter(with_vector)).as_py() or 0
     count = len(facts.deleted) - facts.deleted.null_count
     live = None if facts.rows.null_count else pc.sum(facts.rows).as_py() or 0
-    return DeletedRows(
-        count, pc.sum(facts.deleted).as_py() or 0, live, Rewrite(count, size, min(count, -(-size // files.sizes.target)))
-    )
+    purge = rewrite_estimate(facts, files.sizes.target, with_vector, with_vector)
+    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, purge)
 
 
 def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -147,20 +145,29 @@ def _worst(snapshot: Snapshot, groups: pa.Table) -> tuple[PartitionSizes, ...]:
     )
 
 
-def _compaction(files: LiveFiles) -> Rewrite:
-    """Estimate what OPTIMIZE would rewrite, by partition: it fills files of the target size, and needs two files for one."""
-    facts, target = files.facts, files.sizes.target
-    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": files.alone}
-    table = pa.table(columns).filter(files.candidates)
+def rewrite_estimate(facts: FileFacts, target: int, candidates: pa.Array, alone: pa.Array) -> Rewrite:
+    """Estimate what OPTIMIZE or REORG would rewrite, by partition: it fills files of the target size, and needs two files for one.
+
+    Args:
+        facts: the columns of the files.
+        target: the size of new files, in bytes.
+        candidates: whether each file may be rewritten.
+        alone: whether it is rewritten even if no other file goes with it.
+    """
+    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
+    table = pa.table(columns).filter(candidates)
     # A file that OPTIMIZE wrote before stays if it is more than half of its partition's candidates.
     totals = table.group_by("partition").aggregate([("size", "sum")])
     total = totals["size_sum"].take(pc.index_in(table["partition"], value_set=one_array(totals["partition"])))
     is_main = pc.and_(table["compacted"], pc.greater(pc.multiply(table["size"], 2), total))
     table = table.filter(pc.or_(table["alone"], pc.invert(is_main)))
-    groups = table.set_column(3, "alone", table["alone"].cast(pa.int64())).group_by("partition")
-    groups = groups.aggregate([("size", "count"), ("size", "sum"), ("alone", "sum")])
-    new = pc.divide(pc.add(groups["size_sum"], target - 1), target)
-    helps = pc.or_(pc.less(new, groups["size_count"]), pc.greater(groups["alone_sum"], 0))
+    # A file with deleted rows that is larger than the target becomes one file.
+    more = {"part": pc.min_element_wise(table["size"], target), "goes_alone": table["alone"].cast(pa.int64())}
+    for name, values in more.items():
+        table = table.append_column(name, values)
+    groups = table.group_by("partition").aggregate([("size", "count"), ("size", "sum"), ("part", "sum"), ("goes_alone", "sum")])
+    new = pc.divide(pc.add(groups["part_sum"], target - 1), target)
+    helps = pc.or_(pc.less(new, groups["size_count"]), pc.greater(groups["goes_alone_sum"], 0))
     groups, new = groups.filter(helps), new.filter(helps)
     count, size, files_after = (pc.sum(each).as_py() or 0 for each in (groups["size_count"], groups["size_sum"], new))
     return Rewrite(count, size, files_after)
