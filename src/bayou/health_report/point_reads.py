@@ -39,7 +39,7 @@ def point_reads(low: pa.Array, high: pa.Array, has_value: pa.Array) -> PointRead
     begun = pc.cumulative_sum(pc.less(order, size).cast(pa.int64()))
     ended = pc.cumulative_sum(pc.greater_equal(order, size).cast(pa.int64()))
     ordered = bounds.take(order)
-    differs = pc.not_equal(ordered.slice(1), ordered.slice(0, len(ordered) - 1))
+    differs = _differs(ordered.slice(1), ordered.slice(0, len(ordered) - 1))
     is_last = pa.concat_arrays([differs, pa.array([True])])
     begun, ended = begun.filter(is_last), ended.filter(is_last)
     zero = pa.array([0], pa.int64())
@@ -49,3 +49,11 @@ def point_reads(low: pa.Array, high: pa.Array, has_value: pa.Array) -> PointRead
     equal_bounds = pc.subtract(bounds_until, pa.concat_arrays([zero, bounds_until.slice(0, len(bounds_until) - 1)]))
     total = pc.sum(pc.multiply(holding, equal_bounds)).as_py()
     return PointReads(always + total / (2 * size), always + pc.max(holding).as_py())
+
+
+def _differs(values: pa.Array, others: pa.Array) -> pa.Array:
+    """Compare as Spark, to which NaN equals NaN."""
+    differs = pc.not_equal(values, others)
+    if not pa.types.is_floating(values.type):
+        return differs
+    return pc.and_not(differs, pc.and_(pc.is_nan(values), pc.is_nan(others)))

@@ -29,3 +29,9 @@ def test_the_sums_are_those_of_counting_one_by_one(files):
 def test_bounds_that_touch_are_both_read():
     found = point_reads(pa.array(["a", "b"]), pa.array(["b", "c"]), pa.array([True, True]))
     assert (found.average, found.most) == (1.5, 2)
+
+
+def test_nan_equals_nan():
+    values = pa.array([float("nan"), 1.0, float("nan"), -0.0, 0.0])
+    found = point_reads(values, values, pa.array([True] * 5))
+    assert (found.average, found.most) == (9 / 5, 2)
