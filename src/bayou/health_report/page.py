@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.health_report.facts import files_text
 from bayou.health_report.plots import Plots
-from bayou.report.units import size_text
+from bayou.report.units import age_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,12 +78,18 @@ def _left_out(health: HealthFacts) -> str:
 
 def _log(health: HealthFacts) -> Sequence[tuple[str, str]]:
     log = health.log
+    checkpoint = "none"
+    if log.checkpoint_version is not None:
+        parts = f"{files_text(log.checkpoint_parts)} and {log.sidecars:,} sidecar files"
+        checkpoint = (
+            f"version {log.checkpoint_version}, {age_text(log.checkpoint_time)}: {size_text(log.checkpoint_bytes)} in {parts}"
+        )
     return (
-        ("commits", f"{log.commits:,}, from version {log.oldest_version}"),
+        ("commits", f"{log.commits:,}" + (f", from version {log.oldest_version}" if log.commits else "")),
         ("size", size_text(log.bytes) or ""),
+        ("checkpoint", checkpoint),
         (
-            "checkpoint",
-            f"{size_text(log.checkpoint_bytes)} in {files_text(log.checkpoint_parts)} and {log.sidecars:,} sidecar files",
+            "read after the checkpoint" if log.checkpoint_parts else "read",
+            f"{log.commits_since:,} commits, {size_text(log.bytes_since)}",
         ),
-        ("after the checkpoint", f"{log.commits_since:,} commits, {size_text(log.bytes_since)}"),
     )

@@ -40,6 +40,10 @@ def test_an_empty_table_has_a_page_without_plots(tmp_path):
     page = bayou.health(tmp_path / "table").to_html()
     assert "<svg" not in page
     assert "in good health" in page
+    assert "<th>checkpoint</th><td>none</td>" in page
+    page = bayou.health(TableBuilder(tmp_path / "other").create().checkpoint("v2-json").uri).to_html()
+    assert "<th>checkpoint</th><td>version 0, " in page
+    assert "in 1 file and 2 sidecar files</td>" in page
 
 
 def test_without_matplotlib_the_error_says_what_to_install(health, monkeypatch):
