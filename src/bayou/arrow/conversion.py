@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -37,22 +37,21 @@ class Conversion:
     by_id: bool
     has_old_calendar: bool = False
 
-    def find(self, fields: Sequence[pa.Field], wanted: StructField) -> int | None:
-        """Return the position of a column among a file's columns, or among the fields of a struct; None if it is missing."""
-        if self.by_id:
-            ids = [(each.metadata or {}).get(_FIELD_ID) for each in fields]
-            number = str(wanted.field_id).encode()
-            return ids.index(number) if number in ids else None
-        names = [each.name for each in fields]
-        if wanted.physical_name in names:
-            return names.index(wanted.physical_name)
-        # Spark's names are case-insensitive, and so are those of the files that other writers made for it.
-        lower = [name.lower() for name in names]
-        return lower.index(wanted.physical_name.lower()) if wanted.physical_name.lower() in lower else None
+    def places(self, fields: Sequence[pa.Field], wanted: Sequence[StructField]) -> list[int | None]:
+        """Return the positions of columns among a file's columns, or among the fields of a struct; None if one is missing.
 
-    def column(self, batch: pa.RecordBatch, wanted: StructField) -> pa.Array:
-        """Return a column of the table for the rows of a batch of the file."""
-        place = self.find(list(batch.schema), wanted)
+        The time is linear, because tables can have thousands of columns.
+        """
+        if self.by_id:
+            ids = _first_positions((each.metadata or {}).get(_FIELD_ID) for each in fields)
+            return [ids.get(str(each.field_id).encode()) for each in wanted]
+        names = [each.name for each in fields]
+        exact, lower = _first_positions(names), _first_positions(name.lower() for name in names)
+        # Spark's names are case-insensitive, and so are those of the files that other writers made for it.
+        return [exact.get(each.physical_name, lower.get(each.physical_name.lower())) for each in wanted]
+
+    def column(self, batch: pa.RecordBatch, place: int | None, wanted: StructField) -> pa.Array:
+        """Return a column of the table for the rows of a batch of the file, which has it at a place of `places`."""
         if place is None:
             return pa.nulls(batch.num_rows, arrow_type(wanted.type))
         try:
@@ -85,8 +84,7 @@ class Conversion:
         if not fields:
             return pa.nulls(len(found), target) if found.null_count == len(found) else pa.array([{}] * len(found), target)
         arrays = []
-        for each in fields:
-            place = self.find(there, each)
+        for each, place in zip(fields, self.places(there, fields), strict=True):
             missing = place is None
             arrays.append(pa.nulls(len(found), arrow_type(each.type)) if missing else self._array(found.field(place), each.type))
         return pa.StructArray.from_arrays(arrays, fields=list(target), mask=found.is_null() if found.null_count else None)
@@ -99,6 +97,14 @@ class Conversion:
             if pc.any(pc.less(cast, least)).as_py():
                 raise UnfitColumnError(f"it has a {kind} in the Julian calendar of an older Spark, which only Spark converts")
         return padded(cast, kind)
+
+
+def _first_positions(values: Iterable[Any]) -> dict[Any, int]:
+    """Return the first position of each value."""
+    found: dict[Any, int] = {}
+    for position, value in enumerate(values):
+        found.setdefault(value, position)
+    return found
 
 
 def padded(values: Any, kind: DataType) -> Any:

@@ -26,9 +26,8 @@ from bayou.protocol.actions.actions import Metadata
 from bayou.protocol.actions.actions import Protocol as TableProtocol
 from bayou.protocol.features.type_widening import unsupported_changes
 from bayou.protocol.properties import mapping_mode
-from bayou.protocol.types.char_varchar import bounded_length, from_stored
+from bayou.protocol.types.char_varchar import char_lengths, from_stored
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.protocol.types.traverse import leaves
 from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ class TableReader:
         self._filter, self._pruning = rows.predicate, rows.where
         if rows.predicate is not None:
             check_exact(rows.predicate, snapshot)
-            widths = _char_widths(declared)
+            widths = char_lengths(snapshot.schema)
             if widths.keys() & columns_of(rows.predicate):
                 # The log has values with and without padding, so that it says nothing about those that are read.
                 unpadded = {each.physical_name for each in declared} - {path[0] for path in widths}
@@ -190,15 +189,18 @@ class TableReader:
         by_id = self._by_id and any(b"PARQUET:field_id" in (each.metadata or {}) for each in there)
         conversion = Conversion(by_id, has_old_calendar(opened.metadata))
         stored = [each for each in self._read if each.physical_name not in self._partitions]
-        places = {place for each in stored if (place := conversion.find(there, each)) is not None}
+        places = {place for place in conversion.places(there, stored) if place is not None}
         for batch in live_batches(opened, [there[place].name for place in sorted(places)], file.vector, batch_size):
-            found = [self._column(batch, each, file, conversion) for each in self._read]
+            columns = zip(self._read, conversion.places(list(batch.schema), self._read), strict=True)
+            found = [self._column(batch, place, each, file, conversion) for each, place in columns]
             yield from self._kept(found, batch.num_rows)
 
-    def _column(self, batch: pa.RecordBatch, field: StructField, file: _File, conversion: Conversion) -> pa.Array:
+    def _column(
+        self, batch: pa.RecordBatch, place: int | None, field: StructField, file: _File, conversion: Conversion
+    ) -> pa.Array:
         if field.physical_name in self._partitions:
             return pa.repeat(padded(file.partitions[field.physical_name], field.type), batch.num_rows)
-        return conversion.column(batch, field)
+        return conversion.column(batch, place, field)
 
     def _kept(self, found: Sequence[pa.Array], size: int) -> Iterator[pa.RecordBatch]:
         if size == 0:
@@ -252,8 +254,3 @@ def _chosen(snapshot: Readable, columns: Sequence[str] | None) -> tuple[StructFi
         if chosen.count(found) > 1:
             raise failed("DELTA_ILLEGAL_OPTION/rows-column-twice", at=snapshot, column=name)
     return tuple(each for each in chosen if each is not None)
-
-
-def _char_widths(declared: Sequence[StructField]) -> dict[Path, int]:
-    bounds = {path: bounded_length(leaf.type) for _, path, leaf in leaves(StructType(tuple(declared)))}
-    return {path: bound[1] for path, bound in bounds.items() if bound is not None and bound[0] == "char"}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.checks.footers import Footer, read_footer
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, StorageError
 from bayou.protocol.actions import paths
 from bayou.storage import open_store, qualify
 
@@ -82,6 +82,8 @@ class DataFolder:
                 return read_footer(file.metadata)
         except FileNotFoundError:
             return "the file does not exist"
+        except StorageError:  # nothing is known of the file
+            raise
         except (DeltaError, OSError, pa.ArrowException, ValueError) as error:
             return f"{error}"[:200]
 

@@ -19,6 +19,7 @@ from bayou.checks.log_file import Action, LogFile, Problem
 from bayou.checks.timeline import Epoch, Part, Timeline
 from bayou.errors import DeltaError, StorageError
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
+from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMetadata", "sidecar", "commitInfo")
 # Columns of statistics and partition values that repeat other columns in another form.
 _BULKY: Final = {"stats_parsed", "partitionValues_parsed"}
+_WHOLE: Final = frozenset({LogFileKind.COMMIT, LogFileKind.COMPACTED, LogFileKind.CHECKSUM})
+"""The kinds of files that are read whole. Checkpoints are read afterwards, column by column."""
 _READ_ERRORS: Final = (DeltaError, OSError, pa.ArrowException, ValueError)
 
 
@@ -96,10 +99,6 @@ class RawLog:
         """The latest version; -1 for an empty log."""
         return max([*self.commits, *(each.version for each in self.checkpoints if each.is_complete)], default=-1)
 
-    def writer_of(self, file: LogFile) -> str | None:
-        """Return the engine that wrote a file, as far as the log knows."""
-        return file.writer
-
     def add_file(self, path: str, status: FileStatus | None, version: int = -1) -> LogFile:
         """Add a file, not yet read."""
         size, time = (status.size, status.modification_time) if status is not None else (0, 0)
@@ -126,20 +125,25 @@ def read_raw_log(uri: str, store: LogStore, options: Mapping[str, str]) -> RawLo
         name = parse_log_file_name(status.name)
         file = log.add_file(f"{LOG_FOLDER}/{status.name}", status, -1 if name is None else name.end_version or name.version)
         file.name = name
-        if name is None:
-            _add_other(log, file, status.name)
-        elif name.kind is LogFileKind.COMMIT:
-            log.commits[name.version] = file
-            _read_lines(file, store, rows)
-        elif name.kind is LogFileKind.COMPACTED:
-            log.compactions.append(file)
-            _read_lines(file, store, compacted)
-        elif name.kind is LogFileKind.CHECKSUM:
-            log.checksums[name.version] = file
-            file.document = _read_document(file, store)
-        else:
+        if name is None and file.path != LAST_CHECKPOINT and not status.name.startswith((".", "_")):
+            log.other_names.append(file)
+        elif name is not None and name.kind not in _WHOLE:
             own = status.name if name.kind is LogFileKind.V2_CHECKPOINT else name.parts
             checkpoints.setdefault((name.version, name.kind.value, own), (name, []))[1].append(file)
+    whole = [each for each in log.files if each.path == LAST_CHECKPOINT or (each.name is not None and each.name.kind in _WHOLE)]
+    for file, content in zip(whole, read_each(store, whole, lambda each: store.read(each.path)), strict=True):
+        if file.name is None:
+            log.hint = file
+            file.document = _parsed_document(file, content)
+        elif file.name.kind is LogFileKind.COMMIT:
+            log.commits[file.name.version] = file
+            _parse_lines(file, content, rows)
+        elif file.name.kind is LogFileKind.COMPACTED:
+            log.compactions.append(file)
+            _parse_lines(file, content, compacted)
+        else:
+            log.checksums[file.name.version] = file
+            file.document = _parsed_document(file, content)
     log.sidecar_names = {each.name: each for each in _listed(store, SIDECAR_FOLDER)}
     log.rows, log.compacted_rows = rows.build(), compacted.build()
     log.commits = dict(sorted(log.commits.items()))
@@ -154,25 +158,17 @@ def _listed(store: LogStore, folder: str) -> list[FileStatus]:
         return []
 
 
-def _add_other(log: RawLog, file: LogFile, name: str) -> None:
-    if file.path == LAST_CHECKPOINT:
-        log.hint = file
-        file.document = _read_document(file, log.store)
-    elif not name.startswith((".", "_")):
-        log.other_names.append(file)
-
-
-def _read_document(file: LogFile, store: LogStore) -> Any:
+def _parsed_document(file: LogFile, content: bytes) -> Any:
     try:
-        return json.loads(store.read(file.path))
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
         file.problems.append(Problem("json", str(error)))
         return None
 
 
-def _read_lines(file: LogFile, store: LogStore, rows: FileRows) -> None:
+def _parse_lines(file: LogFile, content: bytes, rows: FileRows) -> None:
     """Parse a file of one JSON object a line."""
-    for number, line in enumerate(store.read(file.path).split(b"\n"), 1):
+    for number, line in enumerate(content.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
@@ -180,13 +176,13 @@ def _read_lines(file: LogFile, store: LogStore, rows: FileRows) -> None:
         except (ValueError, RecursionError) as error:
             file.problems.append(Problem("json", f"{error}: {line[:60]!r}", number))
             continue
-        _read_line(file, number, value, rows)
+        _parse_line(file, number, value, rows)
     info = next(file.of_kind("commitInfo"), None)
     if info is not None:
         file.writer = info.value.get("engineInfo") or None
 
 
-def _read_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
+def _parse_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
     found = [(kind, each) for kind, each in value.items() if each is not None] if isinstance(value, dict) else []
     if len(found) != 1:
         shown = f"it has {len(found)} actions" if isinstance(value, dict) else "it is not an object"
@@ -202,12 +198,11 @@ def _read_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
 
 def _read_checkpoint(log: RawLog, name: LogFileName, files: list[LogFile]) -> Checkpoint:
     found = Checkpoint(name.version, name.kind, files, name.parts or 1)
-    tables = [_read_checkpoint_file(log, each) for each in files]
+    tables = list(read_each(log.store, files, lambda each: _read_checkpoint_file(log, each)))
     for own in found.sidecar_names:
         if own in log.sidecar_names and own not in found.sidecars:
-            sidecar = log.add_file(f"{SIDECAR_FOLDER}/{own}", log.sidecar_names[own], name.version)
-            found.sidecars[own] = sidecar
-            tables.append(_read_checkpoint_file(log, sidecar))
+            found.sidecars[own] = log.add_file(f"{SIDECAR_FOLDER}/{own}", log.sidecar_names[own], name.version)
+    tables += read_each(log.store, list(found.sidecars.values()), lambda each: _read_checkpoint_file(log, each))
     found.rows = pa.concat_tables([EMPTY, *tables]).combine_chunks()
     return found
 
@@ -215,7 +210,7 @@ def _read_checkpoint(log: RawLog, name: LogFileName, files: list[LogFile]) -> Ch
 def _read_checkpoint_file(log: RawLog, file: LogFile) -> pa.Table:
     if not file.is_parquet:
         rows = FileRows(log.uri)
-        _read_lines(file, log.store, rows)
+        _parse_lines(file, log.store.read(file.path), rows)
         return rows.build()
     try:
         return _read_parquet(log, file)

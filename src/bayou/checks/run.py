@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from bayou.checks.raw_log import RawLog, read_raw_log
+from bayou.checks.raw_log import read_raw_log
 from bayou.checks.report import Finding, Report
 from bayou.checks.rule import Found, Reads, Rule
 from bayou.checks.rules import RULES
@@ -61,12 +61,12 @@ def check_store(
         raise failed("DELTA_TABLE_NOT_FOUND", table=uri)
     unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers}
     rules = [each for each in RULES if not unwanted.get(each.reads)]
-    found = [_finding(log, rule, each) for rule in rules for each in rule.run(log)]
+    found = [_finding(rule, each) for rule in rules for each in rule.run(log)]
     found.sort(key=lambda each: -each.severity)
     return Report(redact_uri(uri), log.version, len(rules), tuple(found))
 
 
-def _finding(log: RawLog, rule: Rule, found: Found) -> Finding:
+def _finding(rule: Rule, found: Found) -> Finding:
     return Finding(
         rule.id,
         rule.severity,
@@ -76,6 +76,6 @@ def _finding(log: RawLog, rule: Rule, found: Found) -> Finding:
         found.file.path,
         found.line,
         found.action,
-        log.writer_of(found.file),
+        found.file.writer,
         found.more,
     )

@@ -61,7 +61,7 @@ def _outcome(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
-        return _fail(f"{error.format_message()} Try '{where} --help'.")
+        return _fail(f"{error.format_message().removesuffix('.')}. Try '{where} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
     except BrokenPipeError:
@@ -238,6 +238,7 @@ def show(
         for row in found:
             print_json(dict(zip(names, row, strict=True)))
         return
+    # A narrow terminal shows the first columns that fit.
     titles = [
         Column(escape(name), is_number=is_number, shortens=not is_number, is_extra=index > 0)
         for index, (name, is_number) in enumerate(zip(names, kinds, strict=True))

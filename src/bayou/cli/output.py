@@ -18,6 +18,7 @@ from rich.text import Text
 from bayou.cli.layout import GAP as _GAP
 from bayou.cli.layout import Column, fitting_widths, shortened
 from bayou.cli.tables import is_wide
+from bayou.errors import sample
 from bayou.log.segment.time_travel import to_milliseconds
 from bayou.protocol.actions import exact_json
 from bayou.protocol.types.instants import INT64_MAX, INT64_MIN, MICROS_PER_MILLISECOND, format_timestamp
@@ -164,7 +165,7 @@ def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[lis
         console.print(Text(note, "dim"))
     left_out = [column.title for index, column in enumerate(columns) if index not in widths]
     if left_out:
-        console.print(Text(f"not shown: {', '.join(left_out)}; --wide shows all", "dim"))
+        console.print(Text(f"not shown: {sample(left_out)}; --wide shows all", "dim"))
 
 
 def _print_plain(columns: Sequence[Column], rows: Iterator[list[str]]) -> None:

@@ -4,22 +4,17 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Final
 
 import click
 
 from bayou.cli.output import print_facts, print_json
 from bayou.cli.tables import example
+from bayou.report.java import java_version
 from bayou.version import __version__
 
 _PACKAGES: Final = ("pyspark", "delta-spark", "py4j", "pyarrow", "numpy", "pandas", "obstore", "rich", "click")
-_SECONDS: Final = 10
-"""The time after which the command stops waiting for `java`."""
 
 
 @click.command(epilog=example("bayou versions"))
@@ -34,22 +29,6 @@ def versions(*, as_json: bool) -> None:
         "os": platform.platform(),
     }
     (print_json if as_json else print_facts)(facts)
-
-
-def java_version() -> str | None:
-    """Return the version of the Java that Spark would use, as `java` states it; None if it is not found or does not answer."""
-    home = os.environ.get("JAVA_HOME")
-    program = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if program is None:
-        return None
-    try:
-        # `java -version` writes to standard error.
-        run = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=_SECONDS, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    # The JVM's notes about its options come first.
-    lines = [line for line in run.stderr.splitlines() if " version " in line]
-    return lines[0].strip() if lines else None
 
 
 def _installed(package: str) -> str | None:

@@ -7,6 +7,8 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from bayou.errors import redact_text
+
 MOST_ROWS: Final = 20
 """The maximum number of rows that a notebook shows; a note counts the others."""
 _MOST_CHARACTERS: Final = 200
@@ -63,4 +65,5 @@ def _text(value: Any) -> str:
 
 
 def _shortened(text: str) -> str:
+    text = redact_text(text)  # a saved notebook keeps what it shows: properties and options may hold URIs with passwords
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"

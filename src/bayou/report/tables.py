@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_COLUMNS: Final = 12
-"""The maximum number of columns that are named. A count stands for the others."""
+"""The maximum number of column names that are shown. Further columns are counted."""
 
 
 def table_facts(

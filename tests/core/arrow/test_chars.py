@@ -57,6 +57,18 @@ def test_trailing_spaces_do_not_count_in_a_filter_whatever_the_statistics_have(o
         files.append((pa.table({"id": [number], "c": pa.array([stored], pa.string())}), {"stats": stats}))
     found = snapshot(StructType((StructField("id", "long"), column("c", "char(3)"))), files)
     assert found.to_arrow(["id"], [("c", operator, text)])["id"].to_pylist() == KEPT[operator, text]
+    assert found.files(["path"], where=[("c", operator, text)]).num_rows >= len(KEPT[operator, text])
+
+
+def test_a_list_of_files_has_those_whose_chars_differ_in_spaces_only():
+    files = []
+    for number, stored in enumerate(["a", "a  ", "b  "]):
+        stats = {"numRecords": 1, "nullCount": {"c": 0, "id": 0}, "minValues": {"c": stored, "id": number}}
+        stats["maxValues"] = stats["minValues"]
+        files.append((pa.table({"id": [number], "c": [stored]}), {"stats": stats}))
+    found = snapshot(StructType((StructField("id", "long"), column("c", "char(3)"))), files)
+    assert found.files(["path"], where=[("c", "==", "a")]).num_rows >= 2
+    assert found.files(["path"], where=[("c", "==", "a "), ("id", "==", 1)]).num_rows == 1
 
 
 def test_lists_and_negations_of_chars():

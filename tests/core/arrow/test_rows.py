@@ -397,6 +397,10 @@ def test_a_batch_size_is_a_positive_number(size):
         snapshot({"id": "long"}, []).to_batches(batch_size=size)
 
 
+def test_a_batch_may_have_more_rows_than_pyarrow_counts():
+    assert snapshot({"id": "long"}, []).to_batches(batch_size=1 << 70).read_all().num_rows == 0
+
+
 def test_batches_are_no_larger_than_asked_for():
     sizes = [batch.num_rows for batch in snapshot({"id": "long"}, [pa.table({"id": range(25)})]).to_batches(batch_size=10)]
     assert sizes == [10, 10, 5]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from tests.core.checks.building import COMMIT, HINT, OLD, add, cdc, found, log, metadata, remove, table
@@ -13,9 +14,11 @@ from bayou.checks.report import Report
 from bayou.checks.rule import Severity
 from bayou.checks.rules import RULES
 from bayou.checks.run import check_store
-from bayou.errors import TableNotFoundError
+from bayou.errors import StorageError, TableNotFoundError
 from bayou.storage import MemoryStore
+from bayou.testing.faulty_store import Fault, FaultyStore
 from bayou.testing.table_builder import TableBuilder
+from bayou.testing.table_builder import add as add_file
 
 
 def only(report, rule):
@@ -116,3 +119,20 @@ def test_a_check_changes_nothing():
     before = {each.path: builder.store.read(each.path) for each in builder.store.list_from("_delta_log/")}
     found(builder, files=True, footers=True)
     assert {each.path: builder.store.read(each.path) for each in builder.store.list_from("_delta_log/")} == before
+
+
+def test_a_store_that_fails_is_an_error_and_not_a_finding():
+    builder = TableBuilder().create().commit(add_file("a.parquet"))
+    builder.store.put("a.parquet", b"anything")
+    store = FaultyStore(builder.store, [Fault("open", r"a\.parquet$", "before")])
+    with pytest.raises(StorageError):
+        check_store(builder.uri, store, {}, footers=True)
+
+
+def test_the_files_of_a_log_are_read_concurrently():
+    builder = TableBuilder().create()
+    for _ in range(9):
+        builder.commit()
+    together = threading.Barrier(10, timeout=30)
+    store = FaultyStore(builder.store, [Fault("read", r"\d\.json$", "hook", hook=lambda *_: together.wait(), times=10)])
+    assert check_store(builder.uri, store, {}).version == 9

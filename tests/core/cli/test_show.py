@@ -91,6 +91,13 @@ def test_a_wrong_option_is_one_line(bayou_command, rows_table, options):
     assert (result.code, result.out, len(result.err.splitlines())) == (1, "", 1)
 
 
+def test_the_help_to_try_is_a_sentence_of_its_own(bayou_command, rows_table):
+    told = bayou_command("show", rows_table, "--where", "id").err
+    assert told.endswith("or 'day is null'. Try 'bayou show --help'.\n")
+    told = bayou_command("show", rows_table, "--limit", "-1").err
+    assert told.endswith("x>=0. Try 'bayou show --help'.\n")
+
+
 def test_a_limit_of_nothing_prints_the_header(bayou_command, rows_table):
     assert len(bayou_command("show", rows_table, "--limit", "0").lines) == 1
 

@@ -142,10 +142,7 @@ def _restore_once(
         # Row tracking was dropped since, and the remaining files have no row ids. Enabling it again assigns them.
         metadata = replace(metadata, configuration=_without_row_tracking(metadata.configuration))
     protocol = target.protocol if request.allow_protocol_downgrade else merged(latest.protocol, target.protocol)
-    parameters = {
-        "version": request.version,
-        "timestamp": None if request.timestamp is None else str(request.timestamp),
-    }
+    parameters = {"version": request.version, "timestamp": None if request.timestamp is None else str(request.timestamp)}
     restored_bytes = _bytes(found)
     result = RestoreResult(
         None,

@@ -13,6 +13,7 @@ from bayou.plan import skipping
 from bayou.plan.predicates.predicate import Predicate, columns, from_dnf
 from bayou.plan.statistics.columns import FileStatistics
 from bayou.protocol.stats.file_stats import is_collated, skipping_types
+from bayou.protocol.types.char_varchar import char_lengths
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.traverse import leaves
 
@@ -67,10 +68,12 @@ def _facts(
     """Return the statistics and the partition values that matter to a predicate.
 
     Args:
-        is_exact: whether the predicate's timestamps are exact. Its author may read strings without a zone in another zone.
+        is_exact: whether the predicate compares what readers compare. Otherwise a timestamp without a zone may be in another zone,
+            and the constants of CHAR columns are not padded as the values are.
     """
     used = columns(predicate)
     collated = {physical for _, physical, leaf in leaves(snapshot.schema) if is_collated(leaf)}
+    used = used if is_exact else used - char_lengths(snapshot.schema).keys()
     wanted = {path: values for path, values in snapshot.partitions().items() if path in used - collated}
     partitions = {path: values for path, values in wanted.items() if _is_certain(snapshot.partition_texts()[path[0]], values)}
     if is_exact:

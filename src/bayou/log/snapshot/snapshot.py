@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import DeltaError, failed, redact_uri
+from bayou.errors import DeltaError, InvalidSchemaError, failed, redact_uri
 from bayou.log.actions.action_files import DerivedFileError
 from bayou.log.actions.columns import ADD_SCHEMA, TEXT_MAP
 from bayou.log.segment.segment import LogSegment
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 ColumnPath: TypeAlias = tuple[str, ...]
 T = TypeVar("T")
+
+_MOST_ROWS_OF_A_BATCH: Final = (1 << 31) - 1
+"""More rows than a row group has. PyArrow takes 64 bits."""
 
 
 class Snapshot:
@@ -61,9 +64,13 @@ class Snapshot:
         from bayou.report.tables import table_facts  # noqa: PLC0415  (only notebooks need it)
 
         checksum = vars(self._source).get("checksum")
+        try:
+            columns = [field.name for field in self.schema.fields]
+        except InvalidSchemaError:  # a caller that reads the schema gets the error
+            columns = []
         return table_facts(
             version=self.version,
-            columns=[field.name for field in self.schema.fields],
+            columns=columns,
             partition_columns=self.partition_columns,
             num_files=vars(self).get("num_files", checksum and checksum.num_files),
             size_bytes=vars(self).get("size_bytes", checksum and checksum.size_bytes),
@@ -238,7 +245,7 @@ class Snapshot:
         Examples:
             >>> sum(batch.num_rows for batch in snapshot.to_batches(["id"]))
         """
-        size = arguments.integer(batch_size, "batch_size", table=self.table_uri, least=1)
+        size = min(arguments.integer(batch_size, "batch_size", table=self.table_uri, least=1), _MOST_ROWS_OF_A_BATCH)
         reader = self._reader(columns, where, storage_options)
         return pa.RecordBatchReader.from_batches(reader.schema, reader.batches(size))
 

@@ -17,7 +17,7 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import ArrayType, DataType, MapType, StructField, StructType, UserDefinedType
 from bayou.protocol.types.sql_text import quoted_name, short_name
-from bayou.protocol.types.traverse import map_fields, map_leaves, map_twins, walk
+from bayou.protocol.types.traverse import leaves, map_fields, map_leaves, map_twins, walk
 
 DECLARED_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """The key of a field's metadata for its declared type."""
@@ -55,6 +55,12 @@ def char_width(field: StructField) -> int:
     """
     bounded = bounded_length(type_with_chars(field) or "")
     return bounded[1] if bounded is not None else 0
+
+
+def char_lengths(schema: StructType) -> dict[tuple[str, ...], int]:
+    """Return the lengths of the columns of type char, by physical path; parts of arrays and maps are left out."""
+    bounds = {path: bounded_length(leaf.type) for _, path, leaf in leaves(from_stored(schema))}
+    return {path: bound[1] for path, bound in bounds.items() if bound is not None and bound[0] == "char"}
 
 
 def to_stored(schema: StructType) -> StructType:

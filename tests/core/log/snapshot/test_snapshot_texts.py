@@ -47,6 +47,20 @@ def test_no_text_has_a_secret_of_the_path():
         assert "bucket/t" in text
 
 
+def test_no_text_has_a_secret_of_the_properties(tmp_path):
+    configuration = {"source": "s3a://key:hidden@bucket/raw"}
+    snapshot = TableBuilder(tmp_path / "t").create(configuration=configuration).log().snapshot()
+    assert "bucket/raw" in snapshot._repr_html_()
+    assert "hidden" not in snapshot._repr_html_()
+
+
+def test_a_snapshot_with_an_invalid_schema_has_a_text(tmp_path):
+    table = TableBuilder(tmp_path / "t").create()
+    path = tmp_path / "t" / "_delta_log" / f"{0:020}.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"schemaString":"', '"schemaString":"{'), encoding="utf-8")
+    assert "version" in table.log().snapshot()._repr_html_()
+
+
 def test_a_notebook_shows_a_snapshot_without_a_request(table, disconnect):
     snapshot = table.log().snapshot()
     disconnect()

@@ -17,7 +17,8 @@ from bayou.testing.tables import SHOWN_ROWS, assert_tables_equal
 pytest_plugins = ["pytester"]
 
 PAGE = Path(__file__).parents[4] / "docs" / "how_to" / "test_your_jobs.md"
-OPTIONS = ("-p", "bayou.testing.plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
+# An installed bayou registers the plugin under the name `bayou`, and pytest refuses one module under two names.
+OPTIONS = ("-p", "no:bayou", "-p", "bayou.testing.plugin", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist")
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ public class OwnSql {
   public OwnSql(SESSION session, String defaults) {
     known = session.sessionState().conf().clone();
     String[] names = defaults.split("\0", -1);
-    for (int i = 0; i + 1 < names.length; i++) known.unsetConf(names[i]);
+    for (int i = 0; i + 1 < names.length; i++) {
+      if (known.contains(names[i])) known.unsetConf(names[i]);  // Spark 4.3 logs a warning for a deprecated name, even if it is not set
+    }
   }
 
   public Expression parsed(final String text) {
