@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayou.checks.run import check as check
     from bayou.diffs.run import diff as diff
     from bayou.errors import DeltaError as DeltaError
+    from bayou.health_report.collect import health as health
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
     from bayou.log.events import add_listener as add_listener
@@ -42,6 +43,7 @@ __all__ = [
     "check",
     "diff",
     "enable",
+    "health",
     "install_as_delta",
     "open",
     "read",
@@ -61,6 +63,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "check": ("bayou.checks.run", "check"),
     "diff": ("bayou.diffs.run", "diff"),
     "enable": ("bayou.spark.enable", "enable"),
+    "health": ("bayou.health_report.collect", "health"),
     "install_as_delta": ("bayou.as_delta.install", "install_as_delta"),
     "open": ("bayou.log.delta_log", "open_log"),
     "read": ("bayou.table", "read"),

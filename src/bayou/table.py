@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType  # noqa: TC002  (typing.get_type_hints)
 
 from bayou.errors import DeltaError, StorageError, TableNotFoundError, failed
+from bayou.health_report.collect import health_of
+from bayou.health_report.report import Health
 from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
@@ -391,6 +393,19 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
             >>> table.detail().select("numFiles", "sizeInBytes").show()
         """
         return detail_frame(Application.of(self._spark), self._spark, self._log().update(), self._name)
+
+    @raised_as_pyspark
+    def health(self, *, folders: bool = False) -> Health:
+        """Return what makes the table slow or large, and the calls that help. Runs no Spark job and changes nothing.
+
+        Args:
+            folders: list the table's folder too, as VACUUM does, to find files that no commit names.
+
+        Examples:
+            >>> print(table.health())
+        """
+        arguments.flag(folders, "folders", table=self._path)
+        return health_of(self._log(), folders=folders, name=self._name)
 
 
 class DeltaTableBuilder(TableBuilder):

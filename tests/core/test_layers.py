@@ -40,6 +40,7 @@ ROOMS = (
         "checks",
         "repairs",
         "diffs",
+        "health_report",
     ),
     *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from bayou.checks.raw_log import read_raw_log
+from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.report import Finding, Report
 from bayou.checks.rule import Found, Reads, Rule
 from bayou.checks.rules import RULES

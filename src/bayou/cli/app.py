@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bayou.cli import check, diff, facts, maintenance, repair, segment, versions
+from bayou.cli import check, diff, facts, health, maintenance, repair, segment, versions
 from bayou.cli import rows as shown_rows
 from bayou.cli.layout import Column
 from bayou.cli.output import AGE, escape, pairs, plain_time, print_facts, print_json, print_rows
@@ -273,7 +273,7 @@ def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool
     )
 
 
-for _command in (*maintenance.COMMANDS, *check.COMMANDS, *repair.COMMANDS, *diff.COMMANDS, versions.versions):
+for _command in (*maintenance.COMMANDS, *check.COMMANDS, *repair.COMMANDS, *diff.COMMANDS, *health.COMMANDS, versions.versions):
     commands.add_command(_command)
 
 

@@ -42,7 +42,7 @@ def test_environments_of_the_matrix_hold_what_bayou_and_its_tests_need_but_no_py
 
 
 def test_what_contributors_need_is_in_groups_and_not_offered_to_users():
-    assert set(PROJECT["optional-dependencies"]) == {"spark", "cli", "pandas", "polars", "s3", "gcs", "azure", "all"}
+    assert set(PROJECT["optional-dependencies"]) == {"spark", "cli", "pandas", "polars", "report", "s3", "gcs", "azure", "all"}
     assert set(GROUPS) == {"test", "dev", "docs", "package"}
     assert {"include-group": "test"} in GROUPS["dev"]
 

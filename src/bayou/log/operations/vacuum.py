@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from bayou.log.segment.listing import LogListing
     from bayou.log.snapshot.log_reader import LogReader
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.storage.store import LogStore
 
 Kind: TypeAlias = Literal["full", "lite"]
 
@@ -138,7 +139,7 @@ def vacuum(log: LogReader, request: VacuumRequest, begin: Begin | None = None) -
     kept = [log.snapshot(version) for version in request.keep_versions]
     needed = needed_paths(log, snapshot, retention, kept, listing, times)
     reached = _last_before(retention.cutoff, times, listing, snapshot.version)
-    noted = _noted(log, snapshot.version)
+    noted = examined_version(log.store, snapshot.version)
     candidates = _Candidates(log, snapshot, retention.cutoff)
     if request.inventory is not None:
         found = candidates.of_inventory(request.inventory)
@@ -305,10 +306,10 @@ def _lite_versions(log: LogReader, listing: LogListing, noted: int, reached: int
     return versions
 
 
-def _noted(log: LogReader, latest: int) -> int:
+def examined_version(store: LogStore, latest: int) -> int:
     """Return the version up to which an earlier VACUUM examined the commits; -1 if unknown or beyond the table's latest version."""
     try:
-        noted = json.loads(log.store.read(INFO_PATH)).get(_INFO_KEY)
+        noted = json.loads(store.read(INFO_PATH)).get(_INFO_KEY)
     except (FileNotFoundError, ValueError, AttributeError):
         return -1
     return noted if type(noted) is int and 0 <= noted <= latest else -1

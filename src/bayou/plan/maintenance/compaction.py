@@ -180,7 +180,7 @@ def plan_compaction(
         chosen: for each file whether it is in the partitions that the user selected; None for all files.
         purged: for each file whether REORG rewrites it, whatever its size; None for OPTIMIZE, which decides by size.
     """
-    candidates, alone, reasons = _by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
+    candidates, alone, reasons = by_size(facts, sizes) if purged is None else (purged, purged, pc.if_else(purged, PURGED, CLEAN))
     if chosen is not None:
         candidates, reasons = pc.and_(candidates, chosen), pc.if_else(chosen, reasons, NOT_CHOSEN)
     places, bins, partitions = _bins(facts, sizes, alone, pc.indices_nonzero(candidates).cast(pa.int64()))
@@ -191,7 +191,7 @@ def plan_compaction(
     return CompactionPlan(pa.table(files), sizes, pc.sum(candidates).as_py() or 0, partitions)
 
 
-def _by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
+def by_size(facts: FileFacts, sizes: SizeRules) -> tuple[pa.Array, pa.Array, pa.Array]:
     """Return for each file whether it is a candidate, whether it is rewritten even as the only file of a bin, and the reason."""
     with_deleted = has_many_deleted(facts, sizes.max_deleted)
     done = pc.and_(pc.fill_null(pc.greater_equal(facts.targets, sizes.target), False), pc.invert(with_deleted))

@@ -47,6 +47,11 @@ class ColumnBounds:
             if pa.types.is_timestamp(self._high.type):
                 self._high = _next_millisecond(self._high)
 
+    @property
+    def limits(self) -> tuple[pa.Array, pa.Array] | None:
+        """The least and the greatest value of each file, null if unknown; None if no file has bounds."""
+        return None if self._low is None else (self._low, self._high)
+
     def has_null(self) -> pa.Array:
         """Return whether the column may be NULL in a row."""
         # Wide bounds: only zero and "all rows" are reliable null counts (PROTOCOL.md), and only zero excludes a NULL.

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which call helps for which fact, and what it would write."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayou.health_report.facts import Advice, files_text
+from bayou.report.units import size_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from bayou.health_report.facts import ColumnFacts, DeletedRows, FileSizes, LogFacts, RemovedFiles
+
+_MANY_READ: Final = 0.5
+"""The share of the files that a point filter reads, from which another order of the rows helps."""
+_LEAST_FILES: Final = 4
+"""Below this number of files of the target size, no order of the rows saves much."""
+_MOST_COLUMNS: Final = 3
+_OVERDUE: Final = 2
+"""Advise a checkpoint after this many checkpoint intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How calls name the table: in SQL, and as the path of a Python call."""
+
+    sql: str
+    path: str
+
+    @property
+    def delta_table(self) -> str:
+        """The Python expression for the `DeltaTable`."""
+        return f"DeltaTable.forPath(spark, {self.path!r})"
+
+    @property
+    def log(self) -> str:
+        """The Python expression for the `DeltaLog`."""
+        return f"bayou.open({self.path!r})"
+
+
+def advice(
+    names: Names,
+    *,
+    sizes: FileSizes,
+    deleted: DeletedRows,
+    columns: Iterable[ColumnFacts],
+    clustering: Iterable[str],
+    removed: RemovedFiles,
+    log: LogFacts,
+) -> tuple[Advice, ...]:
+    """Return the calls that help, in the order in which to run them."""
+    known = list(columns)
+    found = (
+        _optimize(names, sizes),
+        _purge(names, deleted),
+        _statistics(names, known),
+        _order(names, sizes, known, list(clustering)),
+        _vacuum(names, removed),
+        _checkpoint(names, log),
+    )
+    return tuple(each for group in found for each in group)
+
+
+def _optimize(names: Names, sizes: FileSizes) -> Iterator[Advice]:
+    plan = sizes.compaction
+    if plan.files:
+        yield Advice(
+            f"{plan.files:,} of {sizes.files:,} files are small or have many deleted rows.",
+            f"OPTIMIZE {names.sql}",
+            f"{names.delta_table}.optimize().executeCompaction()",
+            f"It writes about {files_text(plan.new_files)}, {size_text(plan.bytes)}.",
+            plan.new_files,
+            plan.bytes,
+        )
+
+
+def _purge(names: Names, deleted: DeletedRows) -> Iterator[Advice]:
+    plan = deleted.purge
+    if plan.files:
+        yield Advice(
+            f"{files_text(plan.files)} {'holds' if plan.files == 1 else 'hold'} {deleted.rows:,} deleted rows.",
+            f"REORG TABLE {names.sql} APPLY (PURGE)",
+            f"{names.delta_table}.reorg().executePurge()",
+            f"It writes about {files_text(plan.new_files)}, at most {size_text(plan.bytes)}.",
+            plan.new_files,
+            plan.bytes,
+        )
+
+
+def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
+    missing = max((each.missing for each in columns), default=0)
+    if missing:
+        affected = [each.name for each in columns if each.missing]
+        yield Advice(
+            f"{files_text(missing)} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
+            f"ANALYZE TABLE {names.sql} COMPUTE DELTA STATISTICS",
+            f"{names.log}.compute_statistics(missing_only=True)",
+            "It reads footers and writes one commit, and no data file.",
+            0,
+            0,
+        )
+
+
+def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clustering: list[str]) -> Iterator[Advice]:
+    after = math.ceil(sizes.bytes / sizes.target)
+    many = [each for each in columns if not each.missing and each.has_bounds and _could_skip_more(each, sizes.files)]
+    if after < _LEAST_FILES or not many:
+        return
+    effect = f"It writes about {files_text(after)}, {size_text(sizes.bytes)}."
+    clustered = [each for each in many if each.name in clustering]
+    if clustered:
+        why = f"A filter on {_listed([each.name for each in clustered])} reads more than half of the files."
+        sql = f"OPTIMIZE {names.sql} FULL"
+        yield Advice(why, sql, f"spark.sql({sql!r})", effect, after, sizes.bytes)
+    for each in [] if clustering else sorted(many, key=lambda each: -each.average_reads)[:_MOST_COLUMNS]:
+        why = f"A filter on {each.name} reads {each.average_reads:,.0f} of {sizes.files:,} files. If your queries filter by it:"
+        sql = f"OPTIMIZE {names.sql} ZORDER BY ({quoted(each.name)})"
+        yield Advice(why, sql, f"{names.delta_table}.optimize().executeZOrderBy({each.name!r})", effect, after, sizes.bytes)
+
+
+def _could_skip_more(column: ColumnFacts, files: int) -> bool:
+    """Whether a point filter reads many files, and not because they all have the same value."""
+    return column.average_reads > _MANY_READ * files and column.single_values <= _MANY_READ * files
+
+
+def _vacuum(names: Names, removed: RemovedFiles) -> Iterator[Advice]:
+    files, size = removed.expired_files, removed.expired_bytes
+    if removed.listed_files is not None:
+        files, size = removed.listed_files, removed.listed_bytes or 0
+    if files:
+        yield Advice(
+            f"{files_text(files)} {'is' if files == 1 else 'are'} no longer needed.",
+            f"VACUUM {names.sql}",
+            f"{names.log}.vacuum()",
+            f"It deletes {files_text(files)}, {size_text(size)}.",
+            files,
+            size,
+        )
+
+
+def _checkpoint(names: Names, log: LogFacts) -> Iterator[Advice]:
+    if log.commits_since > _OVERDUE * log.checkpoint_interval:
+        since = "in the log without a checkpoint" if log.checkpoint_version is None else "since the last checkpoint"
+        size = log.checkpoint_bytes + log.bytes_since
+        yield Advice(
+            f"Readers read {log.commits_since:,} commits {since}.",
+            None,
+            f"{names.log}.checkpoint()",
+            f"It writes 1 checkpoint, at most about {size_text(size)}.",
+            1,
+            size,
+        )
+
+
+def quoted(name: str) -> str:
+    """Return a column's name for SQL, each part in backticks if it is not a plain word."""
+    return ".".join(part if part.isidentifier() and part.isascii() else f"`{part.replace('`', '``')}`" for part in name.split("."))
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_COLUMNS])
+    return shown if len(names) <= _MOST_COLUMNS else f"{shown} and {len(names) - _MOST_COLUMNS:,} more columns"

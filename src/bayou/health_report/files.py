@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes of the live files, and the rows that deletion vectors delete."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bayou.health_report.facts import DeletedRows, FileSizes, PartitionSizes, Rewrite, SizeClass
+from bayou.log.snapshot.partition_columns import physical_names
+from bayou.plan.maintenance.compaction import COMPACTED_TAG, TARGET_TAG, FileFacts, SizeRules, by_size, partition_numbers
+from bayou.plan.statistics.members import one_array
+from bayou.protocol import properties
+
+if TYPE_CHECKING:
+    from bayou.log.snapshot.snapshot import Snapshot
+
+_CLASSES: Final = tuple(1 << bits for bits in (20, 22, 24, 26, 28, 30))
+"""The bounds between the classes of sizes: 1, 4, 16, 64, 256 and 1,024 MiB."""
+MOST_PARTITIONS: Final = 20
+
+
+class LiveFiles(NamedTuple):
+    """The live files of a snapshot, as OPTIMIZE sees them.
+
+    Attributes:
+        facts: their columns; `rows` counts live rows.
+        sizes: the limits of OPTIMIZE by the properties of the table.
+        candidates: whether OPTIMIZE considers each file.
+        alone: whether it rewrites the file even if no other goes with it.
+    """
+
+    facts: FileFacts
+    sizes: SizeRules
+    candidates: pa.Array
+    alone: pa.Array
+
+
+def live_files(snapshot: Snapshot) -> LiveFiles:
+    """Read the columns of the live files that their health depends on."""
+    files = snapshot.files(["size", "tags", "deletion_vector"])
+    size, tags = one_array(files["size"]), files["tags"]
+    deleted = one_array(pc.struct_field(files["deletion_vector"], "cardinality").cast(pa.int64()))
+    rows = pc.subtract(snapshot.statistics({}).num_records, pc.fill_null(deleted, 0))
+    facts = FileFacts(
+        paths=pa.nulls(len(size), pa.string()),
+        sizes=size,
+        partitions=partition_numbers(list(snapshot.partitions().values()), len(size)),
+        rows=rows,
+        deleted=deleted,
+        targets=one_array(_number(pc.map_lookup(tags, pa.scalar(TARGET_TAG), "first"))),
+        compacted=one_array(pc.is_valid(pc.map_lookup(tags, pa.scalar(COMPACTED_TAG), "first"))),
+    )
+    target = properties.TARGET_FILE_SIZE.read(snapshot.properties) or None  # another engine may have stored 0
+    rules = SizeRules.of(pc.sum(size).as_py() or 0, target=target)
+    candidates, alone, _ = by_size(facts, rules)
+    return LiveFiles(facts, rules, candidates, alone)
+
+
+def file_sizes(snapshot: Snapshot, files: LiveFiles) -> FileSizes:
+    """Return the sizes of all files, and of the files by partition."""
+    sizes = files.facts.sizes
+    count = len(sizes)
+    limits = pc.min_max(sizes).as_py()
+    groups = _partitions(files)
+    return FileSizes(
+        files=count,
+        bytes=pc.sum(sizes).as_py() or 0,
+        smallest=limits["min"],
+        median=pc.quantile(sizes, 0.5, interpolation="lower")[0].as_py() if count else None,
+        largest=limits["max"],
+        target=files.sizes.target,
+        classes=_classes(sizes),
+        num_partitions=groups.num_rows,
+        partitions=_worst(snapshot, groups),
+        compaction=rewrite_estimate(files.facts, files.sizes.target, files.candidates, files.alone),
+    )
+
+
+def deleted_rows(files: LiveFiles) -> DeletedRows:
+    """Return how many rows are deleted by deletion vectors."""
+    facts = files.facts
+    with_vector = pc.is_valid(facts.deleted)
+    count = len(facts.deleted) - facts.deleted.null_count
+    live = None if facts.rows.null_count else pc.sum(facts.rows).as_py() or 0
+    purge = rewrite_estimate(facts, files.sizes.target, with_vector, with_vector)
+    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, purge)
+
+
+def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Parse the digits of a tag. Another engine may have stored something else, which counts as absent."""
+    return pc.if_else(pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False), texts, None).cast(pa.int64())
+
+
+def _classes(sizes: pa.Array) -> tuple[SizeClass, ...]:
+    found, rest = [], sizes
+    for least, bound in pairwise((0, *_CLASSES)):
+        is_below = pc.less(rest, bound)
+        part, rest = rest.filter(is_below), rest.filter(pc.invert(is_below))
+        found.append(SizeClass(least, bound, len(part), pc.sum(part).as_py() or 0))
+    return (*found, SizeClass(_CLASSES[-1], None, len(rest), pc.sum(rest).as_py() or 0))
+
+
+def _partitions(files: LiveFiles) -> pa.Table:
+    """Return a row for each partition, with the position of one of its files."""
+    facts = files.facts
+    columns = {
+        "partition": facts.partitions,
+        "size": facts.sizes,
+        "small": pc.less(facts.sizes, files.sizes.small).cast(pa.int64()),
+        "deleted": facts.deleted,
+        "at": pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), len(facts.sizes))), 1),
+    }
+    wanted = [
+        ("size", "count"),
+        ("size", "sum"),
+        ("size", "min"),
+        ("size", "max"),
+        ("small", "sum"),
+        ("deleted", "sum"),
+        ("at", "min"),
+    ]
+    return pa.table(columns).group_by("partition").aggregate(wanted)
+
+
+def _worst(snapshot: Snapshot, groups: pa.Table) -> tuple[PartitionSizes, ...]:
+    keys = [("small_sum", "descending"), ("size_sum", "descending"), ("at_min", "ascending")]
+    rows: list[dict[str, Any]] = groups.take(pc.select_k_unstable(groups, MOST_PARTITIONS, keys)).to_pylist()
+    names = physical_names(snapshot.schema, snapshot.partition_columns)
+    texts = snapshot.partition_texts()
+    return tuple(
+        PartitionSizes(
+            values={name: texts[physical][row["at_min"]].as_py() for name, physical in names.items()},
+            files=row["size_count"],
+            bytes=row["size_sum"],
+            small_files=row["small_sum"],
+            smallest=row["size_min"],
+            largest=row["size_max"],
+            deleted_rows=row["deleted_sum"] or 0,
+        )
+        for row in rows
+    )
+
+
+def rewrite_estimate(facts: FileFacts, target: int, candidates: pa.Array, alone: pa.Array) -> Rewrite:
+    """Estimate what OPTIMIZE or REORG would rewrite, by partition: it fills files of the target size, and needs two files for one.
+
+    Args:
+        facts: the columns of the files.
+        target: the size of new files, in bytes.
+        candidates: whether each file may be rewritten.
+        alone: whether it is rewritten even if no other file goes with it.
+    """
+    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
+    table = pa.table(columns).filter(candidates)
+    # A file that OPTIMIZE wrote before stays if it is more than half of its partition's candidates.
+    totals = table.group_by("partition").aggregate([("size", "sum")])
+    total = totals["size_sum"].take(pc.index_in(table["partition"], value_set=one_array(totals["partition"])))
+    is_main = pc.and_(table["compacted"], pc.greater(pc.multiply(table["size"], 2), total))
+    table = table.filter(pc.or_(table["alone"], pc.invert(is_main)))
+    # A file with deleted rows that is larger than the target becomes one file.
+    more = {"part": pc.min_element_wise(table["size"], target), "goes_alone": table["alone"].cast(pa.int64())}
+    for name, values in more.items():
+        table = table.append_column(name, values)
+    groups = table.group_by("partition").aggregate([("size", "count"), ("size", "sum"), ("part", "sum"), ("goes_alone", "sum")])
+    new = pc.divide(pc.add(groups["part_sum"], target - 1), target)
+    helps = pc.or_(pc.less(new, groups["size_count"]), pc.greater(groups["goes_alone_sum"], 0))
+    groups, new = groups.filter(helps), new.filter(helps)
+    count, size, files_after = (pc.sum(each).as_py() or 0 for each in (groups["size_count"], groups["size_sum"], new))
+    return Rewrite(count, size, files_after)
