@@ -71,6 +71,21 @@ class Report:
         return max((int(each.severity) for each in self.findings), default=0)
 
     @property
+    def broken(self) -> tuple[Finding, ...]:
+        """The findings that break the protocol. Readers may fail or return wrong rows."""
+        return self._of(Severity.BROKEN)
+
+    @property
+    def risky(self) -> tuple[Finding, ...]:
+        """The findings with which some readers or writers fail, or that leave the table without a protection."""
+        return self._of(Severity.RISKY)
+
+    @property
+    def odd(self) -> tuple[Finding, ...]:
+        """The findings that affect no reader and no writer."""
+        return self._of(Severity.ODD)
+
+    @property
     def counts(self) -> dict[str, int]:
         """The number of findings by severity, further places included."""
         found: Counter[Severity] = Counter()
@@ -91,3 +106,6 @@ class Report:
     def __str__(self) -> str:
         lines = [f"{each.severity.name.lower()}: {each.rule} at {each.place}: {each.detail}" for each in self.findings]
         return "\n".join([f"{self.table} at version {self.version}: {len(self.findings)} findings", *lines])
+
+    def _of(self, severity: Severity) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.severity is severity)

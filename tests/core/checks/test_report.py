@@ -46,6 +46,8 @@ def test_many_places_of_a_rule_are_counted():
     places = [each for each in report.findings if each.rule == "file-size"]
     assert [each.more for each in places] == [0, 0, 0, 0, 3]
     assert report.counts["broken"] == 8
+    assert [each.severity for each in report.broken] == [Severity.BROKEN] * len(report.broken) != []
+    assert (*report.broken, *report.risky, *report.odd) == report.findings
 
 
 @pytest.mark.parametrize(
