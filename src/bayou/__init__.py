@@ -4,12 +4,14 @@
     spark = bayou.enable(SparkSession.builder.getOrCreate())
     spark.read.format("delta").load("/data/orders").show()
 
-Importing the package loads neither PySpark nor PyArrow: each name below is loaded when it is first used.
+Importing the package loads neither PySpark nor PyArrow: each name below is loaded when it is first used. `enable`, `read`, `write`,
+`DeltaTable` and `install_as_delta` need PySpark: pip install 'bayou[spark]'.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bayou.version import __version__ as __version__
@@ -72,6 +74,9 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "write": ("bayou.table", "write"),
 }
 
+# The modules among them that import PySpark.
+_NEED_PYSPARK = ("bayou.table", "bayou.spark.", "bayou.as_delta.")
+
 # Packages that only the extra `spark` installs, as a sentence names them.
 _OF_SPARK = {"numpy": "NumPy", "py4j": "Py4J", "pyspark": "PySpark"}
 
@@ -104,4 +109,9 @@ def _explained(error: ModuleNotFoundError, name: str) -> ModuleNotFoundError:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    # help() gets each name, and a name that cannot be loaded would end it.
+    try:
+        has_pyspark = find_spec("pyspark") is not None
+    except ImportError:  # of an import hook
+        has_pyspark = False
+    return sorted(name for name in __all__ if has_pyspark or not _HOMES.get(name, ("", None))[0].startswith(_NEED_PYSPARK))

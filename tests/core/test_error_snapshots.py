@@ -47,13 +47,6 @@ def test_nothing_else_is_stored():
     assert [(theme, name) for theme in EXAMPLES for name in blocks(theme)] == CASES
 
 
-# Spark or Python answers, before or without bayou. Their sentences have no next step of ours.
-OF_OTHERS = {
-    **dict.fromkeys((8, 9, 10, 11), "Spark suggests columns"),
-    23: "Spark names the ambiguous column",
-    44: "bayou is not there yet; docs/moving_from_delta_spark.md has the line to add",
-    **dict.fromkeys((61, 62), "Python refuses the call"),
-}
 TEACHES = re.compile(r" Next: [A-Z]|^This works|has the answer: |: call execute\(\)", re.MULTILINE)
 RAW = re.compile(r"Py4J|^\tat |Traceback|object at 0x|java\.lang|JVM stacktrace", re.MULTILINE)
 
@@ -67,5 +60,7 @@ def test_each_mistake_is_stored_once_and_in_order():
 
 def test_each_mistake_is_answered_by_what_to_do():
     texts = mistakes.blocks_of(STORED[mistakes.FILE])
-    assert {number for number, text in texts.items() if not TEACHES.search(text)} == set(OF_OTHERS)
+    of_others = {number for number, text in texts.items() if not TEACHES.search(text)}
+    assert of_others <= set(mistakes.NOT_ASKED)
+    assert {number for number, text in texts.items() if mistakes.reason_of(number) in text} == set(texts)
     assert not [number for number, text in texts.items() if RAW.search(text)]

@@ -134,6 +134,17 @@ def test_without_pyspark_every_way_in_ends_with_the_command_that_installs_it(cod
     assert last.endswith("Next: Run pip install 'bayou[spark]'.")
 
 
+@pytest.mark.parametrize(("package", "lacking"), [("pyspark", NEED_SPARK), ("nothing", [])])
+def test_the_help_and_the_completion_have_the_names_that_can_be_loaded(package, lacking):
+    run = run_without(
+        package, "import pydoc, bayou\nassert 'class DeltaLog' in pydoc.plain(pydoc.render_doc(bayou))\nprint(*dir(bayou))"
+    )
+    assert run.returncode == 0, run.stderr
+    import bayou
+
+    assert set(run.stdout.split()) == set(bayou.__all__) - set(lacking)
+
+
 def test_another_missing_module_is_not_explained_as_one_of_spark():
     run = run_without("pyarrow", "import bayou\nbayou.open")
     assert "No module named 'pyarrow" in run.stderr

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FILE = "rendered/mistakes.txt"
 COMMAND = "python -m tests.errors --spark"
 ROOT = Path(__file__).parents[2]
+TROUBLESHOOTING = "docs/troubleshooting.md"
 TIMESTAMP = re.compile(r"20[2-9]\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ UTC")
 FEED = {"delta.enableChangeDataFeed": "true"}
 
@@ -76,7 +77,7 @@ Example = Callable[[Place], object]
 
 @dataclass(frozen=True)
 class Documented:
-    """A mistake that no text of bayou can answer, because bayou is not asked: which file has the answer, and by which words."""
+    """A mistake that makes no error, or one before bayou is installed: which file has the answer, and by which words."""
 
     file: str
     words: str
@@ -135,6 +136,14 @@ class Hidden(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
+"""
+
+
+HELP = """
+import pydoc, bayou
+text = pydoc.plain(pydoc.render_doc(bayou))
+assert "pip install 'bayou[spark]'" in text
+print("This works. The help names:", ", ".join(name for name in bayou.__all__ if f"    {name}(" in text or f"class {name}" in text))
 """
 
 
@@ -312,14 +321,34 @@ MISTAKES: dict[int, tuple[str, Example]] = {
     61: ("a pathlib.Path to load()", with_table(lambda _, at: at.spark.read.format("delta").load(Path(at.path)))),  # type: ignore[arg-type]
     62: ("spark.read.delta", lambda at: at.spark.read.delta(at.path)),  # type: ignore[attr-defined]
     63: ("bayou.write of a pandas DataFrame", _pandas),
-    64: (
-        "df.write.parquet over a table",
-        Documented("docs/moving_from_delta_spark.md", 'df.write.mode("overwrite").parquet(path)'),
-    ),
-    65: ("spark.read.parquet of a table", Documented("docs/moving_from_delta_spark.md", "spark.read.parquet(path)")),
-    66: ("help(bayou) without PySpark", without_pyspark("import bayou; help(bayou)")),
+    64: ("df.write.parquet over a table", Documented(TROUBLESHOOTING, "a table lost its rows after `df.write.parquet(path)`")),
+    65: ("spark.read.parquet of a table", Documented(TROUBLESHOOTING, "rows that were deleted appear")),
+    66: ("help(bayou) without PySpark", without_pyspark(HELP)),
     67: ("from bayou import * without PySpark", without_pyspark("from bayou import *")),
 }
+
+
+NOT_ASKED: dict[int, tuple[str, str]] = {
+    8: (
+        "Spark resolves the columns of a DataFrame by itself",
+        "`[UNRESOLVED_COLUMN.WITH_SUGGESTION]`, after the line of a filter or a `select`",
+    ),
+    44: ("The session does not know bayou", "`[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta`"),
+    61: ("PySpark passes the path to the JVM first", "`'PosixPath' object has no attribute '_get_object_id'`"),
+    62: ("The reader is PySpark's, and bayou adds no methods to it", "`'DataFrameReader' object has no attribute 'delta'`"),
+    64: ("Spark's Parquet writer does not look for a table in the folder", "a table lost its rows after `df.write.parquet(path)`"),
+    65: ("Spark's Parquet reader does not look for a table in the folder", "rows that were deleted appear"),
+}
+"""Mistakes that bayou cannot answer, because it does not run when they happen: why not, and the line that has the answer."""
+
+
+def reason_of(number: int) -> str:
+    """Why an answer is not of bayou, and where a reader finds it; empty for the answers of bayou."""
+    if number not in NOT_ASKED:
+        return ""
+    why, words = NOT_ASKED[number]
+    assert f"| {words}" in (ROOT / TROUBLESHOOTING).read_text(encoding="utf-8"), f"{TROUBLESHOOTING} has no line for: {words}"
+    return f"\n--- Not an answer of bayou. {why}. {TROUBLESHOOTING} has a line for it."
 
 
 def title(number: int) -> str:
@@ -337,7 +366,7 @@ def block(number: int, spark: SparkSession, folder: Path) -> str:
     text = TIMESTAMP.sub("<time>", re.sub(r"#\d+L?", "#n", str(found).partition("\n\nJVM stacktrace")[0]))
     for place in (f"file://{folder}", f"file:{folder}", str(folder)):
         text = text.replace(place, "<folder>")
-    return f"# {title(number)}{kind}\n{text.rstrip()}\n"
+    return f"# {title(number)}{kind}\n{text.rstrip()}{reason_of(number)}\n"
 
 
 def blocks_of(text: str) -> dict[int, str]:

@@ -21,6 +21,13 @@ unsupported-in-merge-condition UnsupportedFeatureError
 DELTA_CANNOT_RESOLVE_COLUMN UnsupportedFeatureError
     Can't resolve column _metadata, because a row change cannot use the ids or files of rows.
     Next: Read the rows first, and select them by their columns.
+UNRESOLVED_COLUMN.WITH_SUGGESTION SchemaMismatchError
+    A column, variable, or function parameter with name {column} cannot be resolved, because the table has no such column.
+    Next: Name one of the table's columns, such as {columns}.
+    Parameters: objectName={column} proposal={columns}
+UNRESOLVED_COLUMN.WITH_SUGGESTION/string SchemaMismatchError
+    A column, variable, or function parameter with name {column} cannot be resolved, because the table has no such column.
+    Next: Name one of the table's columns, such as {columns}, or put a string into quotes inside the SQL, as in "'{word}'".
 DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/statement SchemaChangedError
     The table's schema changed after the statement was resolved: {problems}.
     Next: Run the statement again.
@@ -77,6 +84,10 @@ DELTA_MERGE_UNRESOLVED_EXPRESSION SchemaMismatchError
 AMBIGUOUS_REFERENCE SchemaMismatchError
     The condition {condition} names columns that may be the table's or the source's, because the source is made from the table.
     Next: Give the table and the source aliases, and put these before the columns.
+AMBIGUOUS_REFERENCE/merge SchemaMismatchError
+    Reference {column} is ambiguous, because several columns of the table and the source have this name: {columns}.
+    Next: Give the table and the source aliases, and put these before the columns, as in
+    table.alias('t').merge(source.alias('s'), 't.id = s.id').
 DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION UnsupportedFeatureError
     Nested field is not supported in the INSERT clause of MERGE operation (field = `{field}`).
     Next: Give the whole struct.

@@ -51,7 +51,7 @@ unknown-file-system StorageError
     Next: Write the table's path as {spelling}.
 missing-file-system StorageError
     Spark cannot read the data files, because its file system for {scheme}: URIs, {file_system}, is not on the class path.
-    Next: Start the session with spark.jars.packages={package}, in the version of its Hadoop.
+    Next: Stop the session, and start it again with the setting spark.jars.packages={package}.
 credentials-unreadable StorageError
     The credentials for the table cannot be read: {reason}.
     Next: Correct hadoop.security.credential.provider.path.

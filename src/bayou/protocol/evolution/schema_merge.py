@@ -19,6 +19,7 @@ from bayou.protocol.schema.validity import check_names
 from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.partition_values import decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, DataType, StructField, StructType
+from bayou.protocol.types.sql_text import short_name
 from bayou.protocol.types.traverse import map_fields, same_form, twins, with_parts, with_type
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MERGE_HINT: Final = (
 )
 _OVERWRITE_HINT: Final = 'To overwrite your schema or change partitioning, please set: \'.option("overwriteSchema", "true")\'.'
 _PARTITION_HINT: Final = "Leave the partition columns out, or give those of the table."
-_CAST_HINT: Final = "Cast the columns to the table's types."
+_CAST_HINT: Final = "Cast the columns to the table's types"
 
 
 def merge_schemas(
@@ -70,7 +71,7 @@ def merge_schemas(
         cause = SchemaMismatchError(first.reason, error_class=first.error_class, column=first.column)
         raise SchemaMismatchError(
             f"{_merge_failure(given, first)}: {'; '.join(each.text for each in merge.conflicts)}.",
-            next_step=_CAST_HINT,
+            next_step=first.hint,
             table=table_uri,
             version=version,
             error_class="DELTA_FAILED_TO_MERGE_FIELDS",
@@ -110,7 +111,7 @@ def check_write(
     merge.structs(table, given, ())
     mismatch = _Mismatch()
     if merge.conflicts:
-        mismatch.add("DELTA_FAILED_TO_MERGE_FIELDS", _merge_failure(given, merge.conflicts[0]), hint=_CAST_HINT)
+        mismatch.add("DELTA_FAILED_TO_MERGE_FIELDS", _merge_failure(given, merge.conflicts[0]), hint=merge.conflicts[0].hint)
     differences = tuple(_differences(table, given, ()))
     if differences:
         identity = f" (Table ID: {table_id})" if table_id else ""
@@ -164,9 +165,18 @@ class _Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class _Conflict:
-    """Two types that cannot be merged: their path, the messages of the error and of its cause, and the cause's error class."""
+    """Two types that cannot be merged.
+
+    Attributes:
+        path: the path of the column or field.
+        type: the table's type, as a user writes it.
+        text: the message of the error.
+        reason: the message of its cause.
+        error_class: the error class of the cause.
+    """
 
     path: tuple[str, ...]
+    type: str
     text: str
     reason: str
     error_class: str
@@ -174,6 +184,14 @@ class _Conflict:
     @property
     def column(self) -> str:
         return ".".join(self.path)
+
+    @property
+    def hint(self) -> str:
+        """The next step. The cast of a field inside a column has no short form."""
+        if len(self.path) > 1:
+            return f"{_CAST_HINT}."
+        name = self.path[0]
+        return f'{_CAST_HINT}, as in df.withColumn("{name}", col("{short_name(name)}").cast("{self.type}")).'
 
 
 @dataclass(slots=True)
@@ -224,9 +242,9 @@ def _conflict(table: DataType, given: DataType, path: tuple[str, ...]) -> _Confl
     text = _type_difference(table, given, path)
     if isinstance(table, str) and isinstance(given, str) and decimal_type(table) and decimal_type(given):
         reason = f"Failed to merge decimal types with incompatible precision or scale: {text}"
-        return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE")
+        return _Conflict(path, type_text(table), text, reason, "DELTA_MERGE_INCOMPATIBLE_DECIMAL_TYPE")
     reason = f"Failed to merge incompatible data types {type_text(table)} and {type_text(given)}: {text}"
-    return _Conflict(path, text, reason, "DELTA_MERGE_INCOMPATIBLE_DATATYPE")
+    return _Conflict(path, type_text(table), text, reason, "DELTA_MERGE_INCOMPATIBLE_DATATYPE")
 
 
 def _differences(table: DataType, given: DataType, path: tuple[str, ...]) -> Iterator[str]:

@@ -82,7 +82,7 @@ class LogCache:
         with self._lock:
             log = self._logs.get(key)
         if log is None:  # opening may call the JVM and servers, so do not hold the lock meanwhile
-            self._check(path.partition(":")[0])
+            self._check(path)
             log = open_log(path, storage_options or None)
         with self._lock:
             log = self._logs.setdefault(key, log)  # another thread may have opened it meanwhile
@@ -139,7 +139,7 @@ class Application:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
-        self.logs = LogCache(check=self._check_scheme)
+        self.logs = LogCache(check=self._check_store)
         register_log_jobs(SparkLogJobs())
         self.authenticated = callbacks.start(jvm)
         Adapters.of(jvm)
@@ -148,9 +148,9 @@ class Application:
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
 
-    def _check_scheme(self, scheme: str) -> None:
-        check_log_store_settings(self.jvm, scheme)
-        check_file_system(self.jvm, scheme)
+    def _check_store(self, uri: str) -> None:
+        check_log_store_settings(self.jvm, uri.partition(":")[0])
+        check_file_system(self.jvm, uri)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:

@@ -18,6 +18,7 @@ from bayou.spark.jvm.relations.hadoop import (
     S3aCredentials,
     configured_file_system,
     hadoop_settings,
+    package_of,
     set_file_system,
 )
 from bayou.spark.session.hadoop_store import check_log_store_settings
@@ -77,34 +78,35 @@ def _read_options(jvm: Jvm, place: QualifiedPath, object_place: ObjectPlace, opt
     )
 
 
-def check_file_system(jvm: Jvm, scheme: str) -> None:
-    """Ensure that Spark can read and write the data files of tables with a URI scheme. Ignore schemes of other kinds of stores.
+def check_file_system(jvm: Jvm, uri: str) -> None:
+    """Ensure that Spark can read and write the data files of a table. Ignore tables of other kinds of stores.
 
     If the session has a file system for `s3a:` URIs but not for `s3:`, configure the same one for `s3:`.
 
     Raises:
-        StorageError: the session has no file system for the scheme.
+        StorageError: the session has no file system for the scheme of the table's URI.
     """
+    scheme = uri.partition(":")[0]
     kind = KINDS.get(scheme)
     if kind is None:
         return
     configured = configured_file_system(jvm, scheme)
-    package, spelling = _SPARKS[kind]
     if configured is None and scheme not in _SPARKS_SCHEMES[kind]:
-        raise failed("unknown-file-system", table=f"{scheme}:", scheme=scheme, spelling=spelling)
+        raise failed("unknown-file-system", table=uri, scheme=scheme, spelling=_SPELLINGS[kind])
     file_system = configured or FILE_SYSTEMS[kind]
     if not jvm.has_class(file_system):
-        raise failed("missing-file-system", table=f"{scheme}:", scheme=scheme, file_system=file_system, package=package)
+        package = package_of(jvm, kind, file_system)
+        raise failed("missing-file-system", table=uri, scheme=scheme, file_system=file_system, package=package)
     if configured is None:
         set_file_system(jvm, scheme, file_system)
 
 
-_SPARKS: Final[Mapping[str, tuple[str, str]]] = {
-    "s3": ("org.apache.hadoop:hadoop-aws", "s3a://BUCKET/PATH"),
-    "gcs": ("com.google.cloud.bigdataoss:gcs-connector", "gs://BUCKET/PATH"),
-    "azure": ("org.apache.hadoop:hadoop-azure", "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"),
+_SPELLINGS: Final[Mapping[str, str]] = {
+    "s3": "s3a://BUCKET/PATH",
+    "gcs": "gs://BUCKET/PATH",
+    "azure": "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH",
 }
-"""By kind of store: the Maven package with Hadoop's file system, and the form of URI that Spark accepts."""
+"""By kind of store: the form of URI that Spark accepts."""
 _SPARKS_SCHEMES: Final[Mapping[str, frozenset[str]]] = {
     "s3": frozenset({"s3", "s3a", "s3n", "r2"}),
     "gcs": frozenset({"gs", "gcs"}),

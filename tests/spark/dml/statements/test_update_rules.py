@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions
 from tests.support.observing import data_files, last
 from tests.support.operations.statements import settings
 from tests.support.tables.queried import TEN, make_table, rows
 
 import bayou
-from bayou.errors import AppendOnlyError, ConstraintViolationError, InvalidSchemaError
+from bayou.errors import AppendOnlyError, ConstraintViolationError, InvalidSchemaError, SchemaMismatchError
 
 
 def test_new_rows_obey_the_constraints_or_nothing_is_left(spark, table_path, way):
@@ -118,3 +120,35 @@ def test_the_sessions_batch_is_spent_by_an_update_without_a_match(spark, table_p
         assert spark.sql(f"update delta.`{table_path}` set v = -1 where id = 1000").first()[0] == 0
         assert spark.conf.get(f"{name}Version", None) is None
     assert bayou.open(table_path).snapshot().transactions["job"].version == 1
+
+
+def test_the_error_for_an_unknown_column_of_a_method_says_what_to_write(spark, table_path):
+    table = make_table(spark, table_path, TEN)
+    calls = {
+        "a column to set": (lambda: table.update("id = 1", {"other": "1"}), "`other`", False),
+        "a word as a value": (lambda: table.update("id = 1", {"v": "sent"}), "`sent`", True),
+        "a word in a condition": (lambda: table.delete("v = sent"), "`sent`", True),
+        "a part of another word": (lambda: table.update("id = 1", {"i": "v"}), "`i`", False),
+        "a column with a prefix": (lambda: table.alias("t").delete("t.other = 1"), "`t`.`other`", False),
+        "a Column": (lambda: table.delete(functions.col("other") == 1), "`other`", False),
+    }
+    for name, (call, column, may_be_string) in calls.items():
+        with pytest.raises(SchemaMismatchError) as caught:
+            call()
+        error = caught.value
+        assert isinstance(error, AnalysisException), name
+        assert error.getErrorClass() == "UNRESOLVED_COLUMN.WITH_SUGGESTION", name
+        assert (error.getSqlState(), error.column) == ("42703", column), name
+        assert error.getMessageParameters()["objectName"] == column, name
+        assert "`id`" in error.next_step, name
+        assert ("quotes" in error.next_step) == may_be_string, name
+        assert error.__cause__ is None, name
+
+
+def test_the_error_for_an_unknown_column_in_sql_shows_its_place(spark, table_path):
+    make_table(spark, table_path, TEN)
+    for statement in ("update delta.`{}` set other = 1", "delete from delta.`{}` where other = 1"):
+        with pytest.raises(AnalysisException) as caught:
+            spark.sql(statement.format(table_path))
+        assert not isinstance(caught.value, SchemaMismatchError), statement
+        assert "'other" in str(caught.value), statement

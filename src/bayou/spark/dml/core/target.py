@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
@@ -69,6 +70,34 @@ def explaining_dropped_columns(table: SessionTable, snapshot: Snapshot, *express
         if not names:
             raise
         raise failed("DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS/own-frame", at=snapshot, columns=names) from error
+
+
+@contextlib.contextmanager
+def explaining_unknown_columns(snapshot: Snapshot, *expressions: Any) -> Iterator[None]:
+    """Resolve a statement in this context, so that the error for an unknown column says what to write instead.
+
+    Args:
+        expressions: the conditions and values that a user passed to a method. A statement in SQL has none, and keeps Spark's error,
+            which shows the place in the statement.
+
+    Raises:
+        SchemaMismatchError: the statement uses an unknown column.
+    """
+    try:
+        yield
+    except AnalysisException as error:
+        if not expressions or error_class_of(error) != _UNKNOWN_COLUMN:
+            raise
+        found = error.getMessageParameters() or {}
+        column, columns = found.get("objectName", ""), found.get("proposal", "")
+        word = column.strip("`")
+        written = re.compile(rf"\b{re.escape(word)}\b")
+        if not any(isinstance(each, str) and written.search(each) for each in expressions):  # then it is a column that is set
+            raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=snapshot, column=column, columns=columns) from None
+        raise failed("UNRESOLVED_COLUMN.WITH_SUGGESTION/string", at=snapshot, column=column, columns=columns, word=word) from None
+
+
+_UNKNOWN_COLUMN: Final = "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
 def _dropped_columns(table: SessionTable, snapshot: Snapshot, expressions: Sequence[Any]) -> list[str]:

@@ -9,7 +9,13 @@ from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot, table_columns
+from bayou.spark.dml.core.target import (
+    columns_of_frames,
+    explaining_dropped_columns,
+    explaining_unknown_columns,
+    latest_snapshot,
+    table_columns,
+)
 from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
 from bayou.spark.dml.statements.defaults import default_of
@@ -56,7 +62,7 @@ def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, 
     snapshot = latest_snapshot(target)
     columns = table_columns(snapshot)
     jvm = target.application.jvm
-    with explaining_dropped_columns(target, snapshot, condition):
+    with explaining_dropped_columns(target, snapshot, condition), explaining_unknown_columns(snapshot, condition):
         statement = row_changes.delete_statement(
             jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
         )
@@ -104,7 +110,7 @@ def _planned_update(
     jvm, snapshot = target.application.jvm, latest_snapshot(target)
     pairs = _with_defaults(target, snapshot, name, pairs)
     columns = table_columns(snapshot)
-    with explaining_dropped_columns(target, snapshot, *user_supplied):
+    with explaining_dropped_columns(target, snapshot, *user_supplied), explaining_unknown_columns(snapshot, *user_supplied):
         frame_columns = columns_of_frames(target, snapshot, *user_supplied)
         statement, values = row_changes.update_statement(
             jvm, target.spark, columns, name, condition, pairs, handed_out=frame_columns

@@ -312,6 +312,18 @@ def _listed(text: str) -> list[Listed]:
     return [Listed(name, int(size), int(time)) for name, size, time in rows]
 
 
+def package_of(jvm: Jvm, kind: str, file_system: str) -> str:
+    """Return the Maven coordinates of the package that has a file system, in the version that fits the session's Hadoop."""
+    version = jvm.static("org.apache.hadoop.util.VersionInfo").getVersion()
+    if file_system.startswith("org.apache.hadoop."):
+        return f"org.apache.hadoop:{_PACKAGES[kind]}:{version}"
+    return f"com.google.cloud.bigdataoss:gcs-connector:VERSION (a version for Hadoop {version})"
+
+
+_PACKAGES: Final = {"s3": "hadoop-aws", "gcs": "hadoop-gcp", "azure": "hadoop-azure"}
+"""Hadoop's packages by kind of store. Before Hadoop 3.5 it had none for Google Cloud Storage."""
+
+
 def configured_file_system(jvm: Jvm, scheme: str) -> str | None:
     """Return the file system class that the application's configuration names for a scheme, or None."""
     context = jvm.context

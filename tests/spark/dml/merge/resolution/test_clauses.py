@@ -69,8 +69,10 @@ def test_names_are_resolved_against_the_side_that_a_clause_is_about(spark, table
             builder.execute()
         assert isinstance(error.value, AnalysisException)
         assert error.value.error_class == "DELTA_MERGE_UNRESOLVED_EXPRESSION"
-    with pytest.raises(AnalysisException, match="AMBIGUOUS"):
+    with pytest.raises(SchemaMismatchError, match="AMBIGUOUS") as error:
         begun.whenMatchedDelete("id = 8").execute()
+    assert isinstance(error.value, AnalysisException)
+    assert (error.value.column, set(error.value.columns[1:-1].split(", "))) == ("`id`", {"`t`.`id`", "`s`.`id`"})
     # Without ambiguity no name needs a qualifier, and case does not count.
     begun.whenMatchedUpdate("W = 8", {"V": "w + v"}).whenNotMatchedInsert("w = 10", {"Id": "ID"}).execute()
     assert {(8, 16), (9, 9), (10, None)} <= set(rows(table, "id", "v"))

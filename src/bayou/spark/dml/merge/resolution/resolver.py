@@ -285,6 +285,10 @@ class Resolver:
         except AnalysisException as error:
             if error_class_of(error).startswith("UNRESOLVED_COLUMN"):
                 raise unresolved(self._snapshot, str(error).split("\n", 1)[0], plans.schema_of(plan).names) from error
+            if error_class_of(error) == "AMBIGUOUS_REFERENCE":
+                found = error.getMessageParameters() or {}
+                column, columns = found.get("name", ""), found.get("referenceNames", "")
+                raise failed("AMBIGUOUS_REFERENCE/merge", at=self._snapshot, column=column, columns=columns) from None
             raise
 
     def _refuse_unusual(self, sides: catalyst.Sides, condition: Any, clauses: Sequence[Clause], pairs: Sequence[Pairs]) -> None:
