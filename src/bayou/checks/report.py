@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayou.checks.rule import Severity
+from bayou.report.html import rows_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,15 @@ class Report:
             "counts": self.counts,
             "findings": [each.to_json() for each in self.findings],
         }
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}={count}" for name, count in self.counts.items())
+        return f"Report({self.table!r}, version={self.version}, {counts})"
+
+    def _repr_html_(self) -> str:
+        rows = ((each.severity.name.lower(), each.rule, each.place, each.detail) for each in self.findings)
+        title = f"{self.table} at version {self.version}: {len(self.findings)} findings"
+        return rows_html(title, ("severity", "rule", "place", "detail"), rows)
 
     def __str__(self) -> str:
         lines = [f"{each.severity.name.lower()}: {each.rule} at {each.place}: {each.detail}" for each in self.findings]

@@ -41,6 +41,14 @@ def test_a_finding_in_a_checkpoint_names_its_row_and_its_library():
     assert finding.writer.startswith("parquet-cpp-arrow")
 
 
+def test_a_report_is_a_line_in_python_and_a_table_in_a_notebook():
+    report = found(table(add(size=-1), cdc()))
+    assert repr(report) == f"Report({report.table!r}, version=0, broken=1, risky={len(report.risky)}, odd={len(report.odd)})"
+    shown = report._repr_html_()
+    assert f"at version 0: {len(report.findings)} findings" in shown
+    assert all(text in shown for each in report.findings for text in (each.rule, each.place))
+
+
 def test_many_places_of_a_rule_are_counted():
     report = found(table(*(add(f"{number}.parquet", size=-1) for number in range(8))))
     places = [each for each in report.findings if each.rule == "file-size"]

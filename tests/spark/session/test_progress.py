@@ -183,3 +183,39 @@ def test_spark_draws_its_bar_again_later_than_the_line_is_drawn(bar):
     ConsoleBar(session).clear()
     assert milliseconds(bar, "lastFinishTime") > 0
     assert milliseconds(bar, "firstDelayMSec") > 1500 * progress.INTERVAL_SECONDS
+
+
+def test_operations_on_the_log_and_on_files_have_a_closing_line(spark, table_path, tmp_path, terminal, monkeypatch):
+    table, closed = make(spark, table_path), []
+    close = Display.close
+
+    def noted(display, *, succeeded=False):
+        closed.append((display._name, display.outcome, succeeded))
+        close(display, succeeded=succeeded)
+
+    monkeypatch.setattr(Display, "close", noted)
+    bayou.write(spark.range(1).selectExpr("id", "id as v"), table_path, mode="append")
+    spark.range(1).coalesce(1).write.parquet(str(tmp_path / "folder"))
+    closed.clear()
+    table.optimize().executeCompaction()
+    table.restoreToVersion(0)
+    table.vacuum(dry_run=True)
+    table.clone(str(tmp_path / "copy"))
+    table.computeStatistics()
+    table.checkpoint()
+    table.generate("symlink_format_manifest")
+    bayou.DeltaTable.convertToDelta(spark, f"parquet.`{tmp_path}/folder`")
+    bayou.DeltaTable.forPath(spark, str(tmp_path / "folder")).vacuum()
+    texts = [f"{name}: {re.sub(r'[0-9.,]+ (B|KiB)', 'SIZE', outcome)}" for name, outcome, succeeded in closed if succeeded]
+    files = len(bayou.open(table_path).snapshot(0).files())
+    assert texts == [
+        f"OPTIMIZE table: version 2, 1 files added, {files + 1} files removed",
+        f"RESTORE table: version 3, {files} files restored, 1 files removed",
+        "VACUUM table: would delete 0 files and folders, SIZE",
+        f"CLONE copy: version 0, {files} files copied",
+        f"COMPUTE STATS table: 0 of {files} files updated",
+        "CHECKPOINT table: ",
+        "GENERATE table: ",
+        "CONVERT folder: 1 files",
+        "VACUUM folder: deleted 0 files and folders, SIZE",
+    ]

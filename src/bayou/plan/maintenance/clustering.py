@@ -105,7 +105,7 @@ class CubeCounts:
     merged_cubes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ClusteringPlan(CompactionPlan):
     """The files that are clustered together. Each bin becomes a new cube.
 

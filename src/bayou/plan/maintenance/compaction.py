@@ -17,6 +17,10 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bayou.plan.row_changes import aligned_text
+from bayou.report.html import rows_html
+from bayou.report.units import size_text
+
 SMALLEST_TARGET: Final = 256 << 20
 """The size of new files in bytes in a table of at most `_SMALL_TABLE` bytes."""
 _LARGEST_TARGET: Final = 1 << 30
@@ -71,7 +75,7 @@ def target_size(table_bytes: int) -> int:
     return SMALLEST_TARGET + int(share * (_LARGEST_TARGET - SMALLEST_TARGET))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CompactionPlan:
     """The files that are rewritten together.
 
@@ -110,6 +114,33 @@ class CompactionPlan:
         """The number of files that stay, by reason."""
         reasons = self.files["reason"].filter(pc.is_null(self.files["bin"])).value_counts()
         return {reason["values"].as_py(): reason["counts"].as_py() for reason in reasons}
+
+    def _title(self) -> str:
+        files = f"{self.num_files:,} of {self.files.num_rows:,} files"
+        bins = "1 bin" if self.num_bins == 1 else f"{self.num_bins:,} bins"
+        return f"Would rewrite {files}, {size_text(self.num_bytes)}, in {bins}"
+
+    def _reasons(self) -> list[tuple[str, int, int]]:
+        """Return the reasons of files that are rewritten, then of others, each with its number of files and of bytes."""
+        stays = pc.is_null(self.files["bin"])
+        grouped = self.files.select(["reason", "size"]).append_column("stays", stays).group_by(["stays", "reason"])
+        found = grouped.aggregate([("size", "count"), ("size", "sum")]).sort_by([("stays", "ascending"), ("reason", "ascending")])
+        return [
+            (f"{'left' if row['stays'] else 'rewritten'}: {row['reason']}", row["size_count"], row["size_sum"])
+            for row in found.to_pylist()
+        ]
+
+    def __repr__(self) -> str:
+        counts = f"files={self.files.num_rows}, to_rewrite={self.num_files}, bytes={self.num_bytes}, bins={self.num_bins}"
+        return f"{type(self).__name__}({counts})"
+
+    def __str__(self) -> str:
+        cells = [(reason, f"{count:,}", f"{size:,}") for reason, count, size in self._reasons()]
+        return f"{self._title()}\n{aligned_text([('', 'files', 'bytes'), *cells])}"
+
+    def _repr_html_(self) -> str:
+        rows = [(reason, count, size_text(size)) for reason, count, size in self._reasons()]
+        return rows_html(self._title(), ("", "files", "size"), rows)
 
     def positions(self, first: int = 0, last: int | None = None) -> tuple[pa.Array, pa.Array]:
         """Return the files of some bins as positions in the table's files, ordered by bin, and their bin numbers.

@@ -6,13 +6,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bayou.errors import failed
+from bayou.errors import failed, redact_uri
 from bayou.log.operations.clone import CloneRequest, CloneResult, clone
 from bayou.protocol.actions.paths import is_absolute
 from bayou.spark.create.definition import TableDefinition
 from bayou.spark.create.place import creation_at, place_of
 from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.jvm.relations.catalog import Catalog
+from bayou.spark.session.operations import log_operation
+from bayou.spark.session.progress import committed
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import allows_downgrade
 from bayou.storage import qualify
@@ -70,8 +72,11 @@ def clone_table(
     if dry_run:
         return place, clone(source, table.log, log, request, storage_options=table.options)
     begin = partial(session_transaction, application, spark, log, settings=settings)
-    with creation_at(place.uri):
+    step = "comparing files" if shallow else "copying files"
+    with log_operation("CLONE", step, spark, settings, redact_uri(target)), creation_at(place.uri):
         result = clone(source, table.log, log, request, begin, table.options)
+        if result.version is not None:
+            committed(result.version, result.metrics)
         if place.name is not None:
             if not place.is_registered:
                 catalog.create(place.name, place.uri, managed=place.managed, if_absent=False)

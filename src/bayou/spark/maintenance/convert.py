@@ -20,6 +20,8 @@ from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.scan.footers import read_footers
+from bayou.spark.session.operations import log_operation
+from bayou.spark.session.progress import concluded
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import is_on
 from bayou.storage import qualify
@@ -80,7 +82,9 @@ def convert_table(
         def begin(snapshot: Snapshot | None, operation: str, parameters: Mapping[str, object]) -> Transaction:
             return session_transaction(application, spark, table.log, snapshot, operation, parameters, settings=table.settings)
 
-        convert(table.log, request, _SessionFooters(table), begin)
+        with log_operation("CONVERT", "reading footers", table.spark, table.settings, table.shown):
+            count = convert(table.log, request, _SessionFooters(table), begin)
+            concluded(f"{count:,} files")
     elif present is not None and source.entry is not None:
         _take_properties(table, present, source.entry)
     if source.entry is not None:  # after the commit: if this fails, the next CONVERT repeats it

@@ -44,6 +44,7 @@ from bayou.spark.maintenance.reorg import files_to_purge
 from bayou.spark.maintenance.rewrite import Rewritten, rewrite_uncommitted
 from bayou.spark.maintenance.written_bins import WrittenBins, task_of
 from bayou.spark.session.operations import bins_text, described_jobs, operation
+from bayou.spark.session.progress import committed
 from bayou.spark.session.settings import bytes_of, share_of
 from bayou.spark.types.readable_types import check_types
 
@@ -176,6 +177,8 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
                         with described_jobs(table.spark, f"{request.operation} {table.shown}, {which}"):
                             written = _written(table, snapshot, order, plan, (first, last), uncommitted)
                         _commit(table, snapshot, (request.operation, request.parameters(order)), written, done)
+                if done.versions:
+                    committed(done.versions[-1], {"numAddedFiles": len(done.added), "numRemovedFiles": len(done.removed)})
         finally:  # commits before a failure stay
             if done.versions:
                 table.refresh_caches()

@@ -32,7 +32,7 @@ from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.scan.scan import Scan
 from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.operations import described_jobs, operation
-from bayou.spark.session.progress import phase
+from bayou.spark.session.progress import concluded, phase
 from bayou.spark.session.settings import string_prefix_of
 from bayou.spark.types.readable_types import check_types
 from bayou.spark.types.types import readable_schema
@@ -75,6 +75,7 @@ def compute_statistics(table: SessionTable, where: str | None, *, missing_only: 
         phase("committing")
         predicates = ("true",) if where is None else (where,)
         version, updated = commit_statistics(table.log, table.begin, snapshot, computed, predicates)
+        concluded(f"{updated:,} of {len(computed):,} files updated")
     return ComputedStatistics(version, len(computed), updated, len(unsure))
 
 

@@ -10,7 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Final
 
 from bayou.spark.session.interrupts import interruptible
-from bayou.spark.session.progress import displayed
+from bayou.spark.session.progress import displayed, phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +34,22 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str], table
         closes: whether a closing line follows. The planning of an operation leaves it to the operation.
     """
     with interruptible(spark), displayed(f"{name} {_short(table)}", spark, settings, closes=closes):
+        yield
+
+
+@contextlib.contextmanager
+def log_operation(name: str, step: str, spark: SparkSession, settings: Mapping[str, str], table: str) -> Iterator[None]:
+    """Show the progress of an operation with one step, which runs no job. Ctrl-C ends it as any call of Python.
+
+    Args:
+        name: the operation, as in the history.
+        step: the name of its only step.
+        spark: the session.
+        settings: the settings of the session.
+        table: the table's name in the catalog, or its path without secrets.
+    """
+    with displayed(f"{name} {_short(table)}", spark, settings):
+        phase(step)
         yield
 
 

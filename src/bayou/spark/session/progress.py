@@ -49,7 +49,13 @@ _ROWS: Final = {
     "numDeletedRows": "deleted",
 }
 """The metrics of changed rows, and the word for each one in the closing line."""
-_OUTPUT: Final = {"numOutputRows": "rows", "numAddedFiles": "files added", "numRemovedFiles": "files removed"}
+_OUTPUT: Final = {
+    "numOutputRows": "rows",
+    "numRestoredFiles": "files restored",
+    "numCopiedFiles": "files copied",
+    "numAddedFiles": "files added",
+    "numRemovedFiles": "files removed",
+}
 """The metrics of operations that change no row."""
 
 _logger = logging.getLogger("bayou")
@@ -130,9 +136,14 @@ def phase(name: str) -> None:
 
 def committed(version: int, metrics: Mapping[str, object]) -> None:
     """Add a commit to the closing line of the operation around this call. A no-op if its progress is not shown."""
+    concluded(outcome_text(version, metrics))
+
+
+def concluded(text: str) -> None:
+    """Set the outcome in the closing line of the operation around this call. A no-op if its progress is not shown."""
     display = _CURRENT.get()
     if display is not None:
-        display.outcome = outcome_text(version, metrics)
+        display.outcome = text
 
 
 def outcome_text(version: int, metrics: Mapping[str, object]) -> str:

@@ -15,10 +15,13 @@ from bayou.log.operations.restore import RestoreRequest, RestoreResult, restore
 from bayou.log.operations.vacuum import VacuumRequest, VacuumResult, vacuum
 from bayou.protocol import arguments
 from bayou.protocol.actions.paths import hadoop_text
+from bayou.report.units import size_text
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.statistics import compute_statistics
 from bayou.spark.session.given_arguments import frame_of
 from bayou.spark.session.log_jobs import collected
+from bayou.spark.session.operations import log_operation
+from bayou.spark.session.progress import committed, concluded
 from bayou.spark.session.settings import allows_downgrade, is_on
 from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
@@ -103,7 +106,11 @@ class TableMaintenance(TableHandle):
             ignores_hours=is_on(settings, _RETENTION_IGNORED),
             is_logged=is_on(settings, _LOGGING) if _LOGGING in settings else None,
         )
-        return vacuum(table.log, request, table.begin)
+        with log_operation("VACUUM", "listing and deleting files", table.spark, table.settings, table.shown):
+            result = vacuum(table.log, request, table.begin)
+            count = f"would delete {result.files.num_rows:,}" if result.dry_run else f"deleted {result.deleted:,}"
+            concluded(f"{count} files and folders, {size_text(result.size_bytes)}")
+        return result
 
     @raised_as_pyspark
     def restoreToVersion(self, version: int) -> DataFrame:  # noqa: N802  (delta-spark's name)
@@ -160,7 +167,9 @@ class TableMaintenance(TableHandle):
             >>> table.generate("symlink_format_manifest")
         """
         self._check_mode(mode)
-        generate_manifests(self._log())
+        table = self._session_table()
+        with log_operation("GENERATE", "writing manifests", table.spark, table.settings, table.shown):
+            generate_manifests(self._log())
 
     def _check_mode(self, mode: str) -> None:
         if str(mode).lower() != _MANIFEST_MODE:
@@ -215,7 +224,11 @@ class TableMaintenance(TableHandle):
 
     def _restored(self, **wanted: Any) -> DataFrame:
         table = self._session_table()
-        result = restore(table.log, self._restore_request(table.settings, **wanted), table.begin, self._options)
+        request = self._restore_request(table.settings, **wanted)
+        with log_operation("RESTORE", "comparing versions", table.spark, table.settings, table.shown):
+            result = restore(table.log, request, table.begin, self._options)
+            if result.version is not None:
+                committed(result.version, result.metrics)
         columns = {
             "table_size_after_restore": result.size_bytes,
             "num_of_files_after_restore": result.num_files,

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame  # noqa: TC002  (typing.get_type_hints)
 from bayou.plan.maintenance.compaction import CompactionPlan
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.optimize import OptimizeRequest, optimize, plan_optimize
+from bayou.spark.session.operations import log_operation
 from bayou.spark.table.describe import rows_frame
 from bayou.spark.table.handle import TableHandle
 from bayou.spark.table.not_yet import check_kind
@@ -192,7 +193,9 @@ class TableOptimization(TableHandle):
         Examples:
             >>> table.checkpoint()
         """
-        self._log().checkpoint()
+        table = self._session_table()
+        with log_operation("CHECKPOINT", "writing", table.spark, table.settings, table.shown):
+            self._log().checkpoint()
 
     @raised_as_pyspark
     def compactLog(self, start: int, end: int) -> str:  # noqa: N802  (as delta-spark would name it)

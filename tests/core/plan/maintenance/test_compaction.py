@@ -148,3 +148,17 @@ def test_partitions_are_compared_by_their_values():
     assert len(set(found)) == 3
     assert partition_numbers([], 2).to_pylist() == [0, 0]
     assert partition_numbers([pa.array([math.nan, math.nan])], 2).to_pylist() == [0, 0]
+
+
+def test_a_plan_says_how_many_files_it_rewrites_and_why_it_leaves_the_others():
+    plan = plan_compaction(facts([10, 20, 2000]), SIZES)
+    title, *lines = str(plan).splitlines()
+    assert title == "Would rewrite 2 of 3 files, 30 B, in 1 bin"
+    assert [" ".join(line.split()) for line in lines] == ["files bytes", f"rewritten: {SMALL} 2 30", f"left: {LARGE} 1 2,000"]
+    assert repr(plan) == "CompactionPlan(files=3, to_rewrite=2, bytes=30, bins=1)"
+    assert all(text in plan._repr_html_() for text in ("Would rewrite 2 of 3 files", SMALL, LARGE, "2.0 KiB"))
+
+
+def test_a_plan_that_rewrites_nothing_says_so():
+    plan = plan_compaction(facts([]), SIZES)
+    assert str(plan).startswith("Would rewrite 0 of 0 files, 0 B, in 0 bins")
