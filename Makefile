@@ -94,11 +94,12 @@ docs: setup ## The documentation site in build/site; fails on a warning or a dea
 package: setup ## Build the package, check it as an index does, install it into an empty environment
 	@$(BIN)/python scripts/check_package.py
 
-lint: setup ## Style and types: ruff with every rule, mypy strict
+lint: setup ## Style and types: ruff with every rule, mypy strict, and pyright on a user's program
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests/typing/user_program.py
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 format: setup ## Format the code and fix what can be fixed safely
 	@$(BIN)/ruff check --fix .
