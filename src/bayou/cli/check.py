@@ -38,8 +38,8 @@ def check(table: str, *, files: bool, footers: bool, as_json: bool) -> int:
 def _print_report(report: Report) -> None:
     if report.findings:
         columns = (
-            *(Column("severity"), Column("rule", style="cyan"), Column("place", wraps=True), Column("action")),
-            *(Column("writer", style="dim", wraps=True), Column("finding", wraps=True)),
+            *(Column("severity"), Column("rule", style="cyan"), Column("place", wraps=True, apart=""), Column("action")),
+            *(Column("writer", style="dim", wraps=True, apart="written by "), Column("finding", wraps=True, apart="")),
         )
         print_rows(columns, map(_row, report.findings), total=len(report.findings))
         click.echo()

@@ -14,7 +14,7 @@ from bayou.diffs.run import diff as run_diff
 from bayou.report.units import size_text
 
 if TYPE_CHECKING:
-    from bayou.diffs.difference import Difference, Side
+    from bayou.diffs.difference import Difference
     from bayou.log.segment.history import HistoryEntry
 
 
@@ -41,16 +41,18 @@ def diff(table: str, first: str, second: str | None, *, files: bool, as_json: bo
     _print_operations(result)
     many = f"{len(result.changes):,} facts and {result.files.num_rows:,} files differ"
     before, after = result.before, result.after
-    is_one = before.table == after.table
-    click.echo(f"{_shown(before, is_one)} to {_shown(after, is_one)}: {many}.")
+    if before.table == after.table:
+        click.echo(f"version {before.version} to version {after.version}: {many}.")
+    else:
+        click.echo(f"before: version {before.version} of {before.table}\nafter:  version {after.version} of {after.table}\n{many}.")
 
 
 def _print_changes(result: Difference) -> None:
     if not result.changes:
         return
     columns = (
-        *(Column("part"), Column("name", style="cyan", wraps=True), Column("change")),
-        *(Column("before", wraps=True), Column("after", wraps=True)),
+        *(Column("part"), Column("name", style="cyan"), Column("change")),
+        *(Column("before", wraps=True, apart="- "), Column("after", wraps=True, apart="+ ")),
     )
     print_rows(columns, ((each.part, each.name, each.kind, each.before, each.after) for each in result.changes))
     click.echo()
@@ -105,10 +107,6 @@ def _print_operations(result: Difference) -> None:
 
 def _operation(each: HistoryEntry) -> tuple[int, str | None, str | None, str | None]:
     return each.version, utc(each.timestamp), each.operation, pairs(each.operation_metrics)
-
-
-def _shown(side: Side, is_one: bool) -> str:  # noqa: FBT001  (whether both sides are of one table)
-    return f"version {side.version}" if is_one else f"version {side.version} of {side.table}"
 
 
 def _signed(number: int | None) -> str | None:

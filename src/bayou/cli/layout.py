@@ -15,6 +15,8 @@ GAP: Final = 2
 """The number of blanks between two columns."""
 _NARROWEST: Final = 16
 """The least width of a column whose words do not fit."""
+_SENTENCE: Final = 30
+"""The width up to which columns that wrap get room before the others do."""
 _SHORTENED: Final = 28
 """The least width of a column whose values can be shortened."""
 
@@ -32,6 +34,7 @@ class Column:
         shortens: whether a narrow terminal gets the beginning and the end of a long value.
         is_extra: whether a narrow terminal may leave the column out.
         unless_wide: the column that a terminal shows instead of this one without `--wide`; None for this one.
+        apart: what begins the line of this column below the others, if the table would break words; None if it has no such line.
     """
 
     title: str
@@ -42,6 +45,7 @@ class Column:
     shortens: bool = False
     is_extra: bool = False
     unless_wide: Column | None = None
+    apart: str | None = None
 
 
 def fitting_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> dict[int, int]:
@@ -64,7 +68,31 @@ def fitting_widths(columns: Sequence[Column], rows: Sequence[Sequence[str]], wid
         del least[extras.pop()]
     if _total(least) > width:
         least = {index: min(each, _NARROWEST) if columns[index].wraps else each for index, each in least.items()}
-    return _grown(least, widest, width)
+    sentences = {index: min(each, _SENTENCE) if columns[index].wraps else least.get(index, 0) for index, each in widest.items()}
+    return _grown(_grown(least, sentences, width), widest, width)
+
+
+def breaks_words(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None) -> bool:
+    """Whether a table of some width breaks words even without its extra columns."""
+    widths = fitting_widths(columns, rows, width)
+    return any(
+        widths[index] < _least(column, cells, max(map(cell_len, cells)))
+        for index, column in enumerate(columns)
+        if index in widths and column.wraps
+        for cells in [[row[index] for row in rows] or [""]]
+    )
+
+
+def wrapped(text: str, width: int, begin: str = "") -> list[str]:
+    """Return a string as lines of whole words, after the beginning of the first line. Shorten a word that is longer than a line."""
+    first, *others = text.split() or [""]
+    lines = [begin + shortened(first, width - cell_len(begin))]
+    for word in (shortened(each, width) for each in others):
+        if cell_len(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def shortened(text: str, width: int) -> str:

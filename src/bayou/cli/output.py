@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayou.cli.layout import GAP as _GAP
-from bayou.cli.layout import Column, fitting_widths, shortened
+from bayou.cli.layout import Column, breaks_words, fitting_widths, shortened, wrapped
 from bayou.cli.tables import is_wide
 from bayou.errors import sample
 from bayou.log.segment.time_travel import to_milliseconds
@@ -137,35 +137,54 @@ def _cells(columns: Sequence[Column], rows: Iterable[Iterable[Any]], *, is_termi
 
 
 def _print_table(console: Console, columns: Sequence[Column], rows: Iterator[list[str]], total: int | None) -> None:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
     shown = list(itertools.islice(rows, _MOST_ROWS_ON_A_TERMINAL))
-    widths = fitting_widths(columns, shown, None if is_wide() else console.width)
+    width = None if is_wide() else console.width
+    if width is not None and any(column.apart is not None for column in columns) and breaks_words(columns, shown, width):
+        _print_blocks(console, columns, shown)
+        left_out = []
+    else:
+        left_out = _print_grid(console, columns, shown, width)
+    if next(rows, None) is not None:
+        of_total = "" if total is None else f" of {total:,}"
+        note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
+        console.print(Text(note, "dim"))
+    if left_out:
+        console.print(Text(f"not shown: {sample(left_out)}; --wide shows all", "dim"))
+
+
+def _print_blocks(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print each row as a line with the short columns, and below it a line for each of the others."""
+    for row in rows:
+        cells = list(zip(columns, row, strict=True))
+        console.print(*(Text(cell, column.style) for column, cell in cells if column.apart is None and cell), sep=" " * _GAP)
+        for column, cell in cells:
+            if column.apart is not None and cell:
+                first, *others = wrapped(cell, console.width - 2 * _GAP, column.apart)
+                lines = [" " * _GAP + first, *(" " * 2 * _GAP + line for line in others)]
+                console.print(Text("\n".join(lines), column.style), crop=False)
+
+
+def _print_grid(console: Console, columns: Sequence[Column], shown: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """Print rows under their headers, and return the titles of the columns that are left out."""
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    widths = fitting_widths(columns, shown, width)
     # In a console that is too narrow rich cuts columns off. In a wide one nothing is lost: the terminal breaks the lines.
     console.width = max(console.width, sum(width + _GAP for width in widths.values()))
-    for column, width in ((columns[index], width) for index, width in widths.items()):
+    for column, column_width in ((columns[index], each) for index, each in widths.items()):
         table.add_column(
             column.title,
             justify="right" if column.is_number else "left",
             style=column.style,
-            width=width,
+            width=column_width,
             overflow="fold",
             no_wrap=not column.wraps,
         )
     for row in shown:
         table.add_row(
-            *(
-                Text(shortened(row[index], width)) if columns[index].shortens else Text(row[index])
-                for index, width in widths.items()
-            )
+            *(Text(shortened(row[index], each)) if columns[index].shortens else Text(row[index]) for index, each in widths.items())
         )
     console.print(table, crop=False)
-    if next(rows, None) is not None:
-        of_total = "" if total is None else f" of {total:,}"
-        note = f"the first {_MOST_ROWS_ON_A_TERMINAL:,}{of_total}; in a pipe, or with --json, there are all"
-        console.print(Text(note, "dim"))
-    left_out = [column.title for index, column in enumerate(columns) if index not in widths]
-    if left_out:
-        console.print(Text(f"not shown: {sample(left_out)}; --wide shows all", "dim"))
+    return [column.title for index, column in enumerate(columns) if index not in widths]
 
 
 def _print_plain(columns: Sequence[Column], rows: Iterator[list[str]]) -> None:

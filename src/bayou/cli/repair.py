@@ -56,7 +56,10 @@ def _print_result(result: RepairResult) -> None:
     if result.without_repair:
         rows = ((each.severity.name.lower(), each.rule, each.place, each.detail) for each in result.without_repair)
         click.echo("These findings have no repair:")
-        titles = (Column("severity"), Column("rule", style="cyan"), Column("place", wraps=True), Column("finding", wraps=True))
+        titles = (
+            *(Column("severity"), Column("rule", style="cyan")),
+            *(Column("place", wraps=True, apart=""), Column("finding", wraps=True, apart="")),
+        )
         print_rows(titles, rows, total=len(result.without_repair))
         click.echo()
     if result.after is None:

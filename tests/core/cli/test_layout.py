@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.core.cli.conftest import add
+from tests.core.cli.conftest import SCHEMA, add
 
-from bayou.cli.layout import GAP, Column, fitting_widths, shortened
+from bayou.cli.layout import GAP, Column, fitting_widths, shortened, wrapped
 
 NAME = "part-00000-3f2a9c1e-5b7d-4e8f-9a0b-1c2d3e4f5a6b-c000.snappy.parquet"
 VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 1, "cardinality": 2}
@@ -102,3 +103,53 @@ def test_a_column_is_as_wide_as_its_longest_word_if_the_terminal_has_the_room(ro
         assert widths[1] >= longest[1]
         assert total <= width
     assert fitting_widths(columns, rows, None) == {index: max(1, *(len(row[index]) for row in rows)) for index in range(3)}
+
+
+@given(WORDS, st.integers(min_value=3, max_value=30))
+def test_wrapped_lines_fit_and_have_each_word(text, width):
+    lines = wrapped(text, width)
+    assert all(len(line) <= width for line in lines)
+    assert " ".join(lines).split() == [shortened(word, width) for word in text.split()]
+    first, *_ = wrapped(text, width + 4, "to: ")
+    assert first.startswith("to: ")
+    assert len(first) <= width + 4
+
+
+def test_a_sentence_gets_room_before_a_path_does():
+    columns = [Column("path", shortens=True), Column("reason", wraps=True)]
+    assert fitting_widths(columns, [("p" * 70, "the data file does not exist")], 80) == {0: 50, 1: 28}
+
+
+def test_a_check_that_does_not_fit_has_a_line_for_each_long_value(terminal, bayou_command, writer):
+    writer.create()
+    writer.commit(1, add(f"day=2026-01-01/{NAME}", size=-1, stats=None), engineInfo="Apache-Spark/4.0.0 Delta-Lake/4.0.0")
+    printed = plain(bayou_command("check", writer.path).out).splitlines()
+    at = printed.index("broken  file-size  add")
+    assert printed[at + 1 : at + 3] == [f"  _delta_log/{1:020d}.json:2", "  written by Apache-Spark/4.0.0 Delta-Lake/4.0.0"]
+    assert re.search(
+        r"the size of day=2026-01-01/part-00000\S*…\S*-c000\.snappy\.parquet is -1", " ".join(" ".join(printed).split())
+    )
+    assert max(map(len, printed)) <= 80
+    wide = plain(bayou_command("check", writer.path, "--wide").out).splitlines()
+    assert wide[0].split() == ["severity", "rule", "place", "action", "writer", "finding"]
+
+
+def test_a_check_that_fits_is_a_table(terminal, bayou_command, writer, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    writer.create().commit(1, add("a", size=-1))
+    first, *_ = plain(bayou_command("check", writer.path).out).splitlines()
+    assert first.split() == ["severity", "rule", "place", "action", "writer", "finding"]
+
+
+def test_a_difference_that_does_not_fit_shows_both_values_below_each_other(terminal, bayou_command, writer):
+    long = ", ".join(f"column_number_{number}" for number in range(9))
+    writer.create(**{"delta.dataSkippingStatsColumns": "id", "a.property.with.a.long.name.indeed": "1"})
+    metadata = {"id": "8a7c", "format": {"provider": "parquet"}, "partitionColumns": ["day"], "schemaString": json.dumps(SCHEMA)}
+    writer.commit(1, {"metaData": {**metadata, "configuration": {"delta.dataSkippingStatsColumns": long.replace(" ", "")}}})
+    printed = plain(bayou_command("diff", writer.path, "0", "1").out).splitlines()
+    at = printed.index("properties  delta.dataSkippingStatsColumns  changed")
+    assert printed[at + 1] == "  - id"
+    assert printed[at + 2].startswith("  + column_number_0,")
+    assert "…" in printed[at + 2]
+    assert max(map(len, printed)) <= 80
+    assert long.replace(" ", "") in plain(bayou_command("diff", writer.path, "0", "1", "--wide").out)
