@@ -10,6 +10,9 @@ DELTA_TABLE_NOT_FOUND TableNotFoundError
     Delta table `{table}` doesn't exist: _delta_log holds neither a commit nor a checkpoint, so this is not a Delta table.
     Next: Check the path, write to it to create a table there, or make a table of its Parquet files with CONVERT TO DELTA.
     Parameters: tableName={table_name}
+DELTA_TABLE_NOT_FOUND/inside TableNotFoundError
+    Delta table `{table}` doesn't exist, because this is a folder inside the table {outer}.
+    Next: Give the path of that table, and select the rows by a filter.
 DELTA_TABLE_NOT_FOUND/file TableNotFoundError
     `{table}` is a file, and a Delta table is a folder.
     Next: Give the folder that holds _delta_log.

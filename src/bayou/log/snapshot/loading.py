@@ -7,6 +7,7 @@ Checkpoints and log compaction files only repeat commits: an unreadable one is s
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayou.errors import (
@@ -23,7 +24,7 @@ from bayou.log.segment.listing import LogListing, list_versions
 from bayou.log.segment.segment import extend_segment, find_segment, newest_recreatable
 from bayou.log.snapshot.snapshot import Snapshot
 from bayou.log.snapshot.source import SnapshotSource
-from bayou.protocol.actions.file_names import parse_log_file_name
+from bayou.protocol.actions.file_names import LOG_FOLDER, parse_log_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +129,15 @@ def _not_found(store: LogStore, table_uri: str) -> DeltaError:
     local = store.local_path("")
     if local is not None and os.path.isfile(local):  # noqa: PTH113
         return failed("DELTA_TABLE_NOT_FOUND/file", table=table_uri)
+    outer = None if local is None else _table_around(local)
+    if outer is not None:
+        return failed("DELTA_TABLE_NOT_FOUND/inside", table=table_uri, outer=outer)
     if something or (local is not None and os.path.isdir(local)):  # noqa: PTH112
         return failed("DELTA_TABLE_NOT_FOUND", table=table_uri)
     return failed("PATH_NOT_FOUND", table=table_uri)
+
+
+def _table_around(folder: str) -> str | None:
+    """Return the nearest folder above a folder that has a log, or None."""
+    parents = Path(folder).parents
+    return next((str(each) for each in parents if (each / LOG_FOLDER).is_dir()), None) if os.path.isdir(folder) else None  # noqa: PTH112

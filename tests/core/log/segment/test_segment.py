@@ -201,6 +201,17 @@ def test_a_folder_of_files_without_a_log_is_no_table(tmp_path):
     assert caught.value.getErrorClass() == "DELTA_TABLE_NOT_FOUND"
 
 
+def test_a_folder_of_a_table_names_the_table(tmp_path):
+    (tmp_path / "t" / "_delta_log").mkdir(parents=True)
+    (tmp_path / "t" / "day=1" / "hour=2").mkdir(parents=True)
+    with pytest.raises(TableNotFoundError) as caught:
+        open_log(tmp_path / "t" / "day=1" / "hour=2").version()
+    assert caught.value.getErrorClass() == "DELTA_TABLE_NOT_FOUND"
+    assert caught.value.outer == str(tmp_path / "t")
+    with pytest.raises(PathNotFoundError):
+        open_log(tmp_path / "t" / "day=2").version()
+
+
 def test_nothing_at_the_path_is_told_apart(tmp_path):
     with pytest.raises(PathNotFoundError) as caught:
         open_log(tmp_path / "nowhere").snapshot()
