@@ -11,14 +11,13 @@ from bayou.protocol.features.features import FEATURES, MAX_READER_VERSION, MAX_W
 from bayou.protocol.types.schema import StructType
 
 _HEADER: Final = ("Feature", "Protocol", "Read", "Write", "Enabled by", "Drop")
-_NOTES: Final = (
-    "Protocol: the reader and writer version from which on the feature exists; versions 3 and 7 list features by name.",
-    "Write: `unless used` means that a table may list the feature, but may not use it.",
-    (
-        "Enabled by: besides `delta.feature.<name>` = `supported`, which works for every feature but clustering. "
-        "`(new tables)` means that an existing table gets the feature only that way."
-    ),
-)
+_NOTES: Final = {
+    "Protocol": "Protocol: the reader and writer version from which on the feature exists; versions 3 and 7 list features by name.",
+    "unless used": "Write: `unless used` means that a table may list the feature, but may not use it.",
+    "Enabled by": "Enabled by: `delta.feature.<name>` = `supported` enables every feature but clustering, too.",
+    "(new tables)": "Enabled by: `(new tables)` means that an existing table gets the feature only by `delta.feature.<name>`.",
+}
+"""The notes by the words of the table that they explain."""
 # A table without properties and columns.
 _NOTHING: Final = (Metadata("", ""), StructType())
 _UNRESTRICTED: Final = Feature("", reader_writer=False).write_blocked
@@ -27,8 +26,9 @@ _UNRESTRICTED: Final = Feature("", reader_writer=False).write_blocked
 def feature_matrix() -> str:
     """Return a Markdown table of all features, with notes."""
     rows = [_row(FEATURES[name]) for name in sorted(FEATURES, key=str.lower)]
-    lines = [_line(_HEADER), _line(("---",) * len(_HEADER)), *map(_line, rows), "", *(f"- {note}" for note in _NOTES)]
-    return "\n".join(lines) + "\n"
+    table = "\n".join([_line(_HEADER), _line(("---",) * len(_HEADER)), *map(_line, rows)])
+    notes = "\n".join(f"- {note}" for words, note in _NOTES.items() if words in table)
+    return f"{table}\n\n{notes}\n"
 
 
 def _row(feature: Feature) -> tuple[str, ...]:

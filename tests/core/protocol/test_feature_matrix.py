@@ -63,5 +63,11 @@ def test_writing_is_said_to_work_always_never_or_while_nothing_needs_it(monkeypa
     assert found == {"free": "yes", "never": "no", "used": "unless used", "unread": "no"}
 
 
+def test_each_note_explains_words_of_the_table():
+    table, _, notes = feature_matrix().partition("\n\n")
+    assert "`unless used`" not in notes  # no feature has it
+    assert ("`(new tables)`" in notes) == ("(new tables)" in table) is True
+
+
 def test_what_can_be_dropped_is_marked():
     assert {name for name, row in rows().items() if row["Drop"] == "yes"} == DROPPABLE
