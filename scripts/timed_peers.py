@@ -237,7 +237,7 @@ class DeltaRs:
         self.table(path).optimize.z_order(["partkey", "shipdate"])
 
     def vacuum(self, path: Path) -> None:
-        self.table(path).vacuum(0, dry_run=False, enforce_retention_duration=False)
+        self.table(path).vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
 
 
 def cases(engine: Any) -> dict[str, tuple[str, Callable[[Path], None] | None]]:
