@@ -12,7 +12,7 @@ SPARK ?= $(LEGS)
 BASE ?= main
 # Where `make smoke` runs.
 MASTER ?= local[2]
-# How many rows the table of `make bench-changes` has.
+# How many rows the table of `make bench-peers` has.
 ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own. Two leave two cores idle for a third of the time.
 export JOBS ?= 3
@@ -39,7 +39,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -108,8 +108,8 @@ format: setup ## Format the code and fix what can be fixed safely
 bench: setup ## Time the same work on plain Parquet and on bayou
 	@$(WITH_JAVA) $(BIN)/python scripts/bench.py $(SHARED)/bench/bench.py $(ARGS)
 
-bench-changes: setup ## Time DELETE and MERGE on delta-spark and on bayou: make bench-changes ROWS=6000000
-	@$(WITH_JAVA) $(BIN)/python scripts/bench_changes.py $(ROWS)
+bench-peers: setup ## The same work on delta-spark, delta-rs and bayou, timed: make bench-peers ROWS=6000000
+	@$(WITH_JAVA) $(BIN)/python scripts/bench_peers.py $(ROWS)
 
 clean: ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

@@ -322,7 +322,7 @@ MISTAKES: dict[int, tuple[str, Example]] = {
     62: ("spark.read.delta", lambda at: at.spark.read.delta(at.path)),  # type: ignore[attr-defined]
     63: ("bayou.write of a pandas DataFrame", _pandas),
     64: ("df.write.parquet over a table", Documented(TROUBLESHOOTING, "a table lost its rows after `df.write.parquet(path)`")),
-    65: ("spark.read.parquet of a table", Documented(TROUBLESHOOTING, "rows that were deleted appear")),
+    65: ("spark.read.parquet of a table", Documented(TROUBLESHOOTING, "deleted rows appear")),
     66: ("help(bayou) without PySpark", without_pyspark(HELP)),
     67: ("from bayou import * without PySpark", without_pyspark("from bayou import *")),
 }
@@ -337,7 +337,7 @@ NOT_ASKED: dict[int, tuple[str, str]] = {
     61: ("PySpark passes the path to the JVM first", "`'PosixPath' object has no attribute '_get_object_id'`"),
     62: ("The reader is PySpark's, and bayou adds no methods to it", "`'DataFrameReader' object has no attribute 'delta'`"),
     64: ("Spark's Parquet writer does not look for a table in the folder", "a table lost its rows after `df.write.parquet(path)`"),
-    65: ("Spark's Parquet reader does not look for a table in the folder", "rows that were deleted appear"),
+    65: ("Spark's Parquet reader does not look for a table in the folder", "deleted rows appear"),
 }
 """Mistakes that bayou cannot answer, because it does not run when they happen: why not, and the line that has the answer."""
 

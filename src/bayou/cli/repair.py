@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("bayou repair /data/orders --files"))
 @table_argument
-@click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
-@click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
-@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable files from the log. Their rows are lost.")
-@click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--files", is_flag=True, help="Also check that data files and deletion vectors exist with the right size.")
+@click.option("--footers", is_flag=True, help="Also compare the footers of data files with the schema and the statistics.")
+@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable data files from the table. Their rows are lost.")
+@click.option("--yes", is_flag=True, help="Make the changes. Without this option, the command only prints what it would do.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def repair(table: str, *, files: bool, footers: bool, allow_loss: bool, yes: bool, as_json: bool) -> int:
-    """Repair checkpoints, checksums and other files that follow from commits. No commit is changed.
+    """Repair what `bayou check` finds, without changing a commit.
 
-    With --yes the exit code is that of `bayou check` afterwards.
+    The command rewrites checkpoints, checksums and compacted files, and may add commits. With --yes, the exit code is
+    the exit code of `bayou check` after the repair.
     """
     result = run_repair(
         table, files=files, footers=footers, allow_loss=allow_loss, dry_run=not yes, storage_options=storage_options()

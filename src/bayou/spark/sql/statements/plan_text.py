@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.operations.clone import CloneResult
+    from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
     from bayou.plan.maintenance.compaction import CompactionPlan
@@ -72,6 +73,15 @@ def vacuum_lines(result: VacuumResult) -> list[str]:
         ),
         *_paths(result.files),
     ]
+
+
+def fsck_lines(result: FsckResult) -> list[str]:
+    """Describe the files that FSCK REPAIR TABLE would remove from the log."""
+    if not result.files.num_rows:
+        return ["All files exist. Would commit nothing."]
+    rows = "an unknown number of rows" if result.lost_rows is None else _number_of(result.lost_rows, "row")
+    removed = _files(result.files.num_rows, pc.sum(result.files["size"]).as_py())
+    return [f"Would remove {removed} from the log, with {rows}.", *_paths(result.files.rename_columns({"dataFilePath": "path"}))]
 
 
 def restore_lines(result: RestoreResult, latest: int) -> list[str]:
