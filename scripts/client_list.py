@@ -69,7 +69,7 @@ CLIENTS = {
         "ibis-framework==12.0.0",
         ("ibis-framework[pyspark]==12.0.0", "pandas<3"),
         program="examples/clients/ibis_tables.py",
-        pyspark="4.1.4",
+        pyspark="4.0.5",
     ),
     "databricks4py": Client(
         "databricks4py==0.3.0",

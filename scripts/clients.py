@@ -111,6 +111,7 @@ def _output(command: Sequence[str | Path], folder: Path, client: Client, python:
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), "src", "tests"]),
         "PYSPARK_PYTHON": str(python),
         "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
+        "PYTHONUNBUFFERED": "1",
         "DO_NOT_TRACK": "1",
         "GX_ANALYTICS_ENABLED": "false",
         **dict(client.variables),

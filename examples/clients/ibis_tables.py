@@ -53,7 +53,7 @@ def main() -> int:
         "named": [(1, 11), (2, 25), (3, 30), (4, 40), (5, 50)],
         "empty": 0,
         "overwritten": [{"id": 7, "total": 70}],
-        "history": ["CREATE TABLE AS SELECT", "WRITE", "UPDATE", "MERGE", "WRITE"],
+        "history": ["CREATE TABLE AS SELECT", "WRITE", "UPDATE", "MERGE", "TRUNCATE", "WRITE"],
     }
     wrong = [f"{name}: {found[name]}, not {value}" for name, value in expected.items() if found[name] != value]
     print("; ".join(wrong) or "ibis: all tables are as they should be")
