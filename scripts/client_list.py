@@ -71,6 +71,16 @@ CLIENTS = {
         program="examples/clients/ibis_tables.py",
         pyspark="4.0.5",
     ),
+    "pandera": Client(
+        "pandera==0.35.0",
+        ("pandera[pyspark]==0.35.0", "pandas<3"),
+        program="examples/clients/pandera_schema.py",
+    ),
+    "soda": Client(
+        "soda-sparkdf==4.28.0",
+        ("soda-sparkdf==4.28.0", "pandas<3"),
+        program="examples/clients/soda_contract.py",
+    ),
     "databricks4py": Client(
         "databricks4py==0.3.0",
         ("pytest-timeout", "pandas<3"),
