@@ -38,7 +38,7 @@ class Result:
 
     Attributes:
         passed: whether all that ran passed.
-        text: the counts of its tests, or the reason why it failed.
+        text: the counts of its tests, and the reason why something failed.
     """
 
     passed: bool
@@ -71,8 +71,8 @@ def run(client: Client) -> Result:
         return Result(passed=False, text=f"pip ended with {error.returncode}: its release cannot be installed")
     if client.program:
         code, lines = _output([python, ROOT / client.program], ROOT, client, python)
-        results.append(Result(code == 0, "the program passed" if code == 0 else f"the program failed: {last_words(lines)}"))
-    return Result(all(each.passed for each in results), "; ".join(each.text for each in results))
+        results.append(Result(code == 0, "" if code == 0 else f"our program: {last_words(lines)}"))
+    return Result(all(each.passed for each in results), "; ".join(each.text for each in results if each.text))
 
 
 def _tests(client: Client, python: Path) -> Result:
@@ -91,7 +91,8 @@ def of_tests(code: int, lines: Sequence[str]) -> Result:
         code: what it returned.
         lines: what it printed.
     """
-    counts = next((found.group(1) for line in reversed(lines) if (found := re.match(r"=* ?(\d+ .+?) in [\d.]+s", line))), "")
+    ends = (found.group(1) for line in reversed(lines) if (found := re.match(r"=* ?(\d+ .+?) in [\d.]+s", line)))
+    counts = ", ".join(re.findall(r"\d+ (?:failed|passed|skipped|errors?)", next(ends, "")))
     if code == 0:
         return Result(passed=True, text=counts)
     failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
@@ -150,7 +151,7 @@ def row(client: Client, result: Result, day: dt.date) -> str:
     ran += [f"[our program]({SOURCES_OF_US}{client.program})"] if client.program else []
     text = re.sub(r"\s+", " ", result.text).replace("|", "\\|").replace("<", "&lt;")
     shown = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]} ..."
-    outcome = f"passes: {shown}" if result.passed else f"**fails**: {shown}"
+    outcome = ": ".join(each for each in ("passes" if result.passed else "**fails**", shown) if each)
     return f"| {name} {version} | {', '.join(ran)} | {outcome} | {client.pyspark} | {day.isoformat()} |\n"
 
 
