@@ -142,3 +142,9 @@ def test_the_files_of_a_log_are_read_concurrently():
 
 def test_a_hint_that_is_no_json_is_named_so():
     assert "Expecting" in only(found(table().write(HINT, '{"version": 12')), "hint-json").detail
+
+
+def test_a_notebook_shows_the_findings_as_rows():
+    shown = found(table(add(size=-1)))._repr_html_()
+    assert "1 broken" in shown
+    assert "the size of a.parquet is -1" in shown
