@@ -62,7 +62,7 @@ def _outcome(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
         message = error.format_message().removesuffix(".")
-        return _fail(f"{message}{'' if message.endswith('?') else '.'} Try '{where} --help'.")
+        return _fail(f"{message}{'' if message.endswith(('?', '?)')) else '.'} Try '{where} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
     except BrokenPipeError:

@@ -99,7 +99,7 @@ def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
             f"{count_text(missing, 'file')} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
             f"ANALYZE TABLE {names.sql} COMPUTE DELTA STATISTICS",
             f"{names.delta_table}.computeStatistics(missing_only=True)",
-            "It reads footers, and the rows of files whose footers are not sufficient. It writes one commit, and no data file.",
+            "It reads footers, and rows if necessary. It writes one commit only.",
             0,
             0,
         )
