@@ -73,7 +73,7 @@ soak: setup mutants ## Thousands of random sequences, hundreds of kills, a hundr
 mutants: setup ## Which small faults in the rules no test notices: make mutants MUTANTS="--seed 7", or src/bayou/FILE:LINE
 	@$(BIN)/python scripts/mutants.py $(MUTANTS)
 
-clients: setup ## The suites of released programs that were written for delta-spark, on bayou
+clients: setup ## Released programs that use Delta tables, on bayou; writes docs/works_with.md (an hour)
 	@$(WITH_JAVA) $(BIN)/python scripts/clients.py
 
 soak-oracle: setup ## All comparisons with delta-spark and delta-rs, the long ones too: takes hours

@@ -109,9 +109,10 @@ class Report:
         return f"Report({self.table!r}, version={self.version}, {counts})"
 
     def _repr_html_(self) -> str:
-        rows = ((each.severity.name.lower(), each.rule, each.place, each.detail) for each in self.findings)
-        title = f"{self.table} at version {self.version}: {len(self.findings)} findings"
-        return rows_html(title, ("severity", "rule", "place", "detail"), rows)
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        rows = ((each.severity.name.lower(), each.rule, each.place, each.detail, each.writer) for each in self.findings)
+        title = f"{self.table} at version {self.version}: {counts}"
+        return rows_html(title, ("severity", "rule", "place", "finding", "writer"), rows)
 
     def __str__(self) -> str:
         lines = [f"{each.severity.name.lower()}: {each.rule} at {each.place}: {each.detail}" for each in self.findings]

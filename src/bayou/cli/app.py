@@ -61,7 +61,8 @@ def _outcome(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
-        return _fail(f"{error.format_message().removesuffix('.')}. Try '{where} --help'.")
+        message = error.format_message().removesuffix(".")
+        return _fail(f"{message}{'' if message.endswith(('?', '?)')) else '.'} Try '{where} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
     except BrokenPipeError:

@@ -12,7 +12,7 @@ from bayou.cli.output import pairs, print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.repairs.run import repair as run_repair
-from bayou.report.units import size_text
+from bayou.report.units import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +80,8 @@ def _print_lost(lost: FsckResult, *, is_planned: bool) -> None:
         (row["numRecords"], row["size"], pairs(row["partitionValues"]), row["dataFilePath"], row["reason"])
         for row in lost.files.to_pylist(maps_as_pydicts="lossy")
     )
-    count = "an unknown number of" if lost.lost_rows is None else f"{lost.lost_rows:,}"
-    click.echo(f"{lost.files.num_rows:,} files with {count} rows {'would leave' if is_planned else 'left'} the log:")
+    count = "an unknown number of rows" if lost.lost_rows is None else count_text(lost.lost_rows, "row")
+    click.echo(f"{count_text(lost.files.num_rows, 'file')} with {count} {'would leave' if is_planned else 'left'} the log:")
     print_rows(columns, rows, total=lost.files.num_rows)
     click.echo()
 

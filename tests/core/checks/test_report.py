@@ -45,7 +45,7 @@ def test_a_report_is_a_line_in_python_and_a_table_in_a_notebook():
     report = found(table(add(size=-1), cdc()))
     assert repr(report) == f"Report({report.table!r}, version=0, broken=1, risky={len(report.risky)}, odd={len(report.odd)})"
     shown = report._repr_html_()
-    assert f"at version 0: {len(report.findings)} findings" in shown
+    assert "at version 0: 1 broken" in shown
     assert all(text in shown for each in report.findings for text in (each.rule, each.place))
 
 
@@ -150,3 +150,9 @@ def test_the_files_of_a_log_are_read_concurrently():
 
 def test_a_hint_that_is_no_json_is_named_so():
     assert "Expecting" in only(found(table().write(HINT, '{"version": 12')), "hint-json").detail
+
+
+def test_a_notebook_shows_the_findings_as_rows():
+    shown = found(table(add(size=-1)))._repr_html_()
+    assert "1 broken" in shown
+    assert "the size of a.parquet is -1" in shown
