@@ -22,7 +22,7 @@ from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDEC
 from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bayou.protocol.actions.file_names import LogFileName
     from bayou.storage.store import FileStatus, LogStore
@@ -32,6 +32,7 @@ _HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMet
 _BULKY: Final = {"stats_parsed", "partitionValues_parsed"}
 _WHOLE: Final = frozenset({LogFileKind.COMMIT, LogFileKind.COMPACTED, LogFileKind.CHECKSUM})
 """The kinds of files that are read whole. Checkpoints are read afterwards, column by column."""
+_DECODER: Final = json.JSONDecoder()
 _READ_ERRORS: Final = (DeltaError, OSError, pa.ArrowException, ValueError)
 
 
@@ -72,6 +73,16 @@ class RawLog:
         """The live files of the latest version that follows from the log."""
         known = self.timeline.known
         return self.timeline.live_at(known[-1]) if known else EMPTY
+
+    @cached_property
+    def live_files(self) -> pa.Table:
+        """The live files whose actions have a path."""
+        return self.live.filter(pc.greater(pc.binary_length(self.live["path"]), 0))
+
+    @cached_property
+    def stored_sizes(self) -> pa.ChunkedArray:
+        """The sizes of `live_files` in the store; null for a missing file."""
+        return self.folder.sizes(self.live_files["path"])
 
     @property
     def latest(self) -> Epoch | None:
@@ -168,18 +179,39 @@ def _parsed_document(file: LogFile, content: bytes) -> Any:
 
 def _parse_lines(file: LogFile, content: bytes, rows: FileRows) -> None:
     """Parse a file of one JSON object a line."""
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            file.problems.append(Problem("json", f"{error}: {line[:60]!r}", number))
-            continue
-        _parse_line(file, number, value, rows)
+    for number, value in _json_lines(file, content):
+        kind, each = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (None, None)
+        if kind in FILE_KINDS and isinstance(each, dict):
+            rows.append(file, number, kind, each)
+        else:
+            _parse_line(file, number, value, rows)
     info = next(file.of_kind("commitInfo"), None)
     if info is not None:
         file.writer = info.value.get("engineInfo") or None
+
+
+def _json_lines(file: LogFile, content: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line that is not blank, and note lines that are not JSON as problems."""
+    try:
+        lines: list[Any] = content.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = content.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            # For a valid line of UTF-8 this costs half of `json.loads`, which decides about any other line.
+            value, end = _DECODER.raw_decode(line)
+        except (TypeError, ValueError, RecursionError):
+            end = -1
+        if end != len(line):
+            raw = line if isinstance(line, bytes) else line.encode()
+            try:
+                value = json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                file.problems.append(Problem("json", f"{error}: {raw[:60]!r}", number))
+                continue
+        yield number, value
 
 
 def _parse_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:

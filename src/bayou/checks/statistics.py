@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,13 +81,14 @@ def _at_once(texts: pa.ChunkedArray, leaves: Mapping[tuple[str, ...], Column]) -
     # A line without braces can crash Arrow's reader.
     if not pc.all(pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))).as_py():
         return None
-    data = "\n".join(texts.to_pylist()).encode("utf-8", "surrogatepass")
-    if data.count(b"\n") != len(texts) - 1 or len(data) > _MOST_BYTES:
+    if pc.any(pc.match_substring(texts, "\n")).as_py() or texts.nbytes > _MOST_BYTES:
         return None
+    lines = pc.binary_join_element_wise(texts.combine_chunks(), "", "\n")
+    data = lines.buffers()[2]
     try:
         table = pa.json.read_json(
-            io.BytesIO(data),
-            read_options=pa.json.ReadOptions(block_size=len(data) + 1),
+            pa.BufferReader(data),
+            read_options=pa.json.ReadOptions(block_size=data.size + 1),
             parse_options=pa.json.ParseOptions(explicit_schema=_schema(leaves), unexpected_field_behavior="ignore"),
         )
     except pa.ArrowException:

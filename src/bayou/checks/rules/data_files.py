@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bayou.checks.footers import Footer, Values, as_bound, fits, is_adjusted
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, first
+from bayou.checks.rule import Found, Reads, Section, in_rows
 from bayou.checks.schema_json import COLUMN_ID, Column
 from bayou.checks.timeline import Epoch, Part
 
@@ -42,36 +42,28 @@ def _found(log: RawLog, row: dict[str, Any], detail: str) -> Found:
 
 
 def _rows(log: RawLog) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = _live(log).select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist()
+    rows: list[dict[str, Any]] = log.live_files.select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist()
     return rows
-
-
-def _live(log: RawLog) -> pa.Table:
-    return log.live.filter(pc.greater(pc.binary_length(log.live["path"]), 0))
 
 
 @_FILES.broken("exists", "The data file of each live add exists.")
 def data_files_exist(log: RawLog) -> Iterator[Found]:
-    yield from first(
-        _found(log, row, f"{row['path']} does not exist") for row in _rows(log) if log.folder.size(row["path"]) is None
-    )
+    missing = pc.is_null(log.stored_sizes)
+    yield from in_rows(log, log.live_files.filter(missing), "{path} does not exist")
 
 
 @_FILES.broken("size", "A data file has the size that its add states.")
 def data_files_have_their_size(log: RawLog) -> Iterator[Found]:
-    sizes = ((row, log.folder.size(row["path"])) for row in _rows(log))
-    yield from first(
-        _found(log, row, f"{row['path']} has {size} bytes, and its add states {row['size']}")
-        for row, size in sizes
-        if size is not None and row["size"] is not None and size != row["size"]
-    )
+    files = log.live_files.append_column("stored", log.stored_sizes)
+    differs = pc.not_equal(files["stored"], files["size"])
+    yield from in_rows(log, files.filter(differs), "{path} has {stored} bytes, and its add states {size}")
 
 
 @_FOOTERS.broken("readable", "A data file is a Parquet file.")
 def data_files_are_parquet(log: RawLog) -> Iterator[Found]:
     for row in _rows(log):
         why = log.folder.footer(row["path"])
-        if isinstance(why, str) and log.folder.size(row["path"]) is not None:
+        if isinstance(why, str):
             yield _found(log, row, f"{row['path']}: {why}")
 
 
@@ -200,7 +192,7 @@ def _with_statistics(log: RawLog) -> Iterator[tuple[_DataFile, list[tuple[tuple[
     epoch = log.latest
     if epoch is None:
         return
-    part = Part(epoch, _live(log))
+    part = Part(epoch, log.live_files)
     records = part.statistics.records.to_pylist()
     leaves = [
         (
