@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from bayou.checks.footers import Footer, read_footer
 from bayou.errors import DeltaError, StorageError
 from bayou.protocol.actions import paths
+from bayou.protocol.arguments import is_unicode
 from bayou.storage import open_store, qualify
 from bayou.storage.parallel import read_each
 
@@ -65,13 +68,22 @@ class DataFolder:
 
     def _listed(self, folder: str) -> tuple[pa.Array, pa.Array]:
         """Return the URIs and the sizes of the files in a folder."""
-        store, inside = self._store(folder)
+        found = self._listing(*self._store(folder))
+        uris = pc.binary_join_element_wise(f"{folder}/", pa.array(list(found), pa.string()), "")
+        return uris, pa.array(list(found.values()), pa.int64())
+
+    def _listing(self, store: LogStore, inside: str) -> dict[str, int]:
+        """Return the sizes of the files in a folder by name."""
+        local = store.local_path(inside)
+        if local is not None:
+            # Arrow asks for the status of the files in half the time. The store decides about what Arrow cannot list.
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                selected = fs.LocalFileSystem().get_file_info(fs.FileSelector(local, allow_not_found=True))
+                return {each.base_name: each.size for each in selected if each.is_file}
         try:
-            files = list(store.list_from(inside))
+            return {each.name: each.size for each in store.list_from(inside) if is_unicode(each.name)}
         except FileNotFoundError:
-            files = []
-        uris = pc.binary_join_element_wise(f"{folder}/", pa.array([each.name for each in files], pa.string()), "")
-        return uris, pa.array([each.size for each in files], pa.int64())
+            return {}
 
     def read(self, uri: str) -> bytes | None:
         """Return the bytes of a file; None if it does not exist."""
