@@ -252,7 +252,7 @@ Type Widening | Readers convert narrower values, and fail on unknown changes.
 Creation of New Log Entries | An entry is never overwritten.
     PAST
 Consistency Between Table Metadata and Data Files | Columns of files are columns of the table.
-    footer-columns footer-types footer-utc footer-readable
+    footer-columns footer-types footer-utc footer-readable data-file-rows
 Consistency Between Table Metadata and Data Files | Each file has values for all partition columns.
     partition-keys
 Delta Log Entries (writers) | An entry has no two actions that reconcile with each other.
@@ -272,22 +272,24 @@ Append-only Tables | Entries do not remove data.
 Column Invariants | An invariant is JSON with an expression, with the feature.
     invariant-feature invariant-expression
 Column Invariants | Rows fulfil invariants.
-    ROWS
+    invariant-rows
 CHECK Constraints | Constraints need the feature, and are expressions.
     constraint-feature constraint-expression
 CHECK Constraints | Columns of the expression exist, and rows fulfil it.
-    ROWS
+    constraint-rows
 Generated Columns | Expressions need the feature.
     generated-feature generated-expression
 Generated Columns | Values equal the expression.
-    ROWS
+    generated-rows
 Default Columns | Defaults need the feature; those of variants are NULL.
     default-feature default-expression
 Default Columns | ADD COLUMN sets no default.
     ACT
 Identity Columns | Start, step and mark are numbers, with the feature, and do not change.
     identity-feature identity-values identity-fixed identity-high-water-mark
-Identity Columns | Generated values are new, and the mark includes them.
+Identity Columns | Generated values are start + k * step, and the mark includes them.
+    identity-rows
+Identity Columns | Generated values are new.
     ROWS
 Table Properties | Properties have valid values.
     property-boolean property-codec
@@ -302,6 +304,8 @@ Partition Value Serialization | Values have the format of their types.
     partition-value
 Schema Serialization Format | The schema is a struct of known types with all members.
     schema-json schema-type schema-field schema-known-type schema-decimal schema-void schema-name
+Schema Serialization Format | Columns that are not nullable have no nulls; columns keep the type that their metadata declares.
+    schema-not-null schema-char-length
 Schema Serialization Format | Names are unique regardless of casing.
     schema-unique-name
 Checkpoint Schema | Columns of a checkpoint have the types of their actions.
@@ -313,7 +317,7 @@ _REASONS: Final = {
     "READER": "It binds readers, not tables.",
     "CATALOG": "It binds the catalog, which the check does not ask.",
     "PAST": "A log does not show what was there before.",
-    "ROWS": "It needs the rows, and an engine that evaluates SQL.",
+    "ROWS": "It needs the rows of several files or versions, compared with each other.",
     "ACT": "It binds the writer while it acts, and leaves no trace in the table.",
     "OPEN": "A rule is possible, and not written.",
     "TIMES": "Copies of a table change modification times.",

@@ -16,6 +16,7 @@ from bayou.checks.checkpoint import Checkpoint
 from bayou.checks.data_files import DataFolder
 from bayou.checks.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
 from bayou.checks.log_file import Action, LogFile, Problem
+from bayou.checks.row_counts import RowCounts
 from bayou.checks.timeline import Epoch, Part, Timeline
 from bayou.errors import DeltaError, StorageError
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
@@ -24,6 +25,7 @@ from bayou.storage.parallel import read_each
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bayou.checks.row_counts import CountRows
     from bayou.protocol.actions.file_names import LogFileName
     from bayou.storage.store import FileStatus, LogStore
 
@@ -47,6 +49,7 @@ class RawLog:
         commits: the commits by version, in ascending order.
         rows: the file actions of all commits, in the order of the log.
         other_names: files of the log folder whose names the protocol does not know.
+        count_rows: counts the rows that violate conditions; None if rows are not read.
     """
 
     uri: str
@@ -62,6 +65,7 @@ class RawLog:
     sidecar_names: dict[str, FileStatus] = field(default_factory=dict)
     rows: pa.Table = field(default_factory=lambda: EMPTY)
     compacted_rows: pa.Table = field(default_factory=lambda: EMPTY)
+    count_rows: CountRows | None = None
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -89,6 +93,12 @@ class RawLog:
         """The protocol and metadata of the latest version that follows from the log; None without such a version."""
         known = self.timeline.known
         return self.timeline.epoch_at(known[-1]) if known else None
+
+    @cached_property
+    def row_counts(self) -> RowCounts:
+        """The rows of the latest version that follows from the log."""
+        known = self.timeline.known
+        return self.count_rows(self.uri, known[-1]) if self.count_rows is not None and known else RowCounts()
 
     @cached_property
     def folder(self) -> DataFolder:

@@ -40,6 +40,7 @@ class Reads(enum.Enum):
     HINT = "hint"
     FILES = "files"
     FOOTERS = "footers"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +140,12 @@ def first(places: Iterable[Found]) -> Iterator[Found]:
     for number, each in enumerate(listed[:_MOST_PLACES], 1):
         more = len(listed) - number if number == _MOST_PLACES else 0
         yield Found(each.detail, each.file, each.line, each.action, each.more + more)
+
+
+def violated(log: RawLog, kind: str) -> Iterator[Found]:
+    """Yield the conditions of a kind that rows violate, or that the engine cannot evaluate, at the metadata in force."""
+    latest = log.latest
+    for each in log.row_counts.counts:
+        if latest is not None and latest.metadata is not None and each.kind == kind and (each.count or each.problem):
+            why = each.problem or f"{each.count:,} rows violate it"
+            yield in_action(latest.metadata, f"{each.name}, {each.condition}: {why}")

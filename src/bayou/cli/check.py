@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bayou.checks.run import check as run_check
 from bayou.cli.layout import Column
 from bayou.cli.output import print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
+from bayou.full_check import check as run_check
 from bayou.repairs.repair import REPAIRS
 
 if TYPE_CHECKING:
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 @table_argument
 @click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
 @click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
+@click.option("--rows", is_flag=True, help="Read also all rows on Spark, and count those that violate constraints.")
 @click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
-def check(table: str, *, files: bool, footers: bool, as_json: bool) -> int:
+def check(table: str, *, files: bool, footers: bool, rows: bool, as_json: bool) -> int:
     """Check a table by any writer against the Delta protocol. Nothing is changed.
 
     The exit code is 0 if the table is sound or only odd, 1 if something is risky, and 2 if something is broken.
     """
-    report = run_check(table, files=files, footers=footers, storage_options=storage_options())
+    report = run_check(table, files=files, footers=footers, rows=rows, storage_options=storage_options())
     if as_json:
         print_json(report.to_json())
     else:

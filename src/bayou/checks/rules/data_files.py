@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bayou.checks.footers import Footer, Values, as_bound, fits, is_adjusted
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, in_rows
+from bayou.checks.rule import Found, Reads, Section, in_action, in_rows
 from bayou.checks.schema_json import COLUMN_ID, Column
 from bayou.checks.timeline import Epoch, Part
 
@@ -57,6 +57,13 @@ def data_files_have_their_size(log: RawLog) -> Iterator[Found]:
     files = log.live_files.append_column("stored", log.stored_sizes)
     differs = pc.not_equal(files["stored"], files["size"])
     yield from in_rows(log, files.filter(differs), "{path} has {stored} bytes, and its add states {size}")
+
+
+@_FILES.broken("rows", "An engine can read the rows of all live files.", Reads.ROWS)
+def rows_can_be_read(log: RawLog) -> Iterator[Found]:
+    epoch, problem = log.latest, log.row_counts.problem
+    if problem is not None and epoch is not None and epoch.metadata is not None:
+        yield in_action(epoch.metadata, problem)
 
 
 @_FOOTERS.broken("readable", "A data file is a Parquet file.")
