@@ -36,11 +36,12 @@ Change Data Files | Change data files are in _change_data.
 Delta Log Entries | Entries are named by versions of 20 digits, contiguous, and in _delta_log.
     log-contiguous log-name
 Delta Log Entries | Each action is one line of JSON.
-    log-json log-one-action-per-line log-field-type log-empty
+    log-json log-unicode log-one-action-per-line log-field-type log-empty
 Delta Log Entries | Clients do not interpret _staged_commits, and ask the catalog.
     CATALOG
 Checkpoints | A checkpoint contains the reconciled actions of its version.
-    checkpoint-files-equal-commits checkpoint-txns-equal-commits checkpoint-heads-equal-commits checkpoint-has-protocol
+    checkpoint-files-equal-commits checkpoint-values-equal-commits checkpoint-txns-equal-commits checkpoint-heads-equal-commits
+    checkpoint-has-protocol
 Checkpoints | For time travel the checkpoint is not newer than the version.
     READER
 Checkpoints | Cleanup provides a checkpoint for the oldest kept version.
@@ -58,7 +59,7 @@ Sidecar Files | Sidecar files are Parquet files with unique names, in _sidecars,
 Log Compaction Files | The last version is greater than the first.
     compaction-range
 Log Compaction Files | The content is the reconciliation of the commits.
-    compaction-equals-commits compaction-no-commit-info
+    compaction-equals-commits compaction-heads compaction-no-commit-info
 Version Checksum File | A checksum file is one JSON object with its required fields.
     checksum-json checksum-required checksum-type
 Version Checksum File | numMetadata and numProtocol are 1.

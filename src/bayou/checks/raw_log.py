@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -34,6 +35,7 @@ _HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMet
 _BULKY: Final = {"stats_parsed", "partitionValues_parsed"}
 _WHOLE: Final = frozenset({LogFileKind.COMMIT, LogFileKind.COMPACTED, LogFileKind.CHECKSUM})
 """The kinds of files that are read whole. Checkpoints are read afterwards, column by column."""
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _DECODER: Final = json.JSONDecoder()
 _READ_ERRORS: Final = (DeltaError, OSError, pa.ArrowException, ValueError)
 
@@ -221,7 +223,17 @@ def _json_lines(file: LogFile, content: bytes) -> Iterator[tuple[int, Any]]:
             except (ValueError, RecursionError) as error:
                 file.problems.append(Problem("json", f"{error}: {raw[:60]!r}", number))
                 continue
+        if isinstance(line, bytes) or _SURROGATE.search(line):
+            _note_surrogates(file, number, value)
         yield number, value
+
+
+def _note_surrogates(file: LogFile, number: int, value: Any) -> None:
+    """Note half a character as a problem: some readers refuse it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        file.problems.append(Problem("unicode", f"the line has half a character: {error.object[error.start]!r}", number))
 
 
 def _parse_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
+
+from bayou.protocol.arguments import is_unicode
 
 if TYPE_CHECKING:
     from bayou.checks.schema_json import Column
@@ -136,7 +139,7 @@ def _checked(row: int, text: str, leaves: Mapping[tuple[str, ...], Column], prob
     sound: dict[str, Any] = {}
     for name, python in (("numRecords", int), ("tightBounds", bool)):
         value = document.get(name)
-        if type(value) is python:
+        if type(value) is python and (python is bool or _fits(value, "long")):
             sound[name] = value
         elif value is not None:
             problems.append((row, f"{name} is {value!r:.60}"))
@@ -194,5 +197,6 @@ def _fits(value: Any, kind: str) -> bool:
     if wanted == pa.int64():
         return type(value) is int and -(1 << 63) <= value < 1 << 63
     if wanted == pa.float64():
-        return type(value) in {int, float} or _is_not_finite(value)
-    return isinstance(value, str)
+        is_small = type(value) is int and abs(value) <= sys.float_info.max
+        return type(value) is float or is_small or _is_not_finite(value)
+    return isinstance(value, str) and is_unicode(value)

@@ -335,6 +335,29 @@ def reconciled(rows: pa.Table) -> pa.Table:
     return placed.filter(pc.is_in(placed["place"], last.combine_chunks())).drop_columns("place")
 
 
+def differing(rows: pa.Table, others: pa.Table) -> pa.Table:
+    """Return the rows whose partition values or size are not those of the same logical file in the others."""
+    places = pc.index_in(rows["key"].combine_chunks(), value_set=others["key"].combine_chunks())
+    rows, others = rows.filter(pc.is_valid(places)), others.take(places.drop_null())
+    other_size = pc.not_equal(pc.fill_null(rows["size"], -1), pc.fill_null(others["size"], -1))
+    other_text = pc.not_equal(_map_texts(rows["partitionValues"]), _map_texts(others["partitionValues"]))
+    odd = pc.or_(other_size.combine_chunks(), other_text)
+    rows, others = rows.filter(odd), others.filter(odd)
+    # The texts depend on the order of the keys, which means nothing.
+    pairs = zip(
+        *(each.select(["size", "partitionValues"]).to_pylist(maps_as_pydicts="lossy") for each in (rows, others)), strict=True
+    )
+    return rows.filter(pa.array([one != other for one, other in pairs], pa.bool_()))
+
+
+def _map_texts(column: pa.ChunkedArray) -> pa.Array:
+    """Return a string for each map. Maps with equal keys and values in the same order have equal strings."""
+    maps = column.combine_chunks()
+    maps = maps.combine_chunks() if isinstance(maps, pa.ChunkedArray) else maps
+    entries = pc.binary_join_element_wise(maps.keys, pc.fill_null(maps.items, "\x02"), "\x01")
+    return pc.binary_join(pa.ListArray.from_arrays(maps.offsets, entries), "\x00")
+
+
 def missing_from(rows: pa.Table, others: pa.Table) -> pa.Table:
     """Return the rows whose action and logical file the others lack."""
     mine, theirs = (pc.binary_join_element_wise(each["kind"], each["key"], " ") for each in (rows, others))

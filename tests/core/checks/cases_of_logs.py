@@ -11,6 +11,7 @@ from tests.core.checks.building import (
     CHECKSUM,
     COMMIT,
     HINT,
+    INFO,
     OLD,
     Case,
     add,
@@ -31,6 +32,7 @@ from bayou.testing.table_builder import encode_parquet
 V2 = "_delta_log/{:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
 SIDECAR = "_delta_log/_sidecars/s.parquet"
 HEADS = [OLD, metadata()]
+PARTITIONED = [OLD, metadata(field("id"), field("p", "string"), field("q", "string"), by=("p", "q"))]
 HEADS_V2 = [protocol("v2Checkpoint"), metadata()]
 TWO = (field("id"), field("p"))
 NO_JSON = {"delta.checkpoint.writeStatsAsJson": "false"}
@@ -91,6 +93,7 @@ CASES = {
         lambda version: without(write_checkpoint(log(HEADS, [add()], [add("b")]), *HEADS, add(), version=version), 0), 1, 2
     ),
     "log-json": Case(lambda end: table().write(COMMIT.format(1), lines(add()) + end), "\n", "x"),
+    "log-unicode": Case(lambda text: table(later=[[{"commitInfo": {**INFO, "note": text}}]]), "\U0001f600", "\ud83d"),
     "log-one-action-per-line": Case(lambda action: table(later=[[action]]), add(), {**add(), **remove("b.parquet")}),
     "log-field-type": Case(lambda size: table(add(size=size)), 10, "10"),
     "log-empty": Case(lambda text: table().write(COMMIT.format(1), text), lines(add()), "\n"),
@@ -105,6 +108,7 @@ CASES = {
         "00000000000000000002.00000000000000000001.compacted.json",
     ),
     "compaction-equals-commits": Case(lambda actions: compacted(*actions), [remove("b.parquet")], [add("b.parquet")]),
+    "compaction-heads": Case(lambda more: compacted(remove("b.parquet"), *more), [], [TXN]),
     "compaction-no-commit-info": Case(
         lambda more: compacted(remove("b.parquet"), *more), [], [{"commitInfo": {"operation": "WRITE"}}]
     ),
@@ -147,6 +151,13 @@ CASES = {
     ),
     "checkpoint-files-equal-commits": Case(
         lambda path: write_checkpoint(table(add()), *HEADS, add(path)), "a.parquet", "b.parquet"
+    ),
+    "checkpoint-values-equal-commits": Case(
+        lambda value: write_checkpoint(
+            *(log([*PARTITIONED, add(partitionValues={"p": "1", "q": None})]), *PARTITIONED),
+            add(partitionValues={"q": None, "p": value}),
+        ),
+        *("1", "2"),
     ),
     "checkpoint-unique-files": Case(lambda files: write_checkpoint(table(add()), *HEADS, *files), [add()], [add(), add()]),
     "checkpoint-remove-fields": Case(

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from bayou.checks.checkpoint import Checkpoint
 from bayou.checks.raw_log import RawLog
 from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows
-from bayou.checks.timeline import missing_from
+from bayou.checks.timeline import differing, missing_from
 from bayou.log.checkpoint.last_checkpoint import json_checksum
 from bayou.protocol.actions.file_names import LogFileKind
 
@@ -137,6 +137,14 @@ def files_equal_commits(log: RawLog) -> Iterator[Found]:
         for row in in_rows(log, missing_from(live, adds), "the checkpoint lacks {path}, which is live"):
             yield Found(row.detail, each.files[0], None, "add", row.more)
         yield from in_rows(log, missing_from(adds, live), "{path} is not live in version {version}")
+
+
+@_CHECKPOINT.broken("values-equal-commits", "The add actions of a checkpoint have the partition values and sizes of the commits.")
+def values_equal_commits(log: RawLog) -> Iterator[Found]:
+    for each in _comparable(log):
+        adds = each.rows.filter(pc.equal(each.rows["kind"], "add"))
+        other = differing(adds, log.timeline.live_at(each.version))
+        yield from in_rows(log, other, "{path} has other partition values or another size than in the commits")
 
 
 @_CHECKPOINT.broken("unique-files", "A checkpoint has each logical file once, as an add or as a remove.")
