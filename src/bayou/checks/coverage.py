@@ -189,9 +189,9 @@ Iceberg Compatibility V1 | It is enabled if it is supported, with column mapping
 Iceberg Compatibility V1 | No array, map or void; each add has numRecords; type changes are Iceberg's.
     iceberg-v1-types iceberg-v1-num-records iceberg-v1-widening
 Iceberg Compatibility V1 | Partition columns are in data files, after the data columns.
-    OPEN
+    iceberg-v1-partition-columns
 Iceberg Compatibility V1 | A partitioned table is not replaced by one with other partition columns.
-    OPEN
+    iceberg-v1-partition-spec
 Iceberg Compatibility V2 | It is enabled if it is supported, with column mapping, without deletion vectors and without V1.
     iceberg-v2-feature iceberg-v2-mapping iceberg-v2-vectors iceberg-v2-not-v1
 Iceberg Compatibility V2 | Nested ids are unique.
@@ -199,7 +199,9 @@ Iceberg Compatibility V2 | Nested ids are unique.
 Iceberg Compatibility V2 | Types are of the list; each add has numRecords; type changes are Iceberg's.
     iceberg-v2-types iceberg-v2-num-records iceberg-v2-widening
 Iceberg Compatibility V2 | Timestamps are int64, and partition columns are in data files.
-    OPEN
+    iceberg-v2-timestamps iceberg-v2-partition-columns
+Iceberg Compatibility V2 | A partitioned table is not replaced by one with other partition columns.
+    iceberg-v2-partition-spec
 Timestamp without timezone | timestampNtz is in both lists.
     ntz-feature
 V2 Checkpoint Table Feature | A V2 checkpoint needs v2Checkpoint, and no multi-part checkpoint is used.
