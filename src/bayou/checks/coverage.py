@@ -265,7 +265,7 @@ Checkpoints (writers) | partitionValues_parsed and stats are there as properties
 V2 Spec | A V2 checkpoint has one checkpointMetadata, and file actions are all in sidecars or all in the checkpoint.
     checkpoint-metadata-action sidecar-all-or-none
 Multi-part checkpoint | Parts are clustered by Spark's hash of the path.
-    OPEN
+    checkpoint-part-hash
 Metadata Cleanup | Orphaned sidecar files are deleted after a day.
     sidecar-orphan
 Data Files (writers) | Data files have unique names, and are not overwritten.
@@ -302,7 +302,7 @@ Per-file Statistics | Statistics are right: numRecords, nullCount, minValues and
     stats-json stats-num-records stats-null-count stats-min-max stats-all-null footer-num-records footer-null-count
     footer-min-max
 Per-file Statistics | Statistics of variants are valid variants.
-    OPEN
+    stats-variant
 Partition Value Serialization | Values have the format of their types.
     partition-value
 Schema Serialization Format | The schema is a struct of known types with all members.
@@ -322,7 +322,6 @@ _REASONS: Final = {
     "PAST": "A log does not show what was there before.",
     "ROWS": "It needs the rows of several files or versions, compared with each other.",
     "ACT": "It binds the writer while it acts, and leaves no trace in the table.",
-    "OPEN": "A rule is possible, and not written.",
     "TIMES": "Copies of a table change modification times.",
 }
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bayou.checks.log_file import Action, LogFile
     from bayou.checks.raw_log import RawLog
 
+Z85_CHARACTER: Final = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]"
+"""A character of Z85 text, for regular expressions."""
 _MOST_PLACES: Final = 5
 
 

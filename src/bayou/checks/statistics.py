@@ -113,7 +113,8 @@ def _type(kind: str) -> pa.DataType | None:
         return pa.int64()
     if kind in {"float", "double"} or kind.startswith("decimal"):
         return pa.float64()
-    return pa.string() if kind in _TEXTS else None
+    # Variants are Z85 text.
+    return pa.string() if kind in _TEXTS or kind == "variant" else None
 
 
 def _tree(leaves: Mapping[tuple[str, ...], pa.DataType]) -> pa.DataType:

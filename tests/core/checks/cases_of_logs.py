@@ -72,6 +72,14 @@ def compacted(*actions, name="{0:020d}.{1:020d}.compacted.json"):
     return builder.write(f"_delta_log/{name.format(1, 2)}", lines(*actions))
 
 
+def in_two_parts(first, second):
+    """A checkpoint of two parts. Spark's hash puts `a.parquet` with the protocol and the metadata to the first part."""
+    builder = log([*HEADS, add("a.parquet"), add("b.parquet")])
+    for part, actions in enumerate(([*HEADS, add(first)], [add(second)]), 1):
+        builder.write(f"_delta_log/{0:020d}.checkpoint.{part:010d}.{2:010d}.parquet", encode_parquet(actions))
+    return builder
+
+
 def hint(content):
     builder = write_checkpoint(log([*HEADS, add()]), *HEADS, add())
     return builder.write(HINT, content if isinstance(content, str) else json.dumps(content))
@@ -125,6 +133,7 @@ CASES = {
         "0000000001",
     ),
     "checkpoint-multi-part": Case(lambda kind: table(add()).checkpoint(kind), "classic", "multipart"),
+    "checkpoint-part-hash": Case(lambda swapped: in_two_parts(*(("a.parquet", "b.parquet")[:: -1 if swapped else 1])), False, True),
     "checkpoint-multi-part-v2": Case(
         lambda first: log([first, metadata(), add()]).checkpoint("multipart"), OLD, protocol("v2Checkpoint")
     ),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.checkpoint import Checkpoint
@@ -14,6 +15,7 @@ from bayou.checks.raw_log import RawLog
 from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows
 from bayou.checks.timeline import differing, missing_from
 from bayou.log.checkpoint.last_checkpoint import json_checksum
+from bayou.log.checkpoint.part_hash import parts_of
 from bayou.protocol.actions.file_names import LogFileKind
 
 _CHECKPOINT = Section("Checkpoints", "checkpoint", Reads.CHECKPOINT)
@@ -45,6 +47,20 @@ def parts_are_deprecated(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
         if each.kind is LogFileKind.CHECKPOINT_PART:
             yield Found(f"the checkpoint has {each.parts} parts", each.files[0])
+
+
+@_CHECKPOINT.odd("part-hash", "A part has the file actions whose path, with the deletion vector, has its hash.")
+def parts_are_hashed(log: RawLog) -> Iterator[Found]:
+    for each in (each for each in log.checkpoints if each.parts > 1):
+        epoch = log.timeline.epoch_at(each.version)
+        has_vectors = epoch is not None and epoch.supports("deletionVectors")
+        parts = {file.number: file.name.part for file in each.files if file.name is not None}
+        rows = each.rows.filter(pc.is_valid(each.rows["path"]))
+        vectors = rows["vectorId"] if has_vectors else pa.chunked_array([pa.nulls(rows.num_rows, pa.string())])
+        wanted = pc.add(parts_of(rows["path"], vectors, each.parts), 1)
+        found = pa.array([parts.get(number) for number in rows["file"].to_pylist()], pa.int64())
+        wrong = rows.append_column("part", wanted).filter(pc.not_equal(wanted, found))
+        yield from in_rows(log, wrong, "{path} belongs to the part {part}")
 
 
 @_CHECKPOINT.broken("multi-part-v2", "A table with the feature v2Checkpoint has no multi-part checkpoint.")
