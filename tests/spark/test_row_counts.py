@@ -59,7 +59,7 @@ def test_rows_that_break_a_condition_are_counted(spark, table_path, rule):
     table(table_path, head, sound, broken)
     (finding,) = bayou.check(table_path, rows=True).findings
     assert (finding.rule, finding.action) == (rule, "metaData")
-    assert f": {count} rows violate it" in finding.detail
+    assert finding.detail.endswith(": 1 row violates it" if count == 1 else f": {count} rows violate it")
 
 
 def test_all_conditions_are_counted_in_one_query(spark, table_path):
@@ -68,8 +68,8 @@ def test_all_conditions_are_counted_in_one_query(spark, table_path):
         report = bayou.check(table_path, rows=True)
     assert {each.rule: each.detail for each in report.findings} == {
         "constraint-rows": "positive, id > 0: 2 rows violate it",
-        "schema-not-null": "`id`, `id` IS NOT NULL: 1 rows violate it",
-        "generated-rows": "`twice`, (`twice` <=> (id * 2)): 1 rows violate it",
+        "schema-not-null": "`id`, `id` IS NOT NULL: 1 row violates it",
+        "generated-rows": "`twice`, (`twice` <=> (id * 2)): 1 row violates it",
     }
     assert ran.value <= 2, "an aggregation has a job for each of its two stages"
 
@@ -102,7 +102,7 @@ def test_a_condition_that_spark_cannot_evaluate_is_a_finding_and_the_others_are_
     table(table_path, metadata(config=POSITIVE | {"delta.constraints.other": "missing > 0"}), {"id": [-1]})
     first, second = bayou.check(table_path, rows=True).findings
     assert (first.rule, second.rule) == ("constraint-rows", "constraint-rows")
-    assert "positive, id > 0: 1 rows violate it" in {first.detail, second.detail}
+    assert "positive, id > 0: 1 row violates it" in {first.detail, second.detail}
     assert any("other, missing > 0: [UNRESOLVED_COLUMN" in each.detail for each in (first, second))
 
 
@@ -125,3 +125,26 @@ def test_the_command_counts_rows(spark, table_path, capsys):
     table(table_path, metadata(config=POSITIVE), {"id": [-1]})
     assert main(["check", table_path, "--rows"]) == 2
     assert "constraint-rows" in capsys.readouterr().out
+
+
+def test_columns_are_found_by_their_physical_names_and_partitions_in_the_log(spark, table_path):
+    spark.sql(
+        f"CREATE TABLE delta.`{table_path}` (id BIGINT NOT NULL, `a b` STRING, day DATE) USING delta PARTITIONED BY (day) "
+        "TBLPROPERTIES (delta.columnMapping.mode = 'name')"
+    )
+    spark.sql(f"INSERT INTO delta.`{table_path}` VALUES (1, 'x', DATE'2026-01-01'), (2, NULL, NULL)")
+    spark.sql(f"ALTER TABLE delta.`{table_path}` RENAME COLUMN `a b` TO `c d`")
+    spark.sql(f"ALTER TABLE delta.`{table_path}` ADD CONSTRAINT known CHECK (`c d` IS NULL OR day IS NOT NULL)")
+    assert bayou.check(table_path, rows=True).broken == ()
+    (_, head) = (json.loads(each) for each in last_commit(table_path) if '"metaData"' in each or '"commitInfo"' in each)
+    head["metaData"]["configuration"]["delta.constraints.known"] = "`c d` IS NOT NULL AND day IS NOT NULL AND id < 2"
+    TableBuilder(table_path).write(f"_delta_log/{len(versions(table_path)):020d}.json", json.dumps(head))
+    assert [each.detail.rpartition(": ")[2] for each in bayou.check(table_path, rows=True).broken] == ["1 row violates it"]
+
+
+def versions(path):
+    return sorted(Path(path, "_delta_log").glob("*[0-9].json"))
+
+
+def last_commit(path):
+    return versions(path)[-1].read_text(encoding="utf-8").splitlines()

@@ -149,5 +149,5 @@ def violated(log: RawLog, kind: str) -> Iterator[Found]:
     latest = log.latest
     for each in log.row_counts.counts:
         if latest is not None and latest.metadata is not None and each.kind == kind and (each.count or each.problem):
-            why = each.problem or f"{each.count:,} rows violate it"
+            why = each.problem or ("1 row violates it" if each.count == 1 else f"{each.count:,} rows violate it")
             yield in_action(latest.metadata, f"{each.name}, {each.condition}: {why}")
