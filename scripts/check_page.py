@@ -53,8 +53,8 @@ the library that wrote a checkpoint. At most five places of a rule and a file ac
 
 `bayou check --json` prints one JSON document with all findings. Rules have ids that do not change.
 
-The check parses the log on its own and not through the reader of `bayou.open`, so that it does not share the reader's mistakes. Only
-`rows=True` reads the table as `bayou.read` does.
+The check parses the log on its own and not through the reader of `bayou.open`, so that it does not share the reader's mistakes.
+Only `rows=True` reads the table as `bayou.read` does.
 
 ## Rules
 

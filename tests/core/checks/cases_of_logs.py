@@ -164,7 +164,7 @@ CASES = {
     "checkpoint-values-equal-commits": Case(
         lambda value: write_checkpoint(
             *(log([*PARTITIONED, add(partitionValues={"p": "1", "q": None})]), *PARTITIONED),
-            add(partitionValues={"q": None, "p": value}),
+            add(partitionValues={"q": "", "p": value}),
         ),
         *("1", "2"),
     ),
