@@ -20,6 +20,7 @@ from bayou.checks.log_file import Action, LogFile, Problem
 from bayou.checks.row_counts import RowCounts
 from bayou.checks.timeline import Epoch, Part, Timeline
 from bayou.errors import DeltaError, StorageError
+from bayou.log.actions.columns import to_objects
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.parallel import read_each
 
@@ -301,8 +302,11 @@ def _read_parquet(log: RawLog, file: LogFile) -> pa.Table:
 
 def _heads(column: pa.ChunkedArray, file: LogFile, name: str) -> list[Action]:
     """Return the actions of a column that are not file actions. Their number is small."""
-    lines = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
-    return [Action(name, _plain(column[line].as_py(maps_as_pydicts="lossy")), file, line + 1) for line in lines]
+    if not len(column):
+        return []  # Arrow 15 ends the process if a column has no chunk
+    lines = pc.indices_nonzero(pc.is_valid(column))
+    values = zip(lines.to_pylist(), to_objects(column.take(lines)), strict=True)
+    return [Action(name, _plain(value), file, line + 1) for line, value in values]
 
 
 def _plain(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -136,6 +136,11 @@ def in_rows(log: RawLog, rows: pa.Table, detail: str) -> Iterator[Found]:
         yield Found(detail.format(**row), log.files[row["file"]], row["line"], row["kind"], more)
 
 
+def without_max(counts: pa.Table) -> pa.Table:
+    """Return the result of a grouping with its maxima under the names of their columns, so that its rows have places."""
+    return counts.rename_columns([name.removesuffix("_max") for name in counts.column_names])
+
+
 def first(places: Iterable[Found]) -> Iterator[Found]:
     """Yield the first places, and the number of the others."""
     listed = list(places)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bayou.checks.checkpoint import Checkpoint
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows
+from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows, without_max
 from bayou.checks.timeline import differing, missing_from
 from bayou.log.checkpoint.last_checkpoint import json_checksum
 from bayou.log.checkpoint.part_hash import parts_of
@@ -171,8 +171,7 @@ def files_are_unique(log: RawLog) -> Iterator[Found]:
             [("line", "count"), ("line", "max"), ("file", "max"), ("kind", "max"), ("path", "max")]
         )
         twice = counts.filter(pc.greater(counts["line_count"], 1))
-        twice = twice.rename_columns({f"{name}_max": name for name in ("line", "file", "kind", "path")})
-        yield from in_rows(log, twice, "{path} occurs {line_count} times")
+        yield from in_rows(log, without_max(twice), "{path} occurs {line_count} times")
 
 
 @_CHECKPOINT.odd("remove-fields", "A remove in a checkpoint has neither stats nor tags.")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, in_rows
+from bayou.checks.rule import Found, Section, in_rows, without_max
 
 _FILES = Section("Add File and Remove File", "file")
 _CDC = Section("Add CDC File", "cdc")
@@ -83,7 +83,7 @@ def times_are_milliseconds(log: RawLog) -> Iterator[Found]:
 def paths_are_unique_in_commits(log: RawLog) -> Iterator[Found]:
     rows = log.rows.filter(pc.and_(pc.not_equal(log.rows["kind"], "cdc"), pc.is_valid(log.rows["path"])))
     counts = rows.group_by(["file", "kind", "path"]).aggregate([("line", "max"), ("line", "count")])
-    twice = counts.filter(pc.greater(counts["line_count"], 1)).rename_columns({"line_max": "line"})
+    twice = without_max(counts.filter(pc.greater(counts["line_count"], 1)))
     yield from in_rows(log, twice, "{path} has {line_count} {kind} actions")
 
 
@@ -97,16 +97,14 @@ def commits_do_not_contradict(log: RawLog) -> Iterator[Found]:
         .aggregate([("kind", "count_distinct"), ("line", "max"), ("path", "max"), ("kind", "max")])
     )
     both = counts.filter(pc.greater(counts["kind_count_distinct"], 1))
-    both = both.rename_columns({"line_max": "line", "path_max": "path", "kind_max": "kind"})
-    yield from in_rows(log, both, "{path} is added and removed with the same deletion vector")
+    yield from in_rows(log, without_max(both), "{path} is added and removed with the same deletion vector")
 
 
 @_FILES.broken("one-vector-per-path", "A path is live with one deletion vector only.")
 def live_paths_are_unique(log: RawLog) -> Iterator[Found]:
     counts = log.live.group_by("path").aggregate([("key", "count"), ("file", "max"), ("line", "max"), ("kind", "max")])
     twice = counts.filter(pc.greater(counts["key_count"], 1))
-    twice = twice.rename_columns({"file_max": "file", "line_max": "line", "kind_max": "kind"})
-    yield from in_rows(log, twice, "{path} is live {key_count} times")
+    yield from in_rows(log, without_max(twice), "{path} is live {key_count} times")
 
 
 @_FILES.risky("remove-of-unknown", "A remove action names a logical file that was added before.")
