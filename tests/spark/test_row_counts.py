@@ -62,6 +62,7 @@ def test_rows_that_break_a_condition_are_counted(spark, table_path, rule):
     assert finding.detail.endswith(": 1 row violates it" if count == 1 else f": {count} rows violate it")
 
 
+@pytest.mark.smoke
 def test_all_conditions_are_counted_in_one_query(spark, table_path):
     table(table_path, metadata(field("id", nullable=False), GENERATED, config=POSITIVE), {"id": [None, -1], "twice": [None, 1]})
     with jobs(spark) as ran:
