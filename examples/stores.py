@@ -45,6 +45,15 @@ def tables_in(folder: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
             "fs.s3a.audit.enabled": "false",
         }
         found = files if jars else {"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}
+        # The commands that run without Spark find the server by these variables.
+        os.environ.update(
+            AWS_ENDPOINT_URL=url,
+            AWS_ACCESS_KEY_ID=access,
+            AWS_SECRET_ACCESS_KEY=secret,
+            AWS_REGION="us-east-1",
+            AWS_VIRTUAL_HOSTED_STYLE_REQUEST="false",
+            AWS_ALLOW_HTTP="true",
+        )
         yield f"s3a://{BUCKET}", {**found, **{f"spark.hadoop.{name}": value for name, value in settings.items()}}
 
 

@@ -1,100 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clients.py NAME...: runs the test suites of released programs that were written for delta-spark, unmodified, on bayou.
+"""clients.py NAME...: runs released programs that use Delta tables, unmodified, on bayou (client_list.py).
 
-Their sources and tests come from their source distributions. They are run as their users would run them, under
-`pytest -p bayou.testing.as_delta`, with the tests left out that need what is not there yet.
+Each runs in an environment of its own, from the package index. Its own tests come from its source distribution and run under
+`pytest -p bayou.testing.as_delta`. The results go into docs/works_with.md, failures too.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import re
 import subprocess
 import sys
 import tarfile
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cache_folder import cache
-from environments import ROOT, dependencies, environment
+from client_list import CLIENTS, Client
+from environments import ROOT, environment, runtime_dependencies
 
-PYSPARK = "pyspark==4.2.0"
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "works_with.md"
+BEGIN = "<!-- clients: begin -->\n"
+END = "<!-- clients: end -->\n"
+HEADER = "| Program | What ran | Result | PySpark | Date |\n|---|---|---|---|---|\n"
+SOURCES_OF_US = "https://github.com/bayou-lake/bayou/blob/main/"
+LONGEST_REASON = 200
 
 
 @dataclass(frozen=True)
-class Client:
-    """A program and its tests.
+class Result:
+    """What came of a program.
 
     Attributes:
-        release: its name and version, as pip has them.
-        requirements: what its source and its tests need beside PySpark.
-        tests: files and folders of its tests that use Delta tables.
-        without: tests that are left out; each is for a command that bayou refuses by its name, unless it is told otherwise.
-        conftest: a plugin with its fixtures, where the release leaves out its `conftest.py`.
-        variables: environment variables that its tests look at.
-        program: a program of this repository that uses it, which is run instead of its tests.
+        passed: whether all that ran passed.
+        text: the counts of its tests, and the reason why something failed.
     """
 
-    release: str
-    requirements: tuple[str, ...]
-    tests: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    conftest: str = ""
-    variables: tuple[tuple[str, str], ...] = ()
-    program: str = ""
-
-
-CLIENTS = {
-    "koheesio": Client(
-        "koheesio==0.11.1",
-        (
-            *("pydantic>=2", "jsonpickle", "cryptography", "python-decouple", "pytz", "pyyaml", "tomli", "pandas<3", "numpy<3"),
-            *("chispa", "freezegun", "pytest-mock", "pytest-order", "pytest-asyncio", "responses", "requests_mock"),
-            *("time_machine", "flaky", "setuptools<81", "pyarrow"),
-        ),
-        ("tests/spark/writers/delta", "tests/spark/test_delta.py", "tests/spark/readers/test_delta_reader.py"),
-    ),
-    "databricks4py": Client(
-        "databricks4py==0.3.0",
-        ("pytest-timeout", "pyarrow", "pandas<3"),
-        tuple(
-            f"tests/test_{name}.py"
-            for name in (
-                *("delta", "delta_advanced_integration", "delta_metrics_sink_integration", "merge", "migration_runner_integration"),
-                *("quality_integration", "soft_delete", "streaming_integration", "table_alter_integration"),
-                *("workflow_e2e_integration", "checkpoint", "streaming", "streaming_dlq"),
-            )
-        ),
-        ("optimize", "vacuum", "restore"),
-        "databricks4py.testing.fixtures",
-    ),
-    "superlake": Client(
-        "superlake==1.0.3",
-        ("pandas<3", "arrow", "applicationinsights", "loguru", "pytz", "pyarrow"),
-        ("tests",),
-    ),
-    "lakelogic": Client(
-        "lakelogic==1.84.0",
-        ("lakelogic==1.84.0", "pandas<3", "openpyxl", "lxml", "xlrd", "pytest-mock", "pytest-asyncio", "pyarrow"),
-        tuple(
-            f"tests/test_{name}.py"
-            for name in (
-                *("spark", "incremental", "materialization_comprehensive", "merge_adds_declared_columns", "run_log", "ddl"),
-                *("scd2_late_arrival", "scd2_interval_diagnostics", "scd2_declared_temporal_types", "stream_sink", "quarantine"),
-                *("scd1_surrogate_key_on_spark_delta", "deletion_vectors_stay_disabled", "spark_partition_layout"),
-                *("delta_clustering_reconcile", "materialization_secondary_and_compaction", "delta_compat"),
-                "max_target_watermark",
-            )
-        ),
-        ("test_from_max_target_success_and_fallback",),  # it is written for a session that is none
-        variables=(("RUN_SPARK_TESTS", "1"),),
-    ),
-    "kedro-datasets": Client(
-        "kedro-datasets==9.6.0",
-        ("kedro", "lazy_loader", "pandas<3", "hdfs", "s3fs", "pytest-mock", "pytest-cov", "moto", "pyarrow"),
-        ("kedro_datasets_experimental/tests/databricks",),
-    ),
-    "dbt": Client("dbt-core==1.10.*", ("dbt-core==1.10.*", "dbt-spark==1.9.*", "pyarrow"), program="examples/dbt_project/check.py"),
-}
+    passed: bool
+    text: str
 
 
 def main() -> int:
@@ -103,33 +51,86 @@ def main() -> int:
     if unknown:
         print(f"no such client: {', '.join(unknown)}; there are {', '.join(CLIENTS)}", file=sys.stderr)
         return 2
-    results = {name: _run(CLIENTS[name]) for name in names}
-    print("\nclients:", ", ".join(f"{name} {'passed' if ok else 'FAILED'}" for name, ok in results.items()), flush=True)
-    return 0 if all(results.values()) else 1
+    results: dict[str, Result] = {}
+    for name in names:
+        print(f"\n== {CLIENTS[name].release}", flush=True)
+        results[name] = run(CLIENTS[name])
+        today = dt.datetime.now(tz=dt.timezone.utc).date()
+        new_row = row(CLIENTS[name], results[name], today)
+        PAGE.write_text(with_rows(PAGE.read_text(encoding="utf-8"), {name: new_row}), encoding="utf-8")
+    print("\nclients:", ", ".join(f"{name} {'passed' if each.passed else 'FAILED'}" for name, each in results.items()), flush=True)
+    return 0 if all(each.passed for each in results.values()) else 1
 
 
-def _run(client: Client) -> bool:
-    python = environment((*dependencies(), PYSPARK, *client.requirements))
-    folder = ROOT if client.program else _sources(client.release, python)
+def run(client: Client) -> Result:
+    """What came of a program's own tests and of ours; an environment that cannot be made is a failure, too."""
+    try:
+        python = environment((*runtime_dependencies(), f"pyspark=={client.pyspark}", "pytest", *client.requirements))
+        results = [_tests(client, python)] if client.tests else []
+    except subprocess.CalledProcessError as error:
+        return Result(passed=False, text=f"pip ended with {error.returncode}: its release cannot be installed")
+    if client.program:
+        code, lines = _output([python, ROOT / client.program], ROOT, client, python)
+        results.append(Result(code == 0, "" if code == 0 else f"our program: {last_words(lines)}"))
+    return Result(all(each.passed for each in results), "; ".join(each.text for each in results if each.text))
+
+
+def _tests(client: Client, python: Path) -> Result:
+    plugins = ["-p", "bayou.testing.as_delta", *(["-p", client.conftest] if client.conftest else [])]
+    chosen = ["-k", " and ".join(f"not {word}" for word, _ in client.without)] if client.without else []
+    options = ["-q", "-rfE", "--color=no", "-o", "addopts=", "-p", "no:cacheprovider"]
+    command = [python, "-m", "pytest", *options, *plugins, *chosen, *client.tests]
+    code, lines = _output(command, _sources(client.release, python), client, python)
+    return of_tests(code, lines)
+
+
+def of_tests(code: int, lines: Sequence[str]) -> Result:
+    """What came of a run of pytest.
+
+    Args:
+        code: what it returned.
+        lines: what it printed.
+    """
+    ends = (found.group(1) for line in reversed(lines) if (found := re.match(r"=* ?(\d+ .+?) in [\d.]+s", line)))
+    counts = ", ".join(re.findall(r"\d+ (?:failed|passed|skipped|errors?)", next(ends, "")))
+    if code == 0:
+        return Result(passed=True, text=counts)
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    first = re.sub(r"^\w+ \S*?(\w+(?:\[.*?\])?) - ", r"\1: ", failed[0]) if failed else last_words(lines)
+    return Result(passed=False, text=f"{counts or 'no test ran'}: {first}")
+
+
+def last_words(lines: Iterable[str]) -> str:
+    """The last line that is not empty, as the reason of a failure: of a traceback, the exception."""
+    return next((line.strip() for line in reversed(list(lines)) if line.strip()), "it printed nothing")
+
+
+def _output(command: Sequence[str | Path], folder: Path, client: Client, python: Path) -> tuple[int, list[str]]:
+    """What a command returns and prints; it is printed as it comes, too."""
     variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), "src", "tests"]),
         "PYSPARK_PYTHON": str(python),
+        "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
+        "PYTHONUNBUFFERED": "1",
+        "DO_NOT_TRACK": "1",
+        "GX_ANALYTICS_ENABLED": "false",
         **dict(client.variables),
     }
     variables.pop("SPARK_HOME", None)
-    plugins = ["-p", "bayou.testing.as_delta", *(["-p", client.conftest] if client.conftest else [])]
-    chosen = ["-k", " and ".join(f"not {word}" for word in client.without)] if client.without else []
-    print(f"\n== {client.release}", flush=True)
-    if client.program:
-        return subprocess.run([python, client.program], cwd=folder, env=variables, check=False).returncode == 0
-    options = ["-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    command = [python, "-m", "pytest", *options, *plugins, *chosen, *client.tests]
-    return subprocess.run(command, cwd=folder, env=variables, check=False).returncode == 0
+    lines = []
+    with subprocess.Popen(
+        command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None  # noqa: S101  (it is a pipe)
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+    return process.returncode, lines
 
 
 def _sources(release: str, python: Path) -> Path:
-    """The folder of a release's source distribution; fetched when it is not in the cache."""
+    """The folder of a release's source distribution; fetched if it is not in the cache."""
     folder = cache() / "clients" / release
     complete = folder / ".complete"
     if not complete.exists():
@@ -140,6 +141,40 @@ def _sources(release: str, python: Path) -> Path:
                 opened.extractall(folder, filter="data")
         complete.touch()
     return next(each for each in folder.iterdir() if each.is_dir())
+
+
+def row(client: Client, result: Result, day: dt.date) -> str:
+    """The line of the page for a program."""
+    name, _, version = client.release.partition("==")
+    ran = ["its tests of Delta tables"] if client.tests else []
+    ran += [f"without `{word}` ({why})" for word, why in client.without]
+    ran += [f"[our program]({SOURCES_OF_US}{client.program})"] if client.program else []
+    text = re.sub(r"\s+", " ", result.text).replace("|", "\\|").replace("<", "&lt;")
+    shown = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]} ..."
+    outcome = ": ".join(each for each in ("passes" if result.passed else "**fails**", shown) if each)
+    return f"| {name} {version} | {', '.join(ran)} | {outcome} | {client.pyspark} | {day.isoformat()} |\n"
+
+
+def with_rows(page: str, rows: Mapping[str, str]) -> str:
+    """The page with new lines for some programs; those of others stay, and those of programs that left the list go.
+
+    Args:
+        page: the page as it is.
+        rows: the new line by the name in the list.
+    """
+    before, rest = page.split(BEGIN)
+    between, after = rest.split(END)
+    kept = {line.split("|")[1].split()[0]: f"{line}\n" for line in between.splitlines() if line.startswith("| ")}
+    table = "".join(
+        rows.get(name) or kept.get(client.release.partition("==")[0]) or row_of_none(client) for name, client in CLIENTS.items()
+    )
+    return f"{before}{BEGIN}\n{HEADER}{table}\n{END}{after}"
+
+
+def row_of_none(client: Client) -> str:
+    """The line of the page for a program that has not run yet."""
+    name, _, version = client.release.partition("==")
+    return f"| {name} {version} | nothing yet | | | |\n"
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def test_links_are_absolute_and_lead_to_pages():
         assert target.startswith("https://"), target
         if target.startswith(SITE):
             page = target.removeprefix(SITE).partition("#")[0].strip("/")
-            assert (ROOT / "docs" / f"{page or 'index'}.md").is_file(), target
+            assert (ROOT / "docs" / (page if page.endswith(".svg") else f"{page or 'index'}.md")).is_file(), target
         if target.startswith(repository):
             assert (ROOT / target.removeprefix(repository)).is_file(), target
 

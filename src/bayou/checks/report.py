@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayou.checks.rule import Severity
+from bayou.report.html import rows_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,12 @@ class Report:
             "counts": self.counts,
             "findings": [each.to_json() for each in self.findings],
         }
+
+    def _repr_html_(self) -> str:
+        counts = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        rows = ((each.severity.name.lower(), each.rule, each.place, each.detail, each.writer) for each in self.findings)
+        title = f"{self.table} at version {self.version}: {counts}"
+        return rows_html(title, ("severity", "rule", "place", "finding", "writer"), rows)
 
     def __str__(self) -> str:
         lines = [f"{each.severity.name.lower()}: {each.rule} at {each.place}: {each.detail}" for each in self.findings]

@@ -61,7 +61,8 @@ def _outcome(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
-        return _fail(f"{error.format_message().removesuffix('.')}. Try '{where} --help'.")
+        message = error.format_message().removesuffix(".")
+        return _fail(f"{message}{'' if message.endswith(('?', '?)')) else '.'} Try '{where} --help'.")
     except click.ClickException as error:
         return _fail(error.format_message())
     except BrokenPipeError:
@@ -96,21 +97,21 @@ def _options(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _as_of = _options(
-    click.option("--version", type=click.IntRange(min=0), metavar="N", help="The table as of this version."),
-    click.option("--timestamp", metavar="TIME", help="The table as of this time; UTC unless it names an offset."),
+    click.option("--version", type=click.IntRange(min=0), metavar="N", help="Use the table as of this version."),
+    click.option("--timestamp", metavar="TIME", help="Use the table as of this time. UTC unless TIME has an offset."),
 )
-_limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most this many rows.")
-_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
+_limit = click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Print at most N rows.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name=_PROGRAM)
 def commands() -> None:
-    """Look at Delta tables, and maintain them, without Spark and without a JVM.
+    """Inspect, check and maintain Delta tables without Spark and Java.
 
-    TABLE is the path of a table. Results are tables in color on a terminal, and plain columns in a pipe. With --json,
-    `history`, `files` and `show` print one JSON object a line, the others one JSON document. An error is one line on standard
-    error, and exit code 1.
+    TABLE is the path of a table. The output is a table in color on a terminal, and plain columns in a pipe. With --json,
+    `history`, `files` and `show` print one JSON object per line, and the other commands one JSON document. An error prints one line
+    on standard error, and the exit code is 1.
     """
 
 
@@ -120,7 +121,7 @@ def commands() -> None:
 @_limit
 @_json
 def history(table: str, version: int | None, timestamp: str | None, limit: int | None, *, as_json: bool) -> None:
-    """Show the commits, the newest first."""
+    """Show the commits of the table, newest first."""
     delta_log, snapshot = _open(table, version, timestamp, latest=_latest_readable)
     rows = map(facts.of_commit, delta_log.history(limit, version=snapshot.version))
     if as_json:
@@ -155,7 +156,7 @@ def history(table: str, version: int | None, timestamp: str | None, limit: int |
 @_as_of
 @_json
 def detail(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
-    """Show the table's identity, size, properties, protocol."""
+    """Show the id, size, properties and protocol of the table."""
     delta_log, snapshot = _open(table, version, timestamp)
     found = facts.of_table(snapshot, delta_log.committed_at(snapshot))
     (print_json if as_json else print_facts)(found)
@@ -166,7 +167,10 @@ def detail(table: str, version: int | None, timestamp: str | None, *, as_json: b
 @_as_of
 @_json
 def schema(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
-    """Show the columns; --json prints the schema as the log holds it."""
+    """Show the columns of the table.
+
+    --json prints the schema as it is in the log.
+    """
     snapshot = _snapshot(table, version, timestamp)
     columns = list(facts.of_columns(snapshot.schema, snapshot.partition_columns))
     if as_json:
@@ -184,7 +188,7 @@ def schema(table: str, version: int | None, timestamp: str | None, *, as_json: b
 @_limit
 @_json
 def files(table: str, version: int | None, timestamp: str | None, limit: int | None, *, as_json: bool) -> None:
-    """Show the data files that the table is made of."""
+    """Show the data files of the table."""
     snapshot = _snapshot(table, version, timestamp)
     found = facts.of_files(snapshot, limit)
     if as_json:
@@ -216,9 +220,14 @@ def files(table: str, version: int | None, timestamp: str | None, limit: int | N
 @commands.command(epilog=example('bayou show /data/orders --columns id,total --where "country = NZ" --limit 5'))
 @table_argument
 @_as_of
-@click.option("--columns", metavar="A,B", help="These columns, in this order.")
-@click.option("--where", multiple=True, metavar="FILTER", help='Matching rows only, as "day >= 2026-01-01"; all of several.')
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="At most this many rows.")
+@click.option("--columns", metavar="A,B", help="Print only these columns, in this order.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="FILTER",
+    help='Print only matching rows, such as "day >= 2026-01-01". Repeat the option for several filters.',
+)
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", default=20, show_default=True, help="Print at most N rows.")
 @_json
 def show(
     table: str,
@@ -251,7 +260,10 @@ def show(
 @_as_of
 @_json
 def log(table: str, version: int | None, timestamp: str | None, *, as_json: bool) -> None:
-    """Show the files of the log that the snapshot is made of."""
+    """Show the log files that make up the snapshot.
+
+    These are the checkpoint, its sidecars, the commits after it, and the checksum.
+    """
     delta_log, snapshot = _open(table, version, timestamp)
     found = list(segment.files(snapshot, delta_log.store))
     hint = segment.last_checkpoint(delta_log.store)

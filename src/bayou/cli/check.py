@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("bayou check /data/orders --files --footers"))
 @table_argument
-@click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
-@click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
-@click.option("--rows", is_flag=True, help="Read also all rows on Spark, and count those that violate constraints.")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--files", is_flag=True, help="Also check that data files and deletion vectors exist with the right size.")
+@click.option("--footers", is_flag=True, help="Also compare the footers of data files with the schema and the statistics.")
+@click.option("--rows", is_flag=True, help="Also read all rows on Spark, and count those that violate constraints.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def check(table: str, *, files: bool, footers: bool, rows: bool, as_json: bool) -> int:
-    """Check a table by any writer against the Delta protocol. Nothing is changed.
+    """Check whether a table follows the Delta protocol.
 
-    The exit code is 0 if the table is sound or only odd, 1 if something is risky, and 2 if something is broken.
+    The table may be written by any engine. The command changes nothing.
+
+    The exit code is 2 if a finding is broken, 1 if a finding is risky, and 0 otherwise.
     """
     report = run_check(table, files=files, footers=footers, rows=rows, storage_options=storage_options())
     if as_json:

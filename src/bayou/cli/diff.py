@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 @table_argument
 @click.argument("first", shell_complete=complete_folder)
 @click.argument("second", required=False, shell_complete=complete_folder)
-@click.option("--files", is_flag=True, help="List also the files that differ.")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--files", is_flag=True, help="Also list the files that differ.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def diff(table: str, first: str, second: str | None, *, files: bool, as_json: bool) -> None:
     """Compare two versions of a table, or two tables.
 
-    FIRST and SECOND are versions, timestamps, or paths of tables. Without SECOND the other side is the latest version of TABLE.
+    FIRST and SECOND are versions, timestamps, or paths of tables. Without SECOND, the command compares FIRST
+    with the latest version of TABLE.
     """
     result = run_diff(table, first, second, storage_options=storage_options())
     if as_json:

@@ -24,11 +24,16 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 @click.command(epilog=example("bayou health /data/orders --html health.html"))
 @table_argument
-@click.option("--folders", is_flag=True, help="List the table's folder too, to find all files that VACUUM would delete.")
-@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write a page with plots.")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--folders", is_flag=True, help="Also list the folder of the table, to find all files that VACUUM would delete.")
+@click.option(
+    "--html", "page", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an HTML page with plots to FILE."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def health(table: str, page: Path | None, *, folders: bool, as_json: bool) -> None:
-    """Show what makes a table slow or large, and the calls that help. Nothing is changed."""
+    """Show what makes a table slow or large, and what helps.
+
+    The command changes nothing.
+    """
     found = health_of(open_table(table), folders=folders)
     if page is not None:
         _write(page, found.to_html())

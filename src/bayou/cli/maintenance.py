@@ -18,20 +18,27 @@ if TYPE_CHECKING:
 
 _PLAN_ONLY = "Nothing was changed. Add --yes to do it."
 
-_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
-_yes = click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+_yes = click.option("--yes", is_flag=True, help="Make the changes. Without this option, the command only prints what it would do.")
 
 
 @click.command(epilog=example("bayou vacuum /data/orders --hours 168"))
 @table_argument
-@click.option("--hours", type=float, metavar="H", help="Keep files this long after they left the table; fractions count.")
-@click.option("--lite", is_flag=True, help="Look at the log only, and list no folder.")
-@click.option("--keep-version", "keep", type=click.IntRange(min=0), multiple=True, metavar="N", help="Keep this version's files.")
+@click.option(
+    "--hours", type=float, metavar="H", help="Keep files for H hours after they were removed from the table. H may be a fraction."
+)
+@click.option("--lite", is_flag=True, help="Find old files in the log only, without listing folders.")
+@click.option(
+    "--keep-version", "keep", type=click.IntRange(min=0), multiple=True, metavar="N", help="Keep the files of this version."
+)
 @click.option("--force", is_flag=True, help="Allow fewer hours than delta.deletedFileRetentionDuration.")
 @_yes
 @_json
 def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool, force: bool, yes: bool, as_json: bool) -> None:
-    """Delete the files that neither the table nor its recent versions need."""
+    """Delete files that the table no longer needs.
+
+    Files that were removed from the table within delta.deletedFileRetentionDuration are kept.
+    """
     log = open_table(table)
     result = log.vacuum(
         hours, kind="lite" if lite else "full", dry_run=not yes, keep_versions=list(keep), check_retention=not force
@@ -56,15 +63,18 @@ def vacuum(table: str, hours: float | None, keep: tuple[int, ...], *, lite: bool
 
 @click.command(epilog=example("bayou restore /data/orders --version 12 --yes"))
 @table_argument
-@click.option("--version", type=click.IntRange(min=0), metavar="N", help="Go back to this version.")
-@click.option("--timestamp", metavar="TIME", help="Go back to the latest version at this time; UTC unless it names an offset.")
-@click.option("--ignore-missing-files", is_flag=True, help="Restore what is left if files of that version are gone.")
+@click.option("--version", type=click.IntRange(min=0), metavar="N", help="Restore this version.")
+@click.option("--timestamp", metavar="TIME", help="Restore the latest version at this time. UTC unless TIME has an offset.")
+@click.option("--ignore-missing-files", is_flag=True, help="Restore the remaining files if files of that version are missing.")
 @_yes
 @_json
 def restore(
     table: str, version: int | None, timestamp: str | None, *, ignore_missing_files: bool, yes: bool, as_json: bool
 ) -> None:
-    """Make the table what it was at an earlier version, by a commit on top of the latest one."""
+    """Restore the table to an earlier version.
+
+    The command adds a commit. All versions stay in the log.
+    """
     log = open_table(table)
     result = log.restore(version, timestamp, ignore_missing_files=ignore_missing_files, dry_run=not yes)
     facts: dict[str, Any] = {
@@ -85,11 +95,11 @@ def restore(
 @click.command(epilog=example("bayou clone /data/orders /data/copy --shallow --yes"))
 @table_argument
 @click.argument("target", shell_complete=complete_folder)
-@click.option("--shallow", is_flag=True, help="Refer to the table's files instead of copying them.")
+@click.option("--shallow", is_flag=True, help="Use the data files of the table instead of copying them.")
 @click.option("--version", type=click.IntRange(min=0), metavar="N", help="Clone this version.")
-@click.option("--timestamp", metavar="TIME", help="Clone the latest version at this time; UTC unless it names an offset.")
-@click.option("--replace", is_flag=True, help="Replace a table that is there.")
-@click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="A property of the clone.")
+@click.option("--timestamp", metavar="TIME", help="Clone the latest version at this time. UTC unless TIME has an offset.")
+@click.option("--replace", is_flag=True, help="Replace an existing table at TARGET.")
+@click.option("--property", "properties", multiple=True, metavar="KEY=VALUE", help="Set a table property of the clone.")
 @_yes
 @_json
 def clone(
@@ -104,7 +114,7 @@ def clone(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Make a table of its own at TARGET from the files of this one."""
+    """Copy the table to TARGET, as a new table."""
     result = open_table(table).clone(
         target,
         shallow=shallow,
@@ -132,7 +142,10 @@ def clone(
 @table_argument
 @_json
 def checkpoint(table: str, *, as_json: bool) -> None:
-    """Write a checkpoint of the latest version, so that the table opens fast. No file is deleted, and nothing is committed."""
+    """Write a checkpoint of the latest version.
+
+    The table then opens faster. The command deletes no file and adds no commit.
+    """
     log = open_table(table)
     written = log.checkpoint()
     facts = {"table": log.table_uri, "version": written.version}
@@ -145,7 +158,10 @@ def checkpoint(table: str, *, as_json: bool) -> None:
 @click.argument("end", type=click.IntRange(min=0))
 @_json
 def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
-    """Write the commits of the versions START to END as one more file, for readers between checkpoints."""
+    """Write a compacted log file of several commits.
+
+    The file contains the commits from version START to version END. Readers open it instead of these commits.
+    """
     log = open_table(table)
     facts = {"table": log.table_uri, "path": log.compact(start, end)}
     (print_json if as_json else print_facts)(facts)
@@ -155,7 +171,10 @@ def compact(table: str, start: int, end: int, *, as_json: bool) -> None:
 @table_argument
 @_json
 def manifest(table: str, *, as_json: bool) -> None:
-    """Write manifests that name the table's files, for engines that read no log."""
+    """Write manifests for engines that cannot read the log.
+
+    The manifests (symlink_format_manifest) list the data files of the table.
+    """
     log = open_table(table)
     found = log.generate_manifests()
     facts = {"table": log.table_uri, "version": found.version, "written": list(found.written), "deleted": list(found.deleted)}

@@ -13,7 +13,7 @@ from bayou.cli.tables import example, storage_options, table_argument
 from bayou.log.actions.columns import to_objects
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.repairs.run import repair as run_repair
-from bayou.report.units import size_text
+from bayou.report.units import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 
 @click.command(epilog=example("bayou repair /data/orders --files"))
 @table_argument
-@click.option("--files", is_flag=True, help="Look also for data files and deletion vectors, and at their sizes.")
-@click.option("--footers", is_flag=True, help="Compare also the footers of data files with the schema and the statistics.")
-@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable files from the log. Their rows are lost.")
-@click.option("--yes", is_flag=True, help="Do it. Without this option the command only says what it would do.")
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--files", is_flag=True, help="Also check that data files and deletion vectors exist with the right size.")
+@click.option("--footers", is_flag=True, help="Also compare the footers of data files with the schema and the statistics.")
+@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable data files from the table. Their rows are lost.")
+@click.option("--yes", is_flag=True, help="Make the changes. Without this option, the command only prints what it would do.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def repair(table: str, *, files: bool, footers: bool, allow_loss: bool, yes: bool, as_json: bool) -> int:
-    """Repair checkpoints, checksums and other files that follow from commits. No commit is changed.
+    """Repair what `bayou check` finds, without changing a commit.
 
-    With --yes the exit code is that of `bayou check` afterwards.
+    The command rewrites checkpoints, checksums and compacted files, and may add commits. With --yes, the exit code is
+    the exit code of `bayou check` after the repair.
     """
     result = run_repair(
         table, files=files, footers=footers, allow_loss=allow_loss, dry_run=not yes, storage_options=storage_options()
@@ -77,8 +78,8 @@ def _print_lost(lost: FsckResult, *, is_planned: bool) -> None:
         (row["numRecords"], row["size"], pairs(row["partitionValues"]), row["dataFilePath"], row["reason"])
         for row in to_objects(lost.files.to_struct_array())
     )
-    count = "an unknown number of" if lost.lost_rows is None else f"{lost.lost_rows:,}"
-    click.echo(f"{lost.files.num_rows:,} files with {count} rows {'would leave' if is_planned else 'left'} the log:")
+    count = "an unknown number of rows" if lost.lost_rows is None else count_text(lost.lost_rows, "row")
+    click.echo(f"{count_text(lost.files.num_rows, 'file')} with {count} {'would leave' if is_planned else 'left'} the log:")
     print_rows(columns, rows, total=lost.files.num_rows)
     click.echo()
 

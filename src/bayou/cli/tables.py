@@ -25,14 +25,14 @@ def table_argument(command: C) -> C:
         metavar="KEY=VALUE",
         expose_value=False,
         callback=_note,
-        help="Access to an object store. Put secrets into the environment: others see a command line.",
+        help="Set an option of the object store. Put secrets into the environment: other users can see a command line.",
     )
     wide = click.option(
         "--wide",
         is_flag=True,
         expose_value=False,
         callback=_note_wide,
-        help="All columns in full on a terminal, however long the lines get.",
+        help="Show all columns in full on a terminal, even if lines get long.",
     )
     return click.argument("table", shell_complete=complete_folder)(option(wide(command)))
 

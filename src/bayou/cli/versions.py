@@ -18,9 +18,12 @@ _PACKAGES: Final = ("pyspark", "delta-spark", "py4j", "pyarrow", "numpy", "panda
 
 
 @click.command(epilog=example("bayou versions"))
-@click.option("--json", "as_json", is_flag=True, help="JSON instead of text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def versions(*, as_json: bool) -> None:
-    """Print the versions of bayou and of its surroundings, to paste into a bug report. Works without PySpark."""
+    """Show the installed versions, for a bug report.
+
+    These are the versions of bayou, Python, Java, the operating system and the packages that bayou uses. PySpark is optional.
+    """
     facts = {
         "bayou": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.health_report.facts import Advice, files_text
-from bayou.report.units import size_text
+from bayou.health_report.facts import Advice
+from bayou.report.units import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,7 +72,7 @@ def _optimize(names: Names, sizes: FileSizes) -> Iterator[Advice]:
             f"{plan.files:,} of {sizes.files:,} files are small or have many deleted rows.",
             f"OPTIMIZE {names.sql}",
             f"{names.delta_table}.optimize().executeCompaction()",
-            f"It writes about {files_text(plan.new_files)}, {size_text(plan.bytes)}.",
+            f"It writes about {count_text(plan.new_files, 'file')}, {size_text(plan.bytes)}.",
             plan.new_files,
             plan.bytes,
         )
@@ -82,10 +82,10 @@ def _purge(names: Names, deleted: DeletedRows) -> Iterator[Advice]:
     plan = deleted.purge
     if plan.files:
         yield Advice(
-            f"{files_text(plan.files)} {'holds' if plan.files == 1 else 'hold'} {deleted.rows:,} deleted rows.",
+            f"{count_text(plan.files, 'file')} {'holds' if plan.files == 1 else 'hold'} {deleted.rows:,} deleted rows.",
             f"REORG TABLE {names.sql} APPLY (PURGE)",
-            f"{names.delta_table}.reorg().executePurge()",
-            f"It writes about {files_text(plan.new_files)}, at most {size_text(plan.bytes)}.",
+            f"{names.delta_table}.reorg()",
+            f"It writes about {count_text(plan.new_files, 'file')}, at most {size_text(plan.bytes)}.",
             plan.new_files,
             plan.bytes,
         )
@@ -96,10 +96,10 @@ def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
     if missing:
         affected = [each.name for each in columns if each.missing]
         yield Advice(
-            f"{files_text(missing)} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
+            f"{count_text(missing, 'file')} {'lacks' if missing == 1 else 'lack'} statistics of {_listed(affected)}.",
             f"ANALYZE TABLE {names.sql} COMPUTE DELTA STATISTICS",
-            f"{names.log}.compute_statistics(missing_only=True)",
-            "It reads footers and writes one commit, and no data file.",
+            f"{names.delta_table}.computeStatistics(missing_only=True)",
+            "It reads footers, and rows if necessary. It writes one commit only.",
             0,
             0,
         )
@@ -110,7 +110,7 @@ def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clusterin
     many = [each for each in columns if not each.missing and each.has_bounds and _could_skip_more(each, sizes.files)]
     if after < _LEAST_FILES or not many:
         return
-    effect = f"It writes about {files_text(after)}, {size_text(sizes.bytes)}."
+    effect = f"It writes about {count_text(after, 'file')}, {size_text(sizes.bytes)}."
     clustered = [each for each in many if each.name in clustering]
     if clustered:
         why = f"A filter on {_listed([each.name for each in clustered])} reads more than half of the files."
@@ -118,7 +118,7 @@ def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clusterin
         yield Advice(why, sql, f"spark.sql({sql!r})", effect, after, sizes.bytes)
     for each in [] if clustering else sorted(many, key=lambda each: -each.average_reads)[:_MOST_COLUMNS]:
         why = f"A filter on {each.name} reads {each.average_reads:,.0f} of {sizes.files:,} files. If your queries filter by it:"
-        sql = f"OPTIMIZE {names.sql} ZORDER BY ({quoted(each.name)})"
+        sql = f"OPTIMIZE {names.sql} ZORDER BY ({each.name})"
         yield Advice(why, sql, f"{names.delta_table}.optimize().executeZOrderBy({each.name!r})", effect, after, sizes.bytes)
 
 
@@ -133,10 +133,10 @@ def _vacuum(names: Names, removed: RemovedFiles) -> Iterator[Advice]:
         files, size = removed.listed_files, removed.listed_bytes or 0
     if files:
         yield Advice(
-            f"{files_text(files)} {'is' if files == 1 else 'are'} no longer needed.",
+            f"{count_text(files, 'file')} {'is' if files == 1 else 'are'} no longer needed.",
             f"VACUUM {names.sql}",
             f"{names.log}.vacuum()",
-            f"It deletes {files_text(files)}, {size_text(size)}.",
+            f"It deletes {count_text(files, 'file')}, {size_text(size)}.",
             files,
             size,
         )
@@ -154,11 +154,6 @@ def _checkpoint(names: Names, log: LogFacts) -> Iterator[Advice]:
             1,
             size,
         )
-
-
-def quoted(name: str) -> str:
-    """Return a column's name for SQL, each part in backticks if it is not a plain word."""
-    return ".".join(part if part.isidentifier() and part.isascii() else f"`{part.replace('`', '``')}`" for part in name.split("."))
 
 
 def _listed(names: list[str]) -> str:

@@ -12,6 +12,7 @@ from bayou.health_report.facts import ColumnFacts
 from bayou.health_report.point_reads import point_reads
 from bayou.plan.predicates import exact
 from bayou.plan.statistics.bounds import ColumnBounds
+from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.stats.file_stats import indexed_leaves, skipping_types
 from bayou.protocol.types.traverse import leaves
 
@@ -34,7 +35,7 @@ def column_facts(snapshot: Snapshot) -> tuple[tuple[ColumnFacts, ...], tuple[str
     of_leaves = [_of_leaf(leaf, statistics.columns[leaf.path], statistics.num_records) for leaf in indexed]
     known = {leaf.path for leaf in indexed}
     others = (
-        ".".join(logical)
+        names_of((logical,))[0]
         for logical, physical, field in leaves(snapshot.schema)
         if physical not in known and logical[0] not in snapshot.partition_columns and isinstance(field.type, str)
     )
@@ -55,7 +56,7 @@ def _of_leaf(leaf: IndexedLeaf, statistics: ColumnStatistics, num_records: pa.Ar
     low, high = limits or (pa.nulls(len(num_records)), pa.nulls(len(num_records)))
     reads = point_reads(low, high, has_value)
     return ColumnFacts(
-        name=".".join(leaf.logical_path),
+        name=names_of((leaf.logical_path,))[0],
         type=_type_text(leaf.field),
         is_partition=False,
         has_bounds=leaf.has_bounds,
@@ -73,7 +74,7 @@ def _of_partition(snapshot: Snapshot, name: str) -> ColumnFacts:
     reads = point_reads(values, values, pc.is_valid(values))
     kind = "string" if field is None else _type_text(field)
     return ColumnFacts(
-        name,
+        names_of(((name,),))[0],
         kind,
         is_partition=True,
         has_bounds=True,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bayou.report.units import age_text, size_text
+from bayou.report.units import age_text, count_text, size_text
 
 _MOST_NAMES: Final = 8
 
@@ -110,7 +110,7 @@ class ColumnFacts:
     """How well files are skipped by a column.
 
     Attributes:
-        name: the column, dotted if nested.
+        name: the column as SQL names it: dotted if nested, in backticks if it is not a plain word.
         has_bounds: whether the statistics of its type have a minimum and a maximum. Partition values are exact.
         missing: the number of files without its statistics. A partition column needs none.
         average_reads: how many files a filter `column = value` reads, on average over the bounds of all files.
@@ -244,12 +244,12 @@ class HealthFacts:
             "file sizes": None
             if sizes.median is None
             else f"{size_text(sizes.smallest)} to {size_text(sizes.largest)}, median {size_text(sizes.median)}",
-            "deleted rows": f"{self.deleted.rows:,} in {files_text(self.deleted.files)}" if self.deleted.files else "none",
-            "VACUUM frees": f"{size_text(freed_bytes)} in {files_text(freed)}" if freed else "nothing",
-            "VACUUM frees later": f"{size_text(self.removed.kept_bytes)} in {files_text(kept)}" if kept else None,
+            "deleted rows": f"{self.deleted.rows:,} in {count_text(self.deleted.files, 'file')}" if self.deleted.files else "none",
+            "VACUUM frees": f"{size_text(freed_bytes)} in {count_text(freed, 'file')}" if freed else "nothing",
+            "VACUUM frees later": f"{size_text(self.removed.kept_bytes)} in {count_text(kept, 'file')}" if kept else None,
             "no statistics": self._unindexed_text,
-            "log": f"{size_text(log.bytes)}, {log.commits:,} commits",
-            "checkpoint": f"{checkpoint}, {log.commits_since:,} commits since",
+            "log": f"{size_text(log.bytes)}, {count_text(log.commits, 'commit')}",
+            "checkpoint": f"{checkpoint}, {count_text(log.commits_since, 'commit')} since",
         }
 
     @property
@@ -257,8 +257,3 @@ class HealthFacts:
         """The columns that get no statistics by the table's properties; None if all get some."""
         more = len(self.unindexed) - _MOST_NAMES
         return ", ".join((*self.unindexed[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else []))) or None
-
-
-def files_text(count: int) -> str:
-    """Return a number of files, such as 1 file or 2,000 files."""
-    return "1 file" if count == 1 else f"{count:,} files"

@@ -6,9 +6,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any, Final
 
-from bayou.health_report.facts import files_text
 from bayou.health_report.plots import Plots
-from bayou.report.units import age_text, size_text
+from bayou.report.units import age_text, count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,7 +79,7 @@ def _log(health: HealthFacts) -> Sequence[tuple[str, str]]:
     log = health.log
     checkpoint = "none"
     if log.checkpoint_version is not None:
-        parts = f"{files_text(log.checkpoint_parts)} and {log.sidecars:,} sidecar files"
+        parts = f"{count_text(log.checkpoint_parts, 'file')} and {log.sidecars:,} sidecar files"
         checkpoint = (
             f"version {log.checkpoint_version}, {age_text(log.checkpoint_time)}: {size_text(log.checkpoint_bytes)} in {parts}"
         )

@@ -8,8 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
-from bayou.health_report.facts import files_text
-from bayou.report.units import size_text
+from bayou.report.units import count_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +51,9 @@ class Plots:
         """Draw the number of files by size."""
         names = [each.text for each in health.sizes.classes]
         counts = [each.files for each in health.sizes.classes]
-        notes = [f"{files_text(each.files)}, {size_text(each.bytes)}" if each.files else "" for each in health.sizes.classes]
+        notes = [
+            f"{count_text(each.files, 'file')}, {size_text(each.bytes)}" if each.files else "" for each in health.sizes.classes
+        ]
         return self._bars("sizes", names, [(counts, _BLUE, None)], notes, "files")
 
     def partitions(self, health: HealthFacts) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import TableNotFoundError
 from bayou.log import events
 from bayou.log.segment.commit_times import CommitTimes
-from bayou.log.segment.history import CommitChanges, HistoryEntry, HistoryPart, read_changes, read_history
+from bayou.log.segment.history import CommitChanges, History, HistoryPart, read_changes, read_history
 from bayou.log.segment.listing import LogListing
 from bayou.log.snapshot.log_reader import LogReader, table_at
 from bayou.protocol import arguments
@@ -65,9 +65,7 @@ class DeltaLog(LogReader):
         except KeyError:
             return snapshot.timestamp
 
-    def history(
-        self, limit: int | None = None, *, version: int | None = None, part: HistoryPart | None = None
-    ) -> list[HistoryEntry]:
+    def history(self, limit: int | None = None, *, version: int | None = None, part: HistoryPart | None = None) -> History:
         """Return the commits that the log still holds, newest first.
 
         If the latest version cannot be read, the history begins at the latest readable version, and a `HistoryCutEvent` reports it.

@@ -94,8 +94,15 @@ class Plan:
     @property
     def without_repair(self) -> tuple[Finding, ...]:
         """The findings that no step repairs."""
-        repaired = {rule for each in self.steps for rule in each.rules}
-        return tuple(each for each in self.report.findings if each.rule not in repaired)
+        by_commit = {rule for each in self.steps if each.repair.commits for rule in each.rules}
+        by_file = {rule for each in self.steps if not each.repair.commits for rule in each.rules}
+        replaced = {path for each in self.steps if not each.repair.commits for path in each.files}
+        commits = {file.path for file in self.log.commits.values()}
+        return tuple(
+            each
+            for each in self.report.findings
+            if each.rule not in by_commit and (each.file in commits or (each.rule not in by_file and each.file not in replaced))
+        )
 
 
 def plan_of(log: RawLog, report: Report) -> Plan:

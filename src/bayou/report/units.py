@@ -23,6 +23,11 @@ def size_text(size_bytes: int | None) -> str | None:
     return f"{size_bytes} B" if unit == "B" else f"{amount:.1f} {unit}"
 
 
+def count_text(count: int, what: str) -> str:
+    """Return a number of things with their name, such as `1 file` or `12,000 files`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
 def duration_text(seconds: float) -> str:
     """Return a duration, such as 1.4 s, 42 s or 3 min 5 s."""
     if seconds < 9.95:  # noqa: PLR2004  (below it, a tenth of a second is worth reading)

@@ -140,3 +140,13 @@ def test_the_files_of_a_log_are_read_concurrently():
     together = threading.Barrier(10, timeout=30)
     store = FaultyStore(builder.store, [Fault("read", r"\d\.json$", "hook", hook=lambda *_: together.wait(), times=10)])
     assert check_store(builder.uri, store, {}).version == 9
+
+
+def test_a_hint_that_is_no_json_is_named_so():
+    assert "Expecting" in only(found(table().write(HINT, '{"version": 12')), "hint-json").detail
+
+
+def test_a_notebook_shows_the_findings_as_rows():
+    shown = found(table(add(size=-1)))._repr_html_()
+    assert "1 broken" in shown
+    assert "the size of a.parquet is -1" in shown

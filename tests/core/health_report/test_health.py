@@ -123,7 +123,7 @@ def test_files_without_statistics_are_always_read_and_files_of_nulls_never(build
     assert (column(found, "id").average_reads, column(found, "id").most_reads, column(found, "id").missing) == (3.0, 3, 1)
     (advice,) = [each for each in found.advice if "STATISTICS" in each.sql]
     assert advice.why == "1 file lacks statistics of id."
-    assert "compute_statistics(missing_only=True)" in advice.python
+    assert "computeStatistics(missing_only=True)" in advice.python
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_names_of_mapped_columns_are_logical(builder):
         add("b", partitionValues={"col-2": "2026-01-02"}, stats=stats(1, 6, 7, column="col-1")),
     )
     found = health(builder)
-    assert [(each.name, each.average_reads, each.missing) for each in found.columns] == [("day", 1.0, 0), ("my id", 1.0, 0)]
+    assert [(each.name, each.average_reads, each.missing) for each in found.columns] == [("day", 1.0, 0), ("`my id`", 1.0, 0)]
     assert {each.text for each in found.sizes.partitions} == {"day=2026-01-01", "day=2026-01-02"}
 
 
@@ -224,7 +224,7 @@ def test_an_order_is_advised_if_files_overlap(builder):
     )
     (advice,) = health(builder).advice
     assert advice.sql.endswith("ZORDER BY (`my id`)")
-    assert advice.why.startswith("A filter on my id reads 4 of 4 files.")
+    assert advice.why.startswith("A filter on `my id` reads 4 of 4 files.")
     assert (advice.files, advice.bytes) == (5, 4 * size)
 
 

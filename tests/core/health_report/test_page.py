@@ -27,7 +27,7 @@ def test_the_page_has_plots_and_needs_no_other_file(health):
     plots = [f"<svg{each.partition('</svg>')[0]}</svg>" for each in page.split("<svg")[1:]]
     assert len(plots) == 4
     texts = [text for plot in plots for text in ET.fromstring(plot).itertext()]
-    assert {"p=<b>", "p=NULL", "<script>$a_b$ \\x07"} <= set(texts)
+    assert {"p=<b>", "p=NULL", "`<script>$a_b$ \\x07`"} <= set(texts)
     assert "<script" not in page
     assert "<link" not in page
     assert "src=" not in page

@@ -130,6 +130,12 @@ def test_a_sound_table_has_nothing_to_repair():
     assert content(builder.store) == before
 
 
+def test_a_replaced_file_has_no_findings_left():
+    result = repaired(table(add()).write(CHECKSUM.format(0), '{"numFiles": 3}'), dry_run=True)
+    assert {each.rule for each in result.before.findings} > {"checksum-totals"} == {*result.steps[0].rules}
+    assert result.without_repair == ()
+
+
 def test_a_finding_in_a_commit_has_no_repair():
     builder = table().write(COMMIT.format(1), "x")
     before = content(builder.store)

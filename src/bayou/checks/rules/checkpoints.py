@@ -256,7 +256,9 @@ def _hint(log: RawLog) -> dict[str, Any]:
 
 @_HINT.risky("json", "_last_checkpoint is a JSON object with version and size.")
 def hint_is_json(log: RawLog) -> Iterator[Found]:
-    if log.hint is not None:
+    if log.hint is not None and log.hint.problems:
+        yield Found(log.hint.problems[0].detail, log.hint)
+    elif log.hint is not None:
         wrong = [name for name in ("version", "size") if type(_hint(log).get(name)) is not int]
         if wrong:
             yield Found(f"{', '.join(wrong)} is missing or not a number", log.hint)

@@ -14,6 +14,8 @@ from bayou.log.segment.listing import LogListing
 from bayou.log.segment.segment import earliest_version, version_not_found
 from bayou.protocol.actions import exact_json
 from bayou.protocol.actions.actions import CommitInfo
+from bayou.report.html import rows_html
+from bayou.report.units import age_text
 from bayou.storage.parallel import read_each
 from bayou.storage.store import LogStore
 
@@ -37,7 +39,25 @@ class HistoryEntry:
     operation_metrics: Mapping[str, str | None] | None = None
     user_metadata: str | None = None
     engine_info: str | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+class History(list[HistoryEntry]):
+    """Commits of a table, which a notebook shows as rows."""
+
+    def _repr_html_(self) -> str:
+        rows = (
+            (
+                str(each.version),
+                age_text(each.timestamp),
+                each.operation,
+                each.operation_parameters,
+                each.operation_metrics,
+                each.engine_info,
+            )
+            for each in self
+        )
+        return rows_html("History", ("version", "age", "operation", "parameters", "metrics", "engine"), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +99,7 @@ def read_history(
     last: int,
     limit: int | None,
     part: HistoryPart | None = None,
-) -> list[HistoryEntry]:
+) -> History:
     """Return the commits of a listing up to a version, newest first; usually only the first line of each is read.
 
     Skipped are commits before the first version that can be reconstructed: a cleanup has yet to delete them, or a stalled writer
@@ -94,7 +114,7 @@ def read_history(
     count = len(versions) if limit is None else max(limit, 0)
     chosen = versions[max(len(versions) - count, 0) :] if part.oldest else versions[:count]
     if not part.reads and not times.are_in_commits:
-        return [HistoryEntry(version, times.of(version)) for version in chosen]
+        return History(HistoryEntry(version, times.of(version)) for version in chosen)
 
     def read(version: int) -> tuple[bool, CommitInfo | None]:
         try:
@@ -103,7 +123,7 @@ def read_history(
             return False, None
 
     found = zip(chosen, read_each(store, chosen, read), strict=True)
-    return [_entry(version, times.given(version, info), info) for version, (is_there, info) in found if is_there]
+    return History(_entry(version, times.given(version, info), info) for version, (is_there, info) in found if is_there)
 
 
 def read_changes(

@@ -52,7 +52,6 @@ _STATEMENTS: Final = {
         "CLUSTER BY AUTO": rf"(?:alter\s+table\s+{_TABLE}\s+|{_MADE}\s*{_REST}\busing\s+delta\b{_REST}\b)cluster\s+by\s+auto\b",
         "COPY INTO": rf"copy\s+into\b\s*{_TABLE}?",
         "CREATE BLOOMFILTER INDEX": rf"create\s+bloomfilter\s+index\s+on\b\s*(?:table\b)?\s*{_TABLE}?",
-        "FSCK REPAIR TABLE": rf"fsck\s+repair\s+table\b\s*{_TABLE}?",
         "UNDROP TABLE": rf"undrop\s+table\b\s*(?:with\s+id\b|{_TABLE})?",
         "APPLY CHANGES": rf"apply\s+changes\s+into\b\s*(?:live\s*\.\s*)?{_TABLE}?",
         "ALTER TABLE ... CLUSTER BY": rf"alter\s+table\s+{_TABLE}\s+cluster\s+by\b",
@@ -64,8 +63,6 @@ _INSTEAD: Final = {
     "arriving, use a stream: spark.readStream.schema(...).json(path).writeStream.format('delta').",
     "CREATE BLOOMFILTER INDEX": "Order the rows by the columns that your filters use: OPTIMIZE table ZORDER BY (column, ...), or "
     "ALTER TABLE table CLUSTER BY (column, ...), after which bayou skips files by their statistics.",
-    "FSCK REPAIR TABLE": "Go back to a version whose files exist, by RESTORE TABLE table TO VERSION AS OF n, or remove the "
-    "missing files from the log: bayou.repair(path, allow_loss=True).",
     "UNDROP TABLE": "Give the folder of an external table its name again: CREATE TABLE name USING delta LOCATION 'path'; "
     "Spark deletes the files of a managed table when it drops the table.",
     "APPLY CHANGES": "Use MERGE INTO, which a stream can call for each batch with foreachBatch.",

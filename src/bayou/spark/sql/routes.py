@@ -41,8 +41,8 @@ class Route:
 
 
 ROUTES: Final = (
-    Route("VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE, ANALYZE ... COMPUTE DELTA STATISTICS", Entry.REFUSED_TEXT,
-          ("Vacuum", "Optimize", "Reorg", "Restore", "Generate", "ComputeStatistics"), "sql.statements.maintenance"),
+    Route("VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE, FSCK, ANALYZE ... COMPUTE DELTA STATISTICS", Entry.REFUSED_TEXT,
+          ("Vacuum", "Optimize", "Reorg", "Restore", "Generate", "Fsck", "ComputeStatistics"), "sql.statements.maintenance"),
     Route("DESCRIBE HISTORY, DESCRIBE DETAIL of a path", Entry.REFUSED_TEXT,
           ("DescribeHistory", "DescribeDetail"), "sql.statements.description"),
     Route("CONVERT, ALTER TABLE ... DROP FEATURE, SYNC IDENTITY; CLUSTER BY before Spark 4.0", Entry.REFUSED_TEXT,

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from bayou.log.segment.history import History
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions.paths import hadoop_text
 from bayou.protocol.features.features import table_features
-from bayou.report.html import rows_html
-from bayou.report.units import age_text
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.session import java_session
 
@@ -77,23 +76,8 @@ def history_frame(application: Application, spark: SparkSession, entries: Sequen
     """
     frame = rows_frame(application, spark, history_rows(entries))
     # IPython looks the method up on the object. A subclass of DataFrame would differ from it in `type(...)`.
-    frame._repr_html_ = lambda: _history_html(entries)  # type: ignore[method-assign]
+    frame._repr_html_ = History(entries)._repr_html_  # type: ignore[method-assign]
     return frame
-
-
-def _history_html(entries: Sequence[HistoryEntry]) -> str:
-    rows = (
-        (
-            str(entry.version),
-            age_text(entry.timestamp),
-            entry.operation,
-            entry.operation_parameters,
-            entry.operation_metrics,
-            entry.engine_info,
-        )
-        for entry in entries
-    )
-    return rows_html("History", ("version", "age", "operation", "parameters", "metrics", "engine"), rows)
 
 
 def history_rows(entries: Sequence[HistoryEntry]) -> pa.Table:

@@ -24,6 +24,12 @@ def test_history_is_newest_first_and_limited():
     assert log.history(0) == []
 
 
+def test_a_notebook_shows_the_commits_as_rows():
+    shown = table().commit().log().history()._repr_html_()
+    assert shown.count("<tr>") == 3
+    assert "operation" in shown
+
+
 def test_every_field_of_the_provenance_is_shown():
     info = {
         "userId": "7",

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException, ParseException
 from tests.support.operations.statements import settings
 
 import bayou
-from bayou.errors import InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
+from bayou.errors import AppendOnlyError, InvalidOptionError, TableNotFoundError, UnsupportedFeatureError
 
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 COUNTS_OF_CLONE = [
@@ -325,3 +325,33 @@ def test_a_description_is_meant_by_its_bare_words_alone(spark, delta):
     for text in (f"DESCRIBE TABLE history {delta}", f"DESCRIBE `history` {delta}"):
         with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
             spark.sql(text)
+
+
+@pytest.mark.smoke
+def test_fsck(spark, delta, table_path):
+    columns = ["dataFilePath", "dataFileMissing", "deletionVectorFileMissing", "reason", "partitionValues", "size", "numRecords"]
+    nothing = spark.sql(f"FSCK REPAIR TABLE {delta}")
+    assert (nothing.columns, nothing.count(), len(operations(table_path))) == (columns, 0, 3)
+    table = bayou.open(table_path)
+    gone = table.snapshot().files(where=[("p", "=", 1)])["path"].to_pylist()[0]
+    table.store.delete(gone)
+    plan = [line for (line,) in spark.sql(f"EXPLAIN FSCK REPAIR TABLE {delta}").collect()]
+    assert "Would remove 1 file" in "".join(plan) and "5 rows" in "".join(plan)  # noqa: PT018
+    for statement, commits in ((f"FSCK REPAIR TABLE {delta} DRY RUN", 3), (f"FSCK REPAIR TABLE delta.`{table_path}`", 4)):
+        (row,) = spark.sql(statement).collect()
+        assert (row.dataFilePath, row.dataFileMissing, row.deletionVectorFileMissing) == (gone, True, False)
+        assert (row.partitionValues, row.numRecords) == ({"p": "1"}, 5)
+        assert len(operations(table_path)) == commits
+    assert operations(table_path)[0] == "FSCK"
+    assert len(ids(spark, delta)) == 15
+    with pytest.raises(ParseException):
+        spark.sql(f"FSCK REPAIR TABLE {delta} METADATA")
+
+
+def test_fsck_of_a_table_that_only_accepts_appends(spark, delta, table_path):
+    spark.sql(f"ALTER TABLE {delta} SET TBLPROPERTIES ('delta.appendOnly' = 'true')")
+    table = bayou.open(table_path)
+    table.store.delete(table.snapshot().files()["path"].to_pylist()[0])
+    assert spark.sql(f"FSCK REPAIR TABLE {delta} DRY RUN").count() == 1
+    with pytest.raises(AppendOnlyError):
+        spark.sql(f"FSCK REPAIR TABLE {delta}")

@@ -174,7 +174,9 @@ def kept_bytes_of(frame: DataFrame) -> int:
 def let_go(frame: DataFrame) -> None:
     """Drop the blocks of a DataFrame from `localCheckpoint`. Nothing can read it afterwards."""
     with contextlib.suppress(*FAILED_CALL, AttributeError):
-        frame._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: SLF001  (the bridge)
+        rdd = frame._jdf.queryExecution().logical().rdd()  # noqa: SLF001  (the bridge)
+        # RDD.unpersist does the same and logs a warning: that such rows cannot be computed again.
+        rdd.context().unpersistRDD(rdd.id(), False)
 
 
 @dataclass(frozen=True, slots=True)

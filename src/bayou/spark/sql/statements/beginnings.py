@@ -18,6 +18,7 @@ BEGINNINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "Reorg": ("REORG TABLE",),
     "Restore": ("RESTORE TABLE", "RESTORE"),
     "Generate": ("GENERATE",),
+    "Fsck": ("FSCK REPAIR TABLE",),
     "ComputeStatistics": ("ANALYZE TABLE ... DELTA",),
     "DescribeHistory": ("DESCRIBE HISTORY", "DESC HISTORY"),
     "DescribeDetail": ("DESCRIBE DETAIL", "DESC DETAIL"),
@@ -32,7 +33,7 @@ BEGINNINGS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "INSERT ... REPLACE before Spark 4.2": ("INSERT ... REPLACE",),
     "statements that are refused by name": (
-        *("COPY INTO", "CREATE BLOOMFILTER", "DROP BLOOMFILTER", "FSCK REPAIR TABLE", "UNDROP TABLE", "APPLY CHANGES"),
+        *("COPY INTO", "CREATE BLOOMFILTER", "DROP BLOOMFILTER", "UNDROP TABLE", "APPLY CHANGES"),
     ),
     "scripts, which cannot have these statements": ("BEGIN",),
 }

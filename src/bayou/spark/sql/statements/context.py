@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from bayou.errors import DeltaError, TableNotFoundError, failed, redact_text, redact_uri
+from bayou.log.operations.fsck import fsck
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
     from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
@@ -63,6 +65,15 @@ class StatementTable(TableMaintenance, TableOptimization, TableAlterations, Tabl
     def planned_restore(self, **wanted: Any) -> RestoreResult:
         """Return the changes that a RESTORE would make, using only the log."""
         return self._planned_restore(**wanted)
+
+    @raised_as_pyspark
+    def fsck(self, *, dry_run: bool) -> FsckResult:
+        """Remove files that do not exist from the log, or only list them."""
+        table = self._session_table()
+        result = fsck(table.log, dry_run=dry_run, begin=table.begin, storage_options=self._options)
+        if result.version is not None:
+            table.refresh_caches()
+        return result
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse, explain and run VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE and ANALYZE ... COMPUTE DELTA STATISTICS.
+"""Parse, explain and run VACUUM, OPTIMIZE, REORG, RESTORE, GENERATE, FSCK and ANALYZE ... COMPUTE DELTA STATISTICS.
 
 Each class is one statement: `read` parses it, `run` executes it, and `explain` describes its plan.
 """
@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from bayou.errors import failed
 from bayou.log.maintenance.manifests import MANIFEST_FOLDER
+from bayou.log.operations.fsck import LOST_SCHEMA
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.maintenance.optimize import OptimizeRequest, plan_optimize
 from bayou.spark.maintenance.optimize_result import RESULT_SCHEMA
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
-from bayou.spark.sql.statements.plan_text import compaction_lines, restore_lines, table_line, vacuum_lines
+from bayou.spark.sql.statements.plan_text import compaction_lines, fsck_lines, restore_lines, table_line, vacuum_lines
 from bayou.spark.table.optimize import DeltaOptimizeBuilder
 
 if TYPE_CHECKING:
@@ -333,6 +334,36 @@ class Generate:
         snapshot = table.session_table.snapshot()
         line = f"Would write manifests of {snapshot.num_files:,} files, one for each partition, to {MANIFEST_FOLDER}."
         return [table_line(table.session_table.uri, snapshot.version), line]
+
+
+@dataclass(frozen=True, slots=True)
+class Fsck:
+    """`FSCK REPAIR TABLE table [DRY RUN]`, a statement of Databricks.
+
+    Attributes:
+        is_dry_run: whether to list the files and commit nothing.
+    """
+
+    begins: ClassVar = BEGINNINGS["Fsck"]
+    columns: ClassVar = LOST_SCHEMA
+
+    table: TableReference
+    is_dry_run: bool = False
+
+    @classmethod
+    def read(cls, reader: Reader) -> Self:
+        """Parse the words after the beginning."""
+        return cls(reader.table(), reader.take("DRY", "RUN"))
+
+    def run(self, context: Context) -> DataFrame:
+        """Remove files that do not exist from the log, and return them, or those that a dry run would remove."""
+        table = context.table(self.table, "FSCK REPAIR TABLE")
+        return context.frame(table.fsck(dry_run=self.is_dry_run).files)
+
+    def explain(self, context: Context) -> list[str]:
+        """Return the files that it would remove. List folders, as FSCK does."""
+        table = context.table(self.table, "FSCK REPAIR TABLE")
+        return [table_line(table.session_table.uri), *fsck_lines(table.fsck(dry_run=True))]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from bayou.errors import redact_text, redact_uri
 from bayou.log.segment.time_travel import format_timestamp
+from bayou.report.units import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from bayou.log.operations.clone import CloneResult
+    from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
     from bayou.plan.maintenance.compaction import CompactionPlan
@@ -51,12 +53,12 @@ def compaction_lines(plan: CompactionPlan) -> list[str]:
     """Describe the files that OPTIMIZE or REORG would rewrite together, and why."""
     lines = ["Would rewrite no file, and commit nothing."]
     if plan.num_bins:
-        bins, partitions = _number_of(plan.num_bins, "bin"), _number_of(plan.partitions, "partition")
+        bins, partitions = count_text(plan.num_bins, "bin"), count_text(plan.partitions, "partition")
         lines = [
             f"Would rewrite {_files(plan.num_files, plan.num_bytes)} of {plan.files.num_rows} in {bins} of {partitions}.",
             f"A new file gets about {plan.sizes.target:,} bytes at most.",
         ]
-    lines += [f"Would leave {_number_of(count, 'file')}: {reason}." for reason, count in sorted(plan.untouched.items())]
+    lines += [f"Would leave {count_text(count, 'file')}: {reason}." for reason, count in sorted(plan.untouched.items())]
     rewritten = plan.files.filter(pc.is_valid(plan.files["bin"])).sort_by([("bin", "ascending"), ("path", "ascending")])
     rows = rewritten.slice(0, _MOST_FILES).to_pylist()
     lines += [f"  bin {row['bin']}: {row['path']}, {row['size']:,} bytes: {row['reason']}" for row in rows]
@@ -68,10 +70,19 @@ def vacuum_lines(result: VacuumResult) -> list[str]:
     return [
         (
             f"Would delete {_files(result.files.num_rows, result.size_bytes)} that no version needs since "
-            f"{format_timestamp(result.cutoff)}. Looked at {_number_of(result.num_folders, 'folder')} ({result.kind.upper()})."
+            f"{format_timestamp(result.cutoff)}. Looked at {count_text(result.num_folders, 'folder')} ({result.kind.upper()})."
         ),
         *_paths(result.files),
     ]
+
+
+def fsck_lines(result: FsckResult) -> list[str]:
+    """Describe the files that FSCK REPAIR TABLE would remove from the log."""
+    if not result.files.num_rows:
+        return ["All files exist. Would commit nothing."]
+    rows = "an unknown number of rows" if result.lost_rows is None else count_text(result.lost_rows, "row")
+    removed = _files(result.files.num_rows, pc.sum(result.files["size"]).as_py())
+    return [f"Would remove {removed} from the log, with {rows}.", *_paths(result.files.rename_columns({"dataFilePath": "path"}))]
 
 
 def restore_lines(result: RestoreResult, latest: int) -> list[str]:
@@ -107,7 +118,7 @@ def feature_lines(plan: DropFeaturePlan) -> list[str]:
     lines += [f"Would set {key} to {value}." for key, value in plan.set_properties.items()]
     lines += [f"Would {each.name.lower().replace('_', ' ')} where there is something to undo." for each in plan.actions]
     if plan.barriers:
-        lines.append(f"Would make {_number_of(plan.barriers, 'empty commit')}, each with a checkpoint.")
+        lines.append(f"Would make {count_text(plan.barriers, 'empty commit')}, each with a checkpoint.")
     if plan.truncates_history:
         lines.append("Would truncate the history that knows the feature.")
     protocol = plan.protocol
@@ -118,11 +129,7 @@ def feature_lines(plan: DropFeaturePlan) -> list[str]:
 
 
 def _files(count: int, size: int) -> str:
-    return f"{_number_of(count, 'file')} ({size:,} bytes)"
-
-
-def _number_of(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    return f"{count_text(count, 'file')} ({size:,} bytes)"
 
 
 def _paths(files: pa.Table) -> Iterator[str]:

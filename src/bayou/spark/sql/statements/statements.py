@@ -32,7 +32,7 @@ from bayou.spark.sql.statements.alteration import AlterTable, Convert
 from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
-from bayou.spark.sql.statements.maintenance import ComputeStatistics, Generate, Optimize, Reorg, Restore, Vacuum
+from bayou.spark.sql.statements.maintenance import ComputeStatistics, Fsck, Generate, Optimize, Reorg, Restore, Vacuum
 from bayou.spark.sql.statements.parameters import FilledText, parameters_in
 from bayou.spark.sql.statements.plan_text import plan_text, redacted
 from bayou.spark.sql.statements.reader import Reader, TableReference, error_at, without_secrets
@@ -65,7 +65,7 @@ class Statement(Protocol):
 
 
 STATEMENTS: Final = (
-    *(Vacuum, Optimize, Reorg, Restore, Generate, ComputeStatistics),
+    *(Vacuum, Optimize, Reorg, Restore, Generate, Fsck, ComputeStatistics),
     *(DescribeHistory, DescribeDetail, Convert, AlterTable, Clone),
 )
 """The classes of all statements. Each has the words it begins with, and a method that parses the rest."""

@@ -189,3 +189,29 @@ def test_a_little_merge_is_read_by_many_tasks_where_its_rows_are_put_together_an
     merged = table.merge(source, "t.id = s.id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
     assert (merged.num_updated_rows, merged.num_inserted_rows, merged.metrics["numTargetFilesAdded"]) == (10, 10, 1)
     assert len(calls) == times
+
+
+@pytest.fixture
+def warnings_of_spark(spark):
+    """What Spark logs about the rows that it keeps."""
+    log4j = spark._jvm.org.apache.logging.log4j
+    written, name = spark._jvm.java.io.StringWriter(), "org.apache.spark.rdd.MapPartitionsRDD"
+    appender = log4j.core.appender.WriterAppender.createAppender(None, None, written, "test", False, True)
+    logger = log4j.LogManager.getLogger(name)
+    before = logger.getLevel()
+    log4j.core.config.Configurator.setLevel(name, log4j.Level.WARN)
+    appender.start()
+    logger.addAppender(appender)
+    yield written.toString
+    logger.removeAppender(appender)
+    log4j.core.config.Configurator.setLevel(name, before)
+
+
+def test_the_rows_that_were_kept_are_dropped_without_a_warning(spark, table_path, warnings_of_spark):
+    spark.range(3).selectExpr("id", "-1L v").write.format("delta").save(table_path)
+    table = bayou.DeltaTable.forPath(spark, table_path)
+    new = spark.range(3).selectExpr("id", "cast(rand() * 10 as bigint) v")
+    before = set(spark.sparkContext._jsc.getPersistentRDDs())
+    table.alias("t").merge(new.alias("s"), "t.id = s.id").whenMatchedUpdateAll().execute()
+    assert set(spark.sparkContext._jsc.getPersistentRDDs()) == before
+    assert not warnings_of_spark()
