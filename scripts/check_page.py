@@ -15,8 +15,8 @@ COMMAND = "python scripts/check_page.py"
 _HEAD = f"""# Check a table
 
 `bayou check TABLE` and `bayou.check(path)` check a Delta table by any writer against the
-[Delta protocol](https://github.com/delta-io/delta/blob/master/PROTOCOL.md), up to reader version 3 and writer version 7. They need
-no Spark, work on every store, and change nothing.
+[Delta protocol](https://github.com/delta-io/delta/blob/master/PROTOCOL.md), up to reader version 3 and writer version 7. They work
+on every store, and change nothing. Only the check of rows needs Spark.
 
 ```python
 import bayou
@@ -38,6 +38,9 @@ By default the check reads each file of the log: commits, checkpoints with their
 |---|---|---|
 | `files=True` | `--files` | folders: whether data files exist and have their sizes; the bytes of deletion vectors |
 | `footers=True` | `--footers` | the footer of each live data file: types, field ids, numbers of rows, statistics |
+| `rows=True` | `--rows` | all rows, in one Spark query: constraints, NOT NULL, generated columns, identity columns, lengths |
+
+The query runs on the active session, or on a new local one, and reads the table with the settings of that session.
 
 A finding names the rule, the file, the line (the row of a Parquet file), the action and the writer: `engineInfo` of a commit, or
 the library that wrote a checkpoint. At most five places of a rule and a file action are listed; `more` counts the others.
@@ -51,6 +54,7 @@ the library that wrote a checkpoint. At most five places of a rule and a file ac
 `bayou check --json` prints one JSON document with all findings. Rules have ids that do not change.
 
 The check parses the log on its own and not through the reader of `bayou.open`, so that it does not share the reader's mistakes.
+Only `rows=True` reads the table as `bayou.read` does.
 
 ## Rules
 

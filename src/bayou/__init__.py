@@ -19,9 +19,9 @@ from bayou.version import __version__ as __version__
 if TYPE_CHECKING:
     from bayou import storage as storage
     from bayou.as_delta.install import install_as_delta as install_as_delta
-    from bayou.checks.run import check as check
     from bayou.diffs.run import diff as diff
     from bayou.errors import DeltaError as DeltaError
+    from bayou.full_check import check as check
     from bayou.health_report.collect import health as health
     from bayou.log.delta_log import DeltaLog as DeltaLog
     from bayou.log.delta_log import open_log as open  # noqa: A004
@@ -62,7 +62,7 @@ _HOMES: dict[str, tuple[str, str | None]] = {
     "IdentityGenerator": ("bayou.table", "IdentityGenerator"),
     "Snapshot": ("bayou.log.snapshot.snapshot", "Snapshot"),
     "add_listener": ("bayou.log.events", "add_listener"),
-    "check": ("bayou.checks.run", "check"),
+    "check": ("bayou.full_check", "check"),
     "diff": ("bayou.diffs.run", "diff"),
     "enable": ("bayou.spark.enable", "enable"),
     "health": ("bayou.health_report.collect", "health"),
@@ -77,9 +77,6 @@ _HOMES: dict[str, tuple[str, str | None]] = {
 # The modules among them that import PySpark.
 _NEED_PYSPARK = ("bayou.table", "bayou.spark.", "bayou.as_delta.")
 
-# Packages that only the extra `spark` installs, as a sentence names them.
-_OF_SPARK = {"numpy": "NumPy", "py4j": "Py4J", "pyspark": "PySpark"}
-
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
@@ -89,23 +86,13 @@ def __getattr__(name: str) -> Any:
     try:
         value: Any = import_module(module)
     except ModuleNotFoundError as error:
-        raise _explained(error, name) from error
+        from bayou.errors.packages import of_spark  # noqa: PLC0415  (importing bayou loads as little as it can)
+
+        raise of_spark(error, name) from error
     if attribute is not None:
         value = getattr(value, attribute)
     globals()[name] = value
     return value
-
-
-def _explained(error: ModuleNotFoundError, name: str) -> ModuleNotFoundError:
-    """The error for a package that is not installed: how to install it, if it is one that bayou uses on Spark."""
-    package = (error.name or "").partition(".")[0]
-    if package not in _OF_SPARK:
-        return error
-    from bayou.errors import failed  # noqa: PLC0415  (importing bayou loads as little as it can)
-
-    missing = failed("package-of-spark-missing", package=package, attribute=name, package_name=_OF_SPARK[package])
-    assert isinstance(missing, ModuleNotFoundError)  # noqa: S101  (for the type checker)
-    return missing
 
 
 def __dir__() -> list[str]:

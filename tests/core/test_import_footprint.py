@@ -145,6 +145,19 @@ def test_the_help_and_the_completion_have_the_names_that_can_be_loaded(package, 
     assert set(run.stdout.split()) == set(bayou.__all__) - set(lacking)
 
 
+@pytest.mark.parametrize("package", ["pyspark", "py4j"])
+def test_without_pyspark_only_the_check_of_rows_says_how_to_install_it(package, table):
+    code = """
+import bayou, sys
+assert bayou.check(sys.argv[1], files=True, footers=True).exit_code == 0
+bayou.check(sys.argv[1], rows=True)
+"""
+    run = run_without(package, code, table)
+    last = run.stderr.splitlines()[-1]
+    assert last.startswith("bayou.errors.MissingPackageError: Using bayou.check(rows=True) needs Py")
+    assert last.endswith("Next: Run pip install 'bayou[spark]'.")
+
+
 def test_another_missing_module_is_not_explained_as_one_of_spark():
     run = run_without("pyarrow", "import bayou\nbayou.open")
     assert "No module named 'pyarrow" in run.stderr

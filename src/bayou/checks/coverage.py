@@ -36,11 +36,12 @@ Change Data Files | Change data files are in _change_data.
 Delta Log Entries | Entries are named by versions of 20 digits, contiguous, and in _delta_log.
     log-contiguous log-name
 Delta Log Entries | Each action is one line of JSON.
-    log-json log-one-action-per-line log-field-type log-empty
+    log-json log-unicode log-one-action-per-line log-field-type log-empty
 Delta Log Entries | Clients do not interpret _staged_commits, and ask the catalog.
     CATALOG
 Checkpoints | A checkpoint contains the reconciled actions of its version.
-    checkpoint-files-equal-commits checkpoint-txns-equal-commits checkpoint-heads-equal-commits checkpoint-has-protocol
+    checkpoint-files-equal-commits checkpoint-values-equal-commits checkpoint-txns-equal-commits checkpoint-heads-equal-commits
+    checkpoint-has-protocol
 Checkpoints | For time travel the checkpoint is not newer than the version.
     READER
 Checkpoints | Cleanup provides a checkpoint for the oldest kept version.
@@ -58,7 +59,7 @@ Sidecar Files | Sidecar files are Parquet files with unique names, in _sidecars,
 Log Compaction Files | The last version is greater than the first.
     compaction-range
 Log Compaction Files | The content is the reconciliation of the commits.
-    compaction-equals-commits compaction-no-commit-info
+    compaction-equals-commits compaction-heads compaction-no-commit-info
 Version Checksum File | A checksum file is one JSON object with its required fields.
     checksum-json checksum-required checksum-type
 Version Checksum File | numMetadata and numProtocol are 1.
@@ -188,9 +189,9 @@ Iceberg Compatibility V1 | It is enabled if it is supported, with column mapping
 Iceberg Compatibility V1 | No array, map or void; each add has numRecords; type changes are Iceberg's.
     iceberg-v1-types iceberg-v1-num-records iceberg-v1-widening
 Iceberg Compatibility V1 | Partition columns are in data files, after the data columns.
-    OPEN
+    iceberg-v1-partition-columns
 Iceberg Compatibility V1 | A partitioned table is not replaced by one with other partition columns.
-    OPEN
+    iceberg-v1-partition-spec
 Iceberg Compatibility V2 | It is enabled if it is supported, with column mapping, without deletion vectors and without V1.
     iceberg-v2-feature iceberg-v2-mapping iceberg-v2-vectors iceberg-v2-not-v1
 Iceberg Compatibility V2 | Nested ids are unique.
@@ -198,7 +199,9 @@ Iceberg Compatibility V2 | Nested ids are unique.
 Iceberg Compatibility V2 | Types are of the list; each add has numRecords; type changes are Iceberg's.
     iceberg-v2-types iceberg-v2-num-records iceberg-v2-widening
 Iceberg Compatibility V2 | Timestamps are int64, and partition columns are in data files.
-    OPEN
+    iceberg-v2-timestamps iceberg-v2-partition-columns
+Iceberg Compatibility V2 | A partitioned table is not replaced by one with other partition columns.
+    iceberg-v2-partition-spec
 Timestamp without timezone | timestampNtz is in both lists.
     ntz-feature
 V2 Checkpoint Table Feature | A V2 checkpoint needs v2Checkpoint, and no multi-part checkpoint is used.
@@ -252,7 +255,7 @@ Type Widening | Readers convert narrower values, and fail on unknown changes.
 Creation of New Log Entries | An entry is never overwritten.
     PAST
 Consistency Between Table Metadata and Data Files | Columns of files are columns of the table.
-    footer-columns footer-types footer-utc footer-readable
+    footer-columns footer-types footer-utc footer-readable data-file-rows
 Consistency Between Table Metadata and Data Files | Each file has values for all partition columns.
     partition-keys
 Delta Log Entries (writers) | An entry has no two actions that reconcile with each other.
@@ -262,7 +265,7 @@ Checkpoints (writers) | partitionValues_parsed and stats are there as properties
 V2 Spec | A V2 checkpoint has one checkpointMetadata, and file actions are all in sidecars or all in the checkpoint.
     checkpoint-metadata-action sidecar-all-or-none
 Multi-part checkpoint | Parts are clustered by Spark's hash of the path.
-    OPEN
+    checkpoint-part-hash
 Metadata Cleanup | Orphaned sidecar files are deleted after a day.
     sidecar-orphan
 Data Files (writers) | Data files have unique names, and are not overwritten.
@@ -272,22 +275,24 @@ Append-only Tables | Entries do not remove data.
 Column Invariants | An invariant is JSON with an expression, with the feature.
     invariant-feature invariant-expression
 Column Invariants | Rows fulfil invariants.
-    ROWS
+    invariant-rows
 CHECK Constraints | Constraints need the feature, and are expressions.
     constraint-feature constraint-expression
 CHECK Constraints | Columns of the expression exist, and rows fulfil it.
-    ROWS
+    constraint-rows
 Generated Columns | Expressions need the feature.
     generated-feature generated-expression
 Generated Columns | Values equal the expression.
-    ROWS
+    generated-rows
 Default Columns | Defaults need the feature; those of variants are NULL.
     default-feature default-expression
 Default Columns | ADD COLUMN sets no default.
     ACT
 Identity Columns | Start, step and mark are numbers, with the feature, and do not change.
     identity-feature identity-values identity-fixed identity-high-water-mark
-Identity Columns | Generated values are new, and the mark includes them.
+Identity Columns | Generated values are start + k * step, and the mark includes them.
+    identity-rows
+Identity Columns | Generated values are new.
     ROWS
 Table Properties | Properties have valid values.
     property-boolean property-codec
@@ -297,11 +302,13 @@ Per-file Statistics | Statistics are right: numRecords, nullCount, minValues and
     stats-json stats-num-records stats-null-count stats-min-max stats-all-null footer-num-records footer-null-count
     footer-min-max
 Per-file Statistics | Statistics of variants are valid variants.
-    OPEN
+    stats-variant
 Partition Value Serialization | Values have the format of their types.
     partition-value
 Schema Serialization Format | The schema is a struct of known types with all members.
     schema-json schema-type schema-field schema-known-type schema-decimal schema-void schema-name
+Schema Serialization Format | Columns that are not nullable have no nulls; columns keep the type that their metadata declares.
+    schema-not-null schema-char-length
 Schema Serialization Format | Names are unique regardless of casing.
     schema-unique-name
 Checkpoint Schema | Columns of a checkpoint have the types of their actions.
@@ -313,9 +320,8 @@ _REASONS: Final = {
     "READER": "It binds readers, not tables.",
     "CATALOG": "It binds the catalog, which the check does not ask.",
     "PAST": "A log does not show what was there before.",
-    "ROWS": "It needs the rows, and an engine that evaluates SQL.",
+    "ROWS": "It needs the rows of several files or versions, compared with each other.",
     "ACT": "It binds the writer while it acts, and leaves no trace in the table.",
-    "OPEN": "A rule is possible, and not written.",
     "TIMES": "Copies of a table change modification times.",
 }
 

@@ -79,7 +79,10 @@ class FileRows:
 
     def build(self) -> pa.Table:
         """Return the table, and note fields of a wrong type as problems of their files."""
-        columns = {name: self._column(name) for name in _FIELDS}
+        named = set[str]().union(*self._values)
+        columns = {
+            name: self._column(name) if name in named else pa.nulls(len(self._values), kind) for name, (kind, _) in _FIELDS.items()
+        }
         columns |= {
             "file": pa.array([file.number for file, _ in self._places], pa.int32()),
             "version": pa.array([file.version for file, _ in self._places], pa.int64()),

@@ -57,24 +57,46 @@ class Footer:
         rows: the number of rows.
         columns: the columns by path; the parts of arrays and maps are left out.
         values: what is known of the values of each leaf outside arrays and maps.
+        int96: the dotted names of the timestamps of 96 bits, those in arrays and maps included.
     """
 
     rows: int
     columns: Mapping[tuple[str, ...], FooterColumn]
     values: Mapping[tuple[str, ...], Values] = field(default_factory=dict)
+    int96: tuple[str, ...] = ()
 
 
 def read_footer(metadata: pq.FileMetaData) -> Footer:
     """Return what a footer says."""
-    columns = dict(_columns(metadata.schema.to_arrow_schema(), ()))
+    schema = metadata.schema.to_arrow_schema()
+    columns = dict(_columns(schema, ()))
+    # `path_in_schema` joins names with dots, which names may contain, too.
+    leaves = [leaf for each in schema for leaf in _leaves(each.type, (each.name,))]
+    leaves = leaves if len(leaves) == metadata.num_columns else []  # a type that Arrow does not have
     values: dict[tuple[str, ...], Values] = {}
     for group in range(metadata.num_row_groups):
-        for place in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(place)
-            path = tuple(chunk.path_in_schema.split("."))
-            if path in columns:
+        for place, path in enumerate(leaves):
+            if path is not None:
+                chunk = metadata.row_group(group).column(place)
                 _add(values, path, chunk.statistics if chunk.is_stats_set else None, is_first=group == 0)
-    return Footer(metadata.num_rows, columns, values)
+    physical = [metadata.schema.column(place) for place in range(metadata.num_columns)]
+    int96 = tuple(each.path for each in physical if each.physical_type == "INT96")
+    return Footer(metadata.num_rows, columns, values, int96)
+
+
+def _leaves(kind: pa.DataType, path: tuple[str, ...] | None) -> Iterator[tuple[str, ...] | None]:
+    """Yield the path of each Parquet column of a type, in their order; None for the parts of arrays and maps."""
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    if pa.types.is_struct(kind):
+        for each in kind:
+            yield from _leaves(each.type, None if path is None else (*path, each.name))
+    elif pa.types.is_map(kind):
+        yield from _leaves(kind.key_type, None)
+        yield from _leaves(kind.item_type, None)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        yield from _leaves(kind.value_type, None)
+    else:
+        yield path
 
 
 def _columns(fields: Any, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FooterColumn]]:

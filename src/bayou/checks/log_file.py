@@ -34,7 +34,7 @@ class Problem:
     """A part of a file that could not be parsed.
 
     Attributes:
-        kind: what is wrong: "json", "action", "type" or "parquet".
+        kind: what is wrong: "json", "unicode", "action", "type" or "parquet".
         detail: the reason.
         line: the line or the row, counted from one; None for the whole file.
         action: the name of the action, if known.

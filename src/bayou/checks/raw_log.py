@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -16,14 +17,17 @@ from bayou.checks.checkpoint import Checkpoint
 from bayou.checks.data_files import DataFolder
 from bayou.checks.file_rows import EMPTY, FILE_KINDS, FileRows, rows_of_struct
 from bayou.checks.log_file import Action, LogFile, Problem
+from bayou.checks.row_counts import RowCounts
 from bayou.checks.timeline import Epoch, Part, Timeline
 from bayou.errors import DeltaError, StorageError
+from bayou.log.actions.columns import to_objects
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER, LogFileKind, parse_log_file_name
 from bayou.storage.parallel import read_each
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from bayou.checks.row_counts import CountRows
     from bayou.protocol.actions.file_names import LogFileName
     from bayou.storage.store import FileStatus, LogStore
 
@@ -32,6 +36,8 @@ _HEADS: Final = ("protocol", "metaData", "txn", "domainMetadata", "checkpointMet
 _BULKY: Final = {"stats_parsed", "partitionValues_parsed"}
 _WHOLE: Final = frozenset({LogFileKind.COMMIT, LogFileKind.COMPACTED, LogFileKind.CHECKSUM})
 """The kinds of files that are read whole. Checkpoints are read afterwards, column by column."""
+_SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_DECODER: Final = json.JSONDecoder()
 _READ_ERRORS: Final = (DeltaError, OSError, pa.ArrowException, ValueError)
 
 
@@ -46,6 +52,7 @@ class RawLog:
         commits: the commits by version, in ascending order.
         rows: the file actions of all commits, in the order of the log.
         other_names: files of the log folder whose names the protocol does not know.
+        count_rows: counts the rows that violate conditions; None if rows are not read.
     """
 
     uri: str
@@ -61,6 +68,7 @@ class RawLog:
     sidecar_names: dict[str, FileStatus] = field(default_factory=dict)
     rows: pa.Table = field(default_factory=lambda: EMPTY)
     compacted_rows: pa.Table = field(default_factory=lambda: EMPTY)
+    count_rows: CountRows | None = None
 
     @cached_property
     def timeline(self) -> Timeline:
@@ -73,11 +81,27 @@ class RawLog:
         known = self.timeline.known
         return self.timeline.live_at(known[-1]) if known else EMPTY
 
+    @cached_property
+    def live_files(self) -> pa.Table:
+        """The live files whose actions have a path."""
+        return self.live.filter(pc.greater(pc.binary_length(self.live["path"]), 0))
+
+    @cached_property
+    def stored_sizes(self) -> pa.ChunkedArray:
+        """The sizes of `live_files` in the store; null for a missing file."""
+        return self.folder.sizes(self.live_files["path"])
+
     @property
     def latest(self) -> Epoch | None:
         """The protocol and metadata of the latest version that follows from the log; None without such a version."""
         known = self.timeline.known
         return self.timeline.epoch_at(known[-1]) if known else None
+
+    @cached_property
+    def row_counts(self) -> RowCounts:
+        """The rows of the latest version that follows from the log."""
+        known = self.timeline.known
+        return self.count_rows(self.uri, known[-1]) if self.count_rows is not None and known else RowCounts()
 
     @cached_property
     def folder(self) -> DataFolder:
@@ -168,18 +192,49 @@ def _parsed_document(file: LogFile, content: bytes) -> Any:
 
 def _parse_lines(file: LogFile, content: bytes, rows: FileRows) -> None:
     """Parse a file of one JSON object a line."""
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            file.problems.append(Problem("json", f"{error}: {line[:60]!r}", number))
-            continue
-        _parse_line(file, number, value, rows)
+    for number, value in _json_lines(file, content):
+        kind, each = next(iter(value.items())) if isinstance(value, dict) and len(value) == 1 else (None, None)
+        if kind in FILE_KINDS and isinstance(each, dict):
+            rows.append(file, number, kind, each)
+        else:
+            _parse_line(file, number, value, rows)
     info = next(file.of_kind("commitInfo"), None)
     if info is not None:
         file.writer = info.value.get("engineInfo") or None
+
+
+def _json_lines(file: LogFile, content: bytes) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each line that is not blank, and note lines that are not JSON as problems."""
+    try:
+        lines: list[Any] = content.decode().split("\n")
+    except UnicodeDecodeError:
+        lines = content.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            # For a valid line of UTF-8 this costs half of `json.loads`, which decides about any other line.
+            value, end = _DECODER.raw_decode(line)
+        except (TypeError, ValueError, RecursionError):
+            end = -1
+        if end != len(line):
+            raw = line if isinstance(line, bytes) else line.encode()
+            try:
+                value = json.loads(raw)
+            except (ValueError, RecursionError) as error:
+                file.problems.append(Problem("json", f"{error}: {raw[:60]!r}", number))
+                continue
+        if isinstance(line, bytes) or _SURROGATE.search(line):
+            _note_surrogates(file, number, value)
+        yield number, value
+
+
+def _note_surrogates(file: LogFile, number: int, value: Any) -> None:
+    """Note half a character as a problem: some readers refuse it."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        file.problems.append(Problem("unicode", f"the line has half a character: {error.object[error.start]!r}", number))
 
 
 def _parse_line(file: LogFile, number: int, value: Any, rows: FileRows) -> None:
@@ -247,8 +302,11 @@ def _read_parquet(log: RawLog, file: LogFile) -> pa.Table:
 
 def _heads(column: pa.ChunkedArray, file: LogFile, name: str) -> list[Action]:
     """Return the actions of a column that are not file actions. Their number is small."""
-    lines = pc.indices_nonzero(pc.is_valid(column)).to_pylist()
-    return [Action(name, _plain(column[line].as_py(maps_as_pydicts="lossy")), file, line + 1) for line in lines]
+    if not len(column):
+        return []  # Arrow 15 ends the process if a column has no chunk
+    lines = pc.indices_nonzero(pc.is_valid(column))
+    values = zip(lines.to_pylist(), to_objects(column.take(lines)), strict=True)
+    return [Action(name, _plain(value), file, line + 1) for line, value in values]
 
 
 def _plain(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from bayou.checks.log_file import Action, LogFile
     from bayou.checks.raw_log import RawLog
 
+Z85_CHARACTER: Final = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]"
+"""A character of Z85 text, for regular expressions."""
 _MOST_PLACES: Final = 5
 
 
@@ -40,6 +42,7 @@ class Reads(enum.Enum):
     HINT = "hint"
     FILES = "files"
     FOOTERS = "footers"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +136,23 @@ def in_rows(log: RawLog, rows: pa.Table, detail: str) -> Iterator[Found]:
         yield Found(detail.format(**row), log.files[row["file"]], row["line"], row["kind"], more)
 
 
+def without_max(counts: pa.Table) -> pa.Table:
+    """Return the result of a grouping with its maxima under the names of their columns, so that its rows have places."""
+    return counts.rename_columns([name.removesuffix("_max") for name in counts.column_names])
+
+
 def first(places: Iterable[Found]) -> Iterator[Found]:
     """Yield the first places, and the number of the others."""
     listed = list(places)
     for number, each in enumerate(listed[:_MOST_PLACES], 1):
         more = len(listed) - number if number == _MOST_PLACES else 0
         yield Found(each.detail, each.file, each.line, each.action, each.more + more)
+
+
+def violated(log: RawLog, kind: str) -> Iterator[Found]:
+    """Yield the conditions of a kind that rows violate, or that the engine cannot evaluate, at the metadata in force."""
+    latest = log.latest
+    for each in log.row_counts.counts:
+        if latest is not None and latest.metadata is not None and each.kind == kind and (each.count or each.problem):
+            why = each.problem or ("1 row violates it" if each.count == 1 else f"{each.count:,} rows violate it")
+            yield in_action(latest.metadata, f"{each.name}, {each.condition}: {why}")

@@ -3,51 +3,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.report import Finding, Report
+from bayou.checks.row_counts import CountRows
 from bayou.checks.rule import Found, Reads, Rule
 from bayou.checks.rules import RULES
 from bayou.errors import failed, redact_uri
-from bayou.protocol import arguments
-from bayou.storage import LogStore, open_store, qualify
-
-
-def check(
-    path: str | os.PathLike[str],
-    *,
-    files: bool = False,
-    footers: bool = False,
-    storage_options: Mapping[str, str] | None = None,
-) -> Report:
-    """Check a table by any writer against the Delta protocol, without Spark.
-
-    Reads every file of the log. The replay of `bayou.open` is not used, so that the check does not share its mistakes.
-
-    Example:
-        bayou.check("/data/orders", files=True).exit_code
-
-    Args:
-        path: the table's path or URI.
-        files: look also whether the data files and the deletion vectors exist and have the stated sizes.
-        footers: compare also the footers of data files with the schema and the statistics.
-        storage_options: credentials and settings of the store.
-
-    Raises:
-        TableNotFoundError: the path has no Delta log.
-        StorageError: the store cannot be read.
-    """
-    place = qualify(path)
-    options = arguments.text_map(storage_options, "storage_options", table=place.uri, shown=False)
-    return check_store(place.uri, open_store(place, options), options, files=files, footers=footers)
+from bayou.storage import LogStore
 
 
 def check_store(
-    uri: str, store: LogStore, storage_options: Mapping[str, str], *, files: bool = False, footers: bool = False
+    uri: str,
+    store: LogStore,
+    storage_options: Mapping[str, str],
+    *,
+    files: bool = False,
+    footers: bool = False,
+    count_rows: CountRows | None = None,
 ) -> Report:
-    """Check the table of a store; see `check`.
+    """Check the table of a store.
 
     Args:
         uri: the table.
@@ -55,12 +31,15 @@ def check_store(
         storage_options: credentials and settings for stores of files outside the table.
         files: look also for data files and deletion vectors.
         footers: compare also footers.
+        count_rows: counts the rows that violate conditions; None if rows are not read.
     """
-    return report_of(read_raw_log(uri, store, storage_options), files=files, footers=footers)
+    log = read_raw_log(uri, store, storage_options)
+    log.count_rows = count_rows
+    return report_of(log, files=files, footers=footers)
 
 
 def report_of(log: RawLog, *, files: bool = False, footers: bool = False) -> Report:
-    """Run the rules on a log that was read; see `check`.
+    """Run the rules on a log that was read.
 
     Args:
         log: the log.
@@ -69,7 +48,7 @@ def report_of(log: RawLog, *, files: bool = False, footers: bool = False) -> Rep
     """
     if not (log.commits or log.checkpoints or log.compactions or log.checksums):
         raise failed("DELTA_TABLE_NOT_FOUND", table=log.uri)
-    unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers}
+    unwanted = {Reads.FILES: not files, Reads.FOOTERS: not footers, Reads.ROWS: log.count_rows is None}
     rules = [each for each in RULES if not unwanted.get(each.reads)]
     found = [_finding(rule, each) for rule in rules for each in rule.run(log)]
     found.sort(key=lambda each: -each.severity)

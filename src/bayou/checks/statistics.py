@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
+
+from bayou.protocol.arguments import is_unicode
 
 if TYPE_CHECKING:
     from bayou.checks.schema_json import Column
@@ -82,13 +84,14 @@ def _at_once(texts: pa.ChunkedArray, leaves: Mapping[tuple[str, ...], Column]) -
     # A line without braces can crash Arrow's reader.
     if not pc.all(pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))).as_py():
         return None
-    data = "\n".join(texts.to_pylist()).encode("utf-8", "surrogatepass")
-    if data.count(b"\n") != len(texts) - 1 or len(data) > _MOST_BYTES:
+    if pc.any(pc.match_substring(texts, "\n")).as_py() or texts.nbytes > _MOST_BYTES:
         return None
+    lines = pc.binary_join_element_wise(texts.combine_chunks(), "", "\n")
+    data = lines.buffers()[2]
     try:
         table = pa.json.read_json(
-            io.BytesIO(data),
-            read_options=pa.json.ReadOptions(block_size=len(data) + 1),
+            pa.BufferReader(data),
+            read_options=pa.json.ReadOptions(block_size=data.size + 1),
             parse_options=pa.json.ParseOptions(explicit_schema=_schema(leaves), unexpected_field_behavior="ignore"),
         )
     except pa.ArrowException:
@@ -110,7 +113,8 @@ def _type(kind: str) -> pa.DataType | None:
         return pa.int64()
     if kind in {"float", "double"} or kind.startswith("decimal"):
         return pa.float64()
-    return pa.string() if kind in _TEXTS else None
+    # Variants are Z85 text.
+    return pa.string() if kind in _TEXTS or kind == "variant" else None
 
 
 def _tree(leaves: Mapping[tuple[str, ...], pa.DataType]) -> pa.DataType:
@@ -136,7 +140,7 @@ def _checked(row: int, text: str, leaves: Mapping[tuple[str, ...], Column], prob
     sound: dict[str, Any] = {}
     for name, python in (("numRecords", int), ("tightBounds", bool)):
         value = document.get(name)
-        if type(value) is python:
+        if type(value) is python and (python is bool or _fits(value, "long")):
             sound[name] = value
         elif value is not None:
             problems.append((row, f"{name} is {value!r:.60}"))
@@ -194,5 +198,6 @@ def _fits(value: Any, kind: str) -> bool:
     if wanted == pa.int64():
         return type(value) is int and -(1 << 63) <= value < 1 << 63
     if wanted == pa.float64():
-        return type(value) in {int, float} or _is_not_finite(value)
-    return isinstance(value, str)
+        is_small = type(value) is int and abs(value) <= sys.float_info.max
+        return type(value) is float or is_small or _is_not_finite(value)
+    return isinstance(value, str) and is_unicode(value)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from bayou.checks.log_file import Action, LogFile
 
 _TABLE_FEATURES: Final = (3, 7)
+_SEPARATOR: Final = "\x00"
+_BETWEEN_MAPS: Final = "\x01"
 
 
 @dataclass(eq=False)
@@ -333,6 +335,28 @@ def reconciled(rows: pa.Table) -> pa.Table:
     placed = rows.append_column("place", pa.array(range(rows.num_rows), pa.int64()))
     last = placed.group_by("key").aggregate([("place", "max")])["place_max"]
     return placed.filter(pc.is_in(placed["place"], last.combine_chunks())).drop_columns("place")
+
+
+def differing(rows: pa.Table, others: pa.Table) -> pa.Table:
+    """Return the rows whose partition values or size are not those of the same logical file in the others."""
+    places = pc.index_in(rows["key"].combine_chunks(), value_set=others["key"].combine_chunks())
+    rows, others = rows.filter(pc.is_valid(places)), others.take(places.drop_null())
+    other_size = pc.not_equal(pc.fill_null(rows["size"], -1), pc.fill_null(others["size"], -1)).combine_chunks()
+    mine, theirs = (_map_texts(each["partitionValues"]) for each in (rows, others))
+    pairs = pc.binary_join_element_wise(mine, theirs, _BETWEEN_MAPS)
+    # The order of the keys means nothing. There are far fewer pairs of texts than files.
+    suspects = pc.unique(pairs.filter(pc.not_equal(mine, theirs))).to_pylist()
+    wrong = [each for each in suspects if len({frozenset(text.split(_SEPARATOR)) for text in each.split(_BETWEEN_MAPS)}) > 1]
+    return rows.filter(pc.or_(other_size, pc.is_in(pairs, value_set=pa.array(wrong, pa.string()))))
+
+
+def _map_texts(column: pa.ChunkedArray) -> pa.Array:
+    """Return a string for each map. Maps with equal keys and values in the same order have equal strings."""
+    maps = column.combine_chunks()
+    maps = maps.combine_chunks() if isinstance(maps, pa.ChunkedArray) else maps
+    # An empty partition value is null.
+    entries = pc.binary_join_element_wise(maps.keys, pc.fill_null(maps.items, ""), "=")
+    return pc.binary_join(pa.ListArray.from_arrays(maps.offsets, entries), _SEPARATOR)
 
 
 def missing_from(rows: pa.Table, others: pa.Table) -> pa.Table:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bayou.checks.run import check as run_check
 from bayou.cli.layout import Column
 from bayou.cli.output import print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
+from bayou.full_check import check as run_check
 from bayou.repairs.repair import REPAIRS
 
 if TYPE_CHECKING:
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 @table_argument
 @click.option("--files", is_flag=True, help="Also check that data files and deletion vectors exist with the right size.")
 @click.option("--footers", is_flag=True, help="Also compare the footers of data files with the schema and the statistics.")
+@click.option("--rows", is_flag=True, help="Also read all rows on Spark, and count those that violate constraints.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def check(table: str, *, files: bool, footers: bool, as_json: bool) -> int:
+def check(table: str, *, files: bool, footers: bool, rows: bool, as_json: bool) -> int:
     """Check whether a table follows the Delta protocol.
 
     The table may be written by any engine. The command changes nothing.
 
     The exit code is 2 if a finding is broken, 1 if a finding is risky, and 0 otherwise.
     """
-    report = run_check(table, files=files, footers=footers, storage_options=storage_options())
+    report = run_check(table, files=files, footers=footers, rows=rows, storage_options=storage_options())
     if as_json:
         print_json(report.to_json())
     else:

@@ -10,6 +10,7 @@ import click
 from bayou.cli.layout import Column
 from bayou.cli.output import pairs, print_json, print_rows
 from bayou.cli.tables import example, storage_options, table_argument
+from bayou.log.actions.columns import to_objects
 from bayou.protocol.actions.file_names import LOG_FOLDER
 from bayou.repairs.run import repair as run_repair
 from bayou.report.units import count_text, size_text
@@ -78,7 +79,7 @@ def _print_lost(lost: FsckResult, *, is_planned: bool) -> None:
     )
     rows = (
         (row["numRecords"], row["size"], pairs(row["partitionValues"]), row["dataFilePath"], row["reason"])
-        for row in lost.files.to_pylist(maps_as_pydicts="lossy")
+        for row in to_objects(lost.files.to_struct_array())
     )
     count = "an unknown number of rows" if lost.lost_rows is None else count_text(lost.lost_rows, "row")
     click.echo(f"{count_text(lost.files.num_rows, 'file')} with {count} {'would leave' if is_planned else 'left'} the log:")

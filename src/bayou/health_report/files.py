@@ -127,6 +127,8 @@ def _partitions(files: LiveFiles) -> pa.Table:
 
 
 def _worst(snapshot: Snapshot, groups: pa.Table) -> tuple[PartitionSizes, ...]:
+    if not groups.num_rows:
+        return ()  # Arrow 15 selects from no rows with an error
     keys = [("small_sum", "descending"), ("size_sum", "descending"), ("at_min", "ascending")]
     rows: list[dict[str, Any]] = groups.take(pc.select_k_unstable(groups, MOST_PARTITIONS, keys)).to_pylist()
     names = physical_names(snapshot.schema, snapshot.partition_columns)

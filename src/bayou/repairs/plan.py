@@ -203,9 +203,10 @@ def _plan_data_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[str
 
 def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[LogicalFile, str]]:
     """Return the live files that are missing or whose deletion vector is, and the reason of each one that cannot be read."""
-    live = [each for each in log.live.select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist() if each["path"]]
+    names = ["file", "line", "kind", "path", "size", "vectorId", "stored"]
+    live = log.live_files.append_column("stored", log.stored_sizes).select(names).to_pylist()
     logical = {(row["file"], row["line"], row["kind"]): (row["path"], row["vectorId"] or "") for row in live}
-    missing = dict.fromkeys(row["path"] for row in live if log.folder.size(row["path"]) is None)
+    missing = dict.fromkeys(row["path"] for row in live if row["stored"] is None)
     found: dict[LogicalFile, str] = {}
     for (file, line, kind), data, vector in live_vectors(log):
         name = logical.get((file.number, line, kind))
@@ -216,7 +217,7 @@ def _unreadable(log: RawLog, *, checks_footers: bool) -> tuple[list[str], dict[L
         elif why := wrong_bytes(vector, data):
             found[name] = why
     for row in live:
-        size = log.folder.size(row["path"])
+        size = row["stored"]
         is_suspect = size != row["size"] or (checks_footers and isinstance(log.folder.footer(row["path"]), str))
         if size is not None and is_suspect and (why := log.folder.damage(row["path"])):
             found[row["path"], row["vectorId"] or ""] = why

@@ -47,6 +47,7 @@ _OF_READS: Final = {Reads.CHECKPOINT: Repair.CHECKPOINT, Reads.CHECKSUM: Repair.
 _OF_RULE: Final = {
     "compaction-range": Repair.COMPACTION,
     "compaction-equals-commits": Repair.COMPACTION,
+    "compaction-heads": Repair.COMPACTION,
     "compaction-no-commit-info": Repair.COMPACTION,
     "data-file-exists": Repair.FILES,
     "data-file-size": Repair.FILES,
@@ -67,5 +68,5 @@ REPAIRS: Final[Mapping[str, Repair]] = {
 }
 """The repair of each rule that has one. What is odd needs no repair: readers and writers are not affected."""
 
-OF_ANY_FILE: Final = frozenset({"log-json", "log-one-action-per-line", "log-field-type"})
+OF_ANY_FILE: Final = frozenset({"log-json", "log-unicode", "log-one-action-per-line", "log-field-type"})
 """Rules about each file of the log. Findings in files that follow from commits have the repair of the file, and others none."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.run import report_of
+from bayou.log.actions.columns import to_objects
 from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.log.checksum.writer import checksum_of, write_checksum
 from bayou.log.delta_log import DeltaLog
@@ -54,7 +55,7 @@ class RepairResult:
             "steps": [each.to_json() for each in self.steps],
             "committedVersion": self.lost and self.lost.version,
             "lostRows": self.lost and self.lost.lost_rows,
-            "lostFiles": [] if self.lost is None else self.lost.files.to_pylist(maps_as_pydicts="lossy"),
+            "lostFiles": [] if self.lost is None else to_objects(self.lost.files.to_struct_array()),
             "withoutRepair": [each.to_json() for each in self.without_repair],
             "after": self.after and self.after.to_json(),
         }

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO, Final
 
 from bayou.errors import DeltaError, failed
@@ -170,23 +171,22 @@ class LocalStore:
 
 def _status(prefix: str, entry: os.DirEntry[str]) -> FileStatus | None:
     try:
-        if _is_file(entry):
-            stat = entry.stat()
-        elif _hides_commit(entry):
+        stat = entry.stat()
+    except FileNotFoundError:  # deleted since the folder was read, or a link that leads nowhere
+        stat = None
+    except OSError:
+        if not entry.is_symlink():
+            raise
+        stat = None  # such as a link that leads to itself
+    if stat is None or not S_ISREG(stat.st_mode):
+        try:
+            if not _hides_commit(entry):
+                return None
             stat = entry.stat(follow_symlinks=False)
-        else:
+        except FileNotFoundError:  # deleted since the folder was read
             return None
-    except FileNotFoundError:  # deleted since the folder was read
-        return None
     etag = f"{stat.st_ino:x}-{stat.st_mtime_ns:x}-{stat.st_size:x}"
     return FileStatus(prefix + entry.name, stat.st_size, stat.st_mtime_ns // 1_000_000, etag)
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:  # a link that leads to itself
-        return False
 
 
 def _hides_commit(entry: os.DirEntry[str]) -> bool:

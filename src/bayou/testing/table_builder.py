@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bayou.log.actions.columns import JSON_NAMES, TEXT_MAP, VECTOR_JSON_NAMES, to_objects
+from bayou.log.checkpoint.part_hash import part_of_others, parts_of
 from bayou.log.delta_log import DeltaLog
 from bayou.log.staging.staged import encode_commit
 from bayou.protocol.actions import file_names
 from bayou.protocol.actions.actions import Protocol
+from bayou.protocol.deletion_vectors.descriptor import DeletionVectorDescriptor
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.storage import LocalStore, LogStore, qualify
 
@@ -153,9 +155,8 @@ class TableBuilder:
             case "classic":
                 self.write(file_names.checkpoint_path(at), encode_parquet([*heads, *files]))
             case "multipart":
-                for part in range(parts):
-                    rows = [*heads, *files][part::parts]
-                    self.write(file_names.checkpoint_part_path(at, part + 1, parts), encode_parquet(rows))
+                for part, rows in enumerate(_parts(heads, files, parts), 1):
+                    self.write(file_names.checkpoint_part_path(at, part, parts), encode_parquet(rows))
             case _:
                 self._v2(at, heads, files, parts, as_json=kind == "v2-json")
         if hint:
@@ -209,6 +210,20 @@ class TableBuilder:
         suffix = "json" if as_json else "parquet"
         path = f"{file_names.version_prefix(version)}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.{suffix}"
         self.write(path, encode_commit(rows) if as_json else encode_parquet(rows))
+
+
+def _parts(heads: list[dict[str, Any]], files: list[dict[str, Any]], count: int) -> list[list[dict[str, Any]]]:
+    """Return the actions of each part of a checkpoint, shared out by Spark's hash as the protocol asks."""
+    values = [value for action in files for value in action.values()]
+    vectors = [each.get("deletionVector") for each in values]
+    ids = [None if each is None else DeletionVectorDescriptor.from_json(each).unique_id for each in vectors]
+    paths = pa.chunked_array([[each["path"] for each in values]], pa.string())
+    places = parts_of(paths, pa.chunked_array([ids], pa.string()), count).to_pylist()
+    parts: list[list[dict[str, Any]]] = [[] for _ in range(count)]
+    parts[part_of_others(count)].extend(heads)
+    for place, action in zip(places, files, strict=True):
+        parts[place].append(action)
+    return parts
 
 
 def metadata(

@@ -134,5 +134,5 @@ def with_file(content, *commits, path="a.parquet", stats=None, first=None, **mor
     return builder.write(path, content)
 
 
-def found(builder, *, files=False, footers=False) -> Report:
-    return check_store(builder.uri, builder.store, {}, files=files, footers=footers)
+def found(builder, **looks) -> Report:
+    return check_store(builder.uri, builder.store, {}, **looks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
 from tests.core.checks.building import (
     MODE,
     OLD,
@@ -15,9 +16,11 @@ from tests.core.checks.building import (
     log,
     mapped,
     metadata,
+    parquet,
     protocol,
     remove,
     struct,
+    with_file,
 )
 from tests.core.checks.building import with_metadata as column
 
@@ -33,6 +36,9 @@ ROWS = {
 TRACKED = protocol("rowTracking", "domainMetadata")
 INLINE = encode_inline([1]).to_json()
 ON = {"delta.enableDeletionVectors": "true"}
+ID_AND_P = {"col-1": [1], "col-2": ["x"]}
+P_AND_ID = dict(reversed(ID_AND_P.items()))
+TIME = pa.array([0], pa.timestamp("us", "UTC"))
 COUNTED = {"numRecords": 10}
 CLUSTERED = protocol("clustering", "domainMetadata")
 
@@ -87,6 +93,20 @@ def iceberg(version, *columns, extra=(), stats=COUNTED, config=None, names=None)
     )
 
 
+def iceberg_metadata(version, *columns, by=()):
+    config = {f"delta.enableIcebergCompatV{version}": "true", MODE: "name", "delta.columnMapping.maxColumnId": "9"}
+    return metadata(*(columns or (mapped("id", 1), mapped("p", 2, "string"))), by=[by], config=config)
+
+
+def iceberg_file(version, content, kind="long"):
+    """A table with a data file of the partition `p`, whose physical name is col-2."""
+    head = [
+        protocol(f"icebergCompatV{version}", "columnMapping"),
+        iceberg_metadata(version, mapped("id", 1, kind), mapped("p", 2, "string"), by="p"),
+    ]
+    return with_file(content, first=head, stats={"numRecords": 1}, partitionValues={"col-2": "x"})
+
+
 def array(kind="long"):
     return {"type": "array", "elementType": kind, "containsNull": True}
 
@@ -115,12 +135,26 @@ ICEBERG = {
         "vectors": Case(
             lambda extra, version=version: iceberg(version, extra=extra, config=ON if extra else None), [], ["deletionVectors"]
         ),
+        "partition-spec": Case(
+            lambda column, version=version: log(
+                [protocol(f"icebergCompatV{version}", "columnMapping"), iceberg_metadata(version, by="id")],
+                [iceberg_metadata(version, mapped("id", 3, "string"), mapped("p", 4, "string"), by=column)],
+            ),
+            *("id", "p"),
+        ),
         "num-records": Case(lambda stats, version=version: iceberg(version, stats=stats), COUNTED, {}),
         "widening": widening_of(version),
     }.items()
 }
 
 CASES = ICEBERG | {
+    "iceberg-v1-partition-columns": Case(lambda columns: iceberg_file(1, parquet(columns)), ID_AND_P, P_AND_ID),
+    "iceberg-v2-partition-columns": Case(lambda columns: iceberg_file(2, parquet(columns)), P_AND_ID, {"col-1": [1]}),
+    "iceberg-v2-timestamps": Case(
+        lambda is_wide: iceberg_file(2, parquet({**ID_AND_P, "col-1": TIME}, use_deprecated_int96_timestamps=is_wide), "timestamp"),
+        False,
+        True,
+    ),
     "mapping-mode": Case(lambda mode: named(mapped("id", 1), config={**NAMES, MODE: mode}), "id", "place"),
     "mapping-feature": Case(lambda first: named(mapped("id", 1), first=first), MAPPED, OLD),
     "mapping-physical-name": Case(named, mapped("id", 1), field("id") | {"metadata": {"delta.columnMapping.id": 1}}),

@@ -36,6 +36,11 @@ def variant(*members):
     return {"v": pa.array([dict.fromkeys(members, b"x")], pa.struct([(each, pa.binary()) for each in members]))}
 
 
+def with_variant_bounds(low):
+    bounds = {"numRecords": 1, "minValues": {"v": low}, "maxValues": {"v": "0S&u500&]LC42A9vqZe}wb#-i1}-a+cT!xdbWhT9cTx}7v<+K"}}
+    return log([protocol("variantType"), metadata(field("id"), field("v", "variant")), add(stats=bounds)])
+
+
 def with_id(number):
     return pa.table(
         [pa.array([1], pa.int64())], schema=pa.schema([pa.field("col-1", pa.int64(), metadata={"PARQUET:field_id": number})])
@@ -77,6 +82,7 @@ CASES = {
     ),
     "dv-format-exists": Case(lambda path: with_vector(path, VECTOR_FILE), VECTOR_PATH, "other.bin"),
     "dv-format-bytes": Case(lambda content: with_vector(VECTOR_PATH, content), VECTOR_FILE, VECTOR_FILE[:-1] + b"?"),
+    "stats-variant": Case(with_variant_bounds, "0S&u501fk+ze0(tB98CpzF6vU0rJl95HpNdvjbtatpi(cu0wW^cTu", "not Z85 text"),
     "stats-json": Case(lambda text: table(add(stats=text)), '{"numRecords": 1}', "{"),
     "stats-num-records": Case(lambda count: table(add(stats={"numRecords": count})), 1, -1),
     "stats-null-count": Case(lambda count: table(add(stats={"numRecords": 3, "nullCount": {"id": count}})), 3, 4),

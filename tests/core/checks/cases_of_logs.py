@@ -11,6 +11,7 @@ from tests.core.checks.building import (
     CHECKSUM,
     COMMIT,
     HINT,
+    INFO,
     OLD,
     Case,
     add,
@@ -31,6 +32,7 @@ from bayou.testing.table_builder import encode_parquet
 V2 = "_delta_log/{:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
 SIDECAR = "_delta_log/_sidecars/s.parquet"
 HEADS = [OLD, metadata()]
+PARTITIONED = [OLD, metadata(field("id"), field("p", "string"), field("q", "string"), by=("p", "q"))]
 HEADS_V2 = [protocol("v2Checkpoint"), metadata()]
 TWO = (field("id"), field("p"))
 NO_JSON = {"delta.checkpoint.writeStatsAsJson": "false"}
@@ -70,6 +72,14 @@ def compacted(*actions, name="{0:020d}.{1:020d}.compacted.json"):
     return builder.write(f"_delta_log/{name.format(1, 2)}", lines(*actions))
 
 
+def in_two_parts(first, second):
+    """A checkpoint of two parts. Spark's hash puts `a.parquet` with the protocol and the metadata to the first part."""
+    builder = log([*HEADS, add("a.parquet"), add("b.parquet")])
+    for part, actions in enumerate(([*HEADS, add(first)], [add(second)]), 1):
+        builder.write(f"_delta_log/{0:020d}.checkpoint.{part:010d}.{2:010d}.parquet", encode_parquet(actions))
+    return builder
+
+
 def hint(content):
     builder = write_checkpoint(log([*HEADS, add()]), *HEADS, add())
     return builder.write(HINT, content if isinstance(content, str) else json.dumps(content))
@@ -91,6 +101,7 @@ CASES = {
         lambda version: without(write_checkpoint(log(HEADS, [add()], [add("b")]), *HEADS, add(), version=version), 0), 1, 2
     ),
     "log-json": Case(lambda end: table().write(COMMIT.format(1), lines(add()) + end), "\n", "x"),
+    "log-unicode": Case(lambda text: table(later=[[{"commitInfo": {**INFO, "note": text}}]]), "\U0001f600", "\ud83d"),
     "log-one-action-per-line": Case(lambda action: table(later=[[action]]), add(), {**add(), **remove("b.parquet")}),
     "log-field-type": Case(lambda size: table(add(size=size)), 10, "10"),
     "log-empty": Case(lambda text: table().write(COMMIT.format(1), text), lines(add()), "\n"),
@@ -105,6 +116,7 @@ CASES = {
         "00000000000000000002.00000000000000000001.compacted.json",
     ),
     "compaction-equals-commits": Case(lambda actions: compacted(*actions), [remove("b.parquet")], [add("b.parquet")]),
+    "compaction-heads": Case(lambda more: compacted(remove("b.parquet"), *more), [], [TXN]),
     "compaction-no-commit-info": Case(
         lambda more: compacted(remove("b.parquet"), *more), [], [{"commitInfo": {"operation": "WRITE"}}]
     ),
@@ -121,6 +133,7 @@ CASES = {
         "0000000001",
     ),
     "checkpoint-multi-part": Case(lambda kind: table(add()).checkpoint(kind), "classic", "multipart"),
+    "checkpoint-part-hash": Case(lambda swapped: in_two_parts(*(("a.parquet", "b.parquet")[:: -1 if swapped else 1])), False, True),
     "checkpoint-multi-part-v2": Case(
         lambda first: log([first, metadata(), add()]).checkpoint("multipart"), OLD, protocol("v2Checkpoint")
     ),
@@ -147,6 +160,13 @@ CASES = {
     ),
     "checkpoint-files-equal-commits": Case(
         lambda path: write_checkpoint(table(add()), *HEADS, add(path)), "a.parquet", "b.parquet"
+    ),
+    "checkpoint-values-equal-commits": Case(
+        lambda value: write_checkpoint(
+            *(log([*PARTITIONED, add(partitionValues={"p": "1", "q": None})]), *PARTITIONED),
+            add(partitionValues={"q": "", "p": value}),
+        ),
+        *("1", "2"),
     ),
     "checkpoint-unique-files": Case(lambda files: write_checkpoint(table(add()), *HEADS, *files), [add()], [add(), add()]),
     "checkpoint-remove-fields": Case(

@@ -25,7 +25,10 @@ REASONS = {
     (BY_HAND, "kernel-rs/data/table-with-cdf"): "cdc-folder partition-keys",
     (BY_HAND, "kernel-rs/history/deltalog-getChanges"): "cdc-folder partition-keys feature-lists",
     (BY_HAND, "kernel-rs/data/parsed-stats"): "checkpoint-heads-equal-commits",
-    (BY_HAND, "kernel-rs/data/parquet_row_group_skipping"): "checkpoint-heads-equal-commits",
+    (BY_HAND, "kernel-rs/data/parquet_row_group_skipping"): "checkpoint-heads-equal-commits checkpoint-part-hash",
+    ("The writer shared the parts out in another way.", "kernel-rs/data/v1-multi-part-partitioned-struct-stats-only"): (
+        "checkpoint-part-hash"
+    ),
     (BY_HAND, "trino/deltalake/checksum_invalid_json_mapping"): "checksum-heads",
     (BY_HAND, "trino/deltalake/checksum_invalid_json"): "checksum-json",
     (BY_HAND, "delta/spark/transaction_log_schema_evolvability"): (

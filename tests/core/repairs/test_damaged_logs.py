@@ -7,7 +7,7 @@ import os
 import random
 import re
 
-from tests.core.checks.test_mutated_logs import damage_action, damage_bytes, names, table
+from tests.core.checks.damaged import damage_action, damage_bytes, names, table
 from tests.support.cases import in_one_test
 
 from bayou.errors import DeltaError

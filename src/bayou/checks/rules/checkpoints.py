@@ -7,13 +7,15 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.checkpoint import Checkpoint
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows
-from bayou.checks.timeline import missing_from
+from bayou.checks.rule import Found, Reads, Section, first, in_action, in_rows, without_max
+from bayou.checks.timeline import differing, missing_from
 from bayou.log.checkpoint.last_checkpoint import json_checksum
+from bayou.log.checkpoint.part_hash import parts_of
 from bayou.protocol.actions.file_names import LogFileKind
 
 _CHECKPOINT = Section("Checkpoints", "checkpoint", Reads.CHECKPOINT)
@@ -45,6 +47,20 @@ def parts_are_deprecated(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
         if each.kind is LogFileKind.CHECKPOINT_PART:
             yield Found(f"the checkpoint has {each.parts} parts", each.files[0])
+
+
+@_CHECKPOINT.odd("part-hash", "A part has the file actions whose path, with the deletion vector, has its hash.")
+def parts_are_hashed(log: RawLog) -> Iterator[Found]:
+    for each in (each for each in log.checkpoints if each.parts > 1):
+        epoch = log.timeline.epoch_at(each.version)
+        has_vectors = epoch is not None and epoch.supports("deletionVectors")
+        parts = {file.number: file.name.part for file in each.files if file.name is not None}
+        rows = each.rows.filter(pc.is_valid(each.rows["path"]))
+        vectors = rows["vectorId"] if has_vectors else pa.chunked_array([pa.nulls(rows.num_rows, pa.string())])
+        wanted = pc.add(parts_of(rows["path"], vectors, each.parts), 1)
+        found = pa.array([parts.get(number) for number in rows["file"].to_pylist()], pa.int64())
+        wrong = rows.append_column("part", wanted).filter(pc.not_equal(wanted, found))
+        yield from in_rows(log, wrong, "{path} belongs to the part {part}")
 
 
 @_CHECKPOINT.broken("multi-part-v2", "A table with the feature v2Checkpoint has no multi-part checkpoint.")
@@ -139,6 +155,14 @@ def files_equal_commits(log: RawLog) -> Iterator[Found]:
         yield from in_rows(log, missing_from(adds, live), "{path} is not live in version {version}")
 
 
+@_CHECKPOINT.broken("values-equal-commits", "The add actions of a checkpoint have the partition values and sizes of the commits.")
+def values_equal_commits(log: RawLog) -> Iterator[Found]:
+    for each in _comparable(log):
+        adds = each.rows.filter(pc.equal(each.rows["kind"], "add"))
+        other = differing(adds, log.timeline.live_at(each.version))
+        yield from in_rows(log, other, "{path} has other partition values or another size than in the commits")
+
+
 @_CHECKPOINT.broken("unique-files", "A checkpoint has each logical file once, as an add or as a remove.")
 def files_are_unique(log: RawLog) -> Iterator[Found]:
     for each in log.checkpoints:
@@ -147,8 +171,7 @@ def files_are_unique(log: RawLog) -> Iterator[Found]:
             [("line", "count"), ("line", "max"), ("file", "max"), ("kind", "max"), ("path", "max")]
         )
         twice = counts.filter(pc.greater(counts["line_count"], 1))
-        twice = twice.rename_columns({f"{name}_max": name for name in ("line", "file", "kind", "path")})
-        yield from in_rows(log, twice, "{path} occurs {line_count} times")
+        yield from in_rows(log, without_max(twice), "{path} occurs {line_count} times")
 
 
 @_CHECKPOINT.odd("remove-fields", "A remove in a checkpoint has neither stats nor tags.")

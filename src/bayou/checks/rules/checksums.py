@@ -76,6 +76,8 @@ def checksums_follow_commits(log: RawLog) -> Iterator[Found]:
 
 @_CHECKSUM.broken("totals", "Numbers and sizes of files in a checksum file are those of its version.")
 def checksums_state_totals(log: RawLog) -> Iterator[Found]:
+    if not log.checksums:
+        return
     totals = log.timeline.totals.to_pydict()
     known = log.timeline.known
     at = -1

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, in_action
+from bayou.checks.rule import Found, Reads, Section, in_action, violated
 from bayou.checks.schema_json import Column
 from bayou.checks.timeline import Epoch
 
@@ -58,6 +58,11 @@ def invariants_are_expressions(log: RawLog) -> Iterator[Found]:
             yield from _at(epoch, f"that of {column.name} is {text!r:.60}")
 
 
+@_INVARIANTS.broken("rows", "An invariant is true for each row.", Reads.ROWS)
+def rows_fulfil_invariants(log: RawLog) -> Iterator[Found]:
+    return violated(log, "INVARIANT")
+
+
 @_CONSTRAINTS.broken("feature", "A table has CHECK constraints only if the feature checkConstraints is supported.")
 def constraints_need_their_feature(log: RawLog) -> Iterator[Found]:
     for epoch in log.epochs:
@@ -74,6 +79,11 @@ def constraints_are_expressions(log: RawLog) -> Iterator[Found]:
                 yield from _at(epoch, f"{key} is {text!r:.60}")
 
 
+@_CONSTRAINTS.broken("rows", "A CHECK constraint is true for each row.", Reads.ROWS)
+def rows_fulfil_constraints(log: RawLog) -> Iterator[Found]:
+    return violated(log, "CHECK")
+
+
 @_GENERATED.broken("feature", "A column has a generation expression only if the feature generatedColumns is supported.")
 def generated_columns_need_their_feature(log: RawLog) -> Iterator[Found]:
     for epoch, column in _with_key(log, _EXPRESSION):
@@ -87,6 +97,11 @@ def generation_expressions_are_texts(log: RawLog) -> Iterator[Found]:
         text = column.metadata[_EXPRESSION]
         if not isinstance(text, str) or not text.strip() or column.type == "variant":
             yield from _at(epoch, f"that of {column.name}, of type {column.type!r:.30}, is {text!r:.60}")
+
+
+@_GENERATED.broken("rows", "A value of a generated column equals the result of its expression.", Reads.ROWS)
+def generated_values_are_right(log: RawLog) -> Iterator[Found]:
+    return violated(log, "GENERATED")
 
 
 @_DEFAULTS.broken("feature", "A column has a default only if the feature allowColumnDefaults is supported.")
@@ -132,6 +147,15 @@ def high_water_marks_are_generated(log: RawLog) -> Iterator[Found]:
             count, rest = divmod(mark - start, step)
             if rest or count < 0:
                 yield from _at(epoch, f"that of {column.name} is {mark}, with start {start} and step {step}")
+
+
+@_IDENTITY.risky(
+    "rows",
+    "Values of an identity column that only generates values are start + k * step, up to the high water mark.",
+    Reads.ROWS,
+)
+def identity_values_are_generated(log: RawLog) -> Iterator[Found]:
+    return violated(log, "IDENTITY")
 
 
 @_IDENTITY.risky("fixed", "Start, step and allowExplicitInsert of an identity column do not change.")

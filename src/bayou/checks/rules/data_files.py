@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bayou.checks.footers import Footer, Values, as_bound, fits, is_adjusted
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, first
+from bayou.checks.rule import Found, Reads, Section, in_action, in_rows
 from bayou.checks.schema_json import COLUMN_ID, Column
 from bayou.checks.timeline import Epoch, Part
 
@@ -26,14 +26,15 @@ _MATERIALIZED = ("delta.rowTracking.materializedRowIdColumnName", "delta.rowTrac
 
 
 @dataclass(frozen=True, slots=True)
-class _DataFile:
-    """A live data file: its action, and its footer."""
+class DataFile:
+    """A live data file: its action, its number among the live files, and its footer."""
 
     row: dict[str, Any]
     place: int
     footer: Footer
 
     def found(self, log: RawLog, detail: str) -> Found:
+        """Return a finding at the action of the file."""
         return _found(log, self.row, f"{self.row['path']}: {detail}")
 
 
@@ -42,44 +43,44 @@ def _found(log: RawLog, row: dict[str, Any], detail: str) -> Found:
 
 
 def _rows(log: RawLog) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = _live(log).select(["file", "line", "kind", "path", "size", "vectorId"]).to_pylist()
+    rows: list[dict[str, Any]] = log.live_files.select(["file", "version", "line", "kind", "path", "size", "vectorId"]).to_pylist()
     return rows
-
-
-def _live(log: RawLog) -> pa.Table:
-    return log.live.filter(pc.greater(pc.binary_length(log.live["path"]), 0))
 
 
 @_FILES.broken("exists", "The data file of each live add exists.")
 def data_files_exist(log: RawLog) -> Iterator[Found]:
-    yield from first(
-        _found(log, row, f"{row['path']} does not exist") for row in _rows(log) if log.folder.size(row["path"]) is None
-    )
+    missing = pc.is_null(log.stored_sizes)
+    yield from in_rows(log, log.live_files.filter(missing), "{path} does not exist")
 
 
 @_FILES.broken("size", "A data file has the size that its add states.")
 def data_files_have_their_size(log: RawLog) -> Iterator[Found]:
-    sizes = ((row, log.folder.size(row["path"])) for row in _rows(log))
-    yield from first(
-        _found(log, row, f"{row['path']} has {size} bytes, and its add states {row['size']}")
-        for row, size in sizes
-        if size is not None and row["size"] is not None and size != row["size"]
-    )
+    files = log.live_files.append_column("stored", log.stored_sizes)
+    differs = pc.not_equal(files["stored"], files["size"])
+    yield from in_rows(log, files.filter(differs), "{path} has {stored} bytes, and its add states {size}")
+
+
+@_FILES.broken("rows", "An engine can read the rows of all live files.", Reads.ROWS)
+def rows_can_be_read(log: RawLog) -> Iterator[Found]:
+    epoch, problem = log.latest, log.row_counts.problem
+    if problem is not None and epoch is not None and epoch.metadata is not None:
+        yield in_action(epoch.metadata, problem)
 
 
 @_FOOTERS.broken("readable", "A data file is a Parquet file.")
 def data_files_are_parquet(log: RawLog) -> Iterator[Found]:
     for row in _rows(log):
         why = log.folder.footer(row["path"])
-        if isinstance(why, str) and log.folder.size(row["path"]) is not None:
+        if isinstance(why, str):
             yield _found(log, row, f"{row['path']}: {why}")
 
 
-def _files(log: RawLog) -> Iterator[_DataFile]:
+def data_files(log: RawLog) -> Iterator[DataFile]:
+    """Yield the live files whose footers can be read."""
     for place, row in enumerate(_rows(log)):
         footer = log.folder.footer(row["path"])
         if isinstance(footer, Footer):
-            yield _DataFile(row, place, footer)
+            yield DataFile(row, place, footer)
 
 
 def _stored(epoch: Epoch) -> Iterator[tuple[tuple[str, ...], Column]]:
@@ -97,7 +98,7 @@ def columns_are_of_the_table(log: RawLog) -> Iterator[Found]:
         return
     known = {path[0].lower() for path, _ in _stored(epoch)} | {_CHANGE_TYPE}
     known |= {epoch.configuration.get(each, "").lower() for each in _MATERIALIZED}
-    for file in _files(log):
+    for file in data_files(log):
         odd = [path[0] for path in file.footer.columns if len(path) == 1 and path[0].lower() not in known]
         if odd:
             yield file.found(log, f"the table has no column {odd[0]!r}")
@@ -105,7 +106,7 @@ def columns_are_of_the_table(log: RawLog) -> Iterator[Found]:
 
 @_FOOTERS.broken("types", "A column of a data file has the type of its column, or a narrower one.")
 def columns_have_their_types(log: RawLog) -> Iterator[Found]:
-    for file in _files(log):
+    for file in data_files(log):
         for path, column in _stored(log.latest) if log.latest else ():
             found = file.footer.columns.get(path)
             if found is not None and not fits(found.kind, column.type):
@@ -115,7 +116,7 @@ def columns_have_their_types(log: RawLog) -> Iterator[Found]:
 @_FOOTERS.risky("utc", "A timestamp in a data file is adjusted to UTC, and a timestamp_ntz is not.")
 def timestamps_are_adjusted(log: RawLog) -> Iterator[Found]:
     wanted = {"timestamp": True, "timestamp_ntz": False}
-    for file in _files(log):
+    for file in data_files(log):
         for path, column in _stored(log.latest) if log.latest else ():
             found = file.footer.columns.get(path)
             adjusted = is_adjusted(found.kind) if found is not None else None
@@ -127,7 +128,7 @@ def timestamps_are_adjusted(log: RawLog) -> Iterator[Found]:
 def variants_are_structs(log: RawLog) -> Iterator[Found]:
     epoch = log.latest
     variants = [(path, each) for path, each in _stored(epoch) if each.type == "variant"] if epoch else []
-    for file in _files(log) if variants else ():
+    for file in data_files(log) if variants else ():
         for path, column in variants:
             members = {each[-1] for each in file.footer.columns if each[:-1] == path}
             is_shredded = "typed_value" in members
@@ -143,7 +144,7 @@ def columns_have_their_ids(log: RawLog) -> Iterator[Found]:
     epoch = log.latest
     if epoch is None or epoch.mapping_mode != "id":
         return
-    for file in _files(log):
+    for file in data_files(log):
         for path, column in _stored(epoch):
             found = file.footer.columns.get(path)
             if found is not None and found.field_id != column.metadata.get(COLUMN_ID):
@@ -195,12 +196,12 @@ def _single(value: float | None) -> float | None:
         return None
 
 
-def _with_statistics(log: RawLog) -> Iterator[tuple[_DataFile, list[tuple[tuple[str, ...], Column, Any, Any, Any]], int | None]]:
+def _with_statistics(log: RawLog) -> Iterator[tuple[DataFile, list[tuple[tuple[str, ...], Column, Any, Any, Any]], int | None]]:
     """Yield each file with the statistics of its columns: path in the file, column, minimum, maximum, number of nulls."""
     epoch = log.latest
     if epoch is None:
         return
-    part = Part(epoch, _live(log))
+    part = Part(epoch, log.live_files)
     records = part.statistics.records.to_pylist()
     leaves = [
         (
@@ -210,6 +211,6 @@ def _with_statistics(log: RawLog) -> Iterator[tuple[_DataFile, list[tuple[tuple[
         )
         for each in part.statistics.leaves
     ]
-    for file in _files(log):
+    for file in data_files(log):
         at = file.place
         yield file, [(path, column, low[at], high[at], nulls[at]) for path, column, low, high, nulls in leaves], records[at]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Reads, Section, first, in_rows
+from bayou.checks.rule import Z85_CHARACTER, Found, Reads, Section, first, in_rows
 from bayou.checks.timeline import Part
 from bayou.errors import DeltaError
 from bayou.protocol.actions import paths
@@ -21,7 +21,6 @@ _FORMAT = Section("Deletion Vector Format", "dv-format", Reads.FILES)
 SECTIONS = (_VECTORS, _FORMAT)
 
 _REQUIRED = ("storageType", "pathOrInlineDv", "sizeInBytes", "cardinality")
-_Z85 = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]"
 
 
 def _field(rows: pa.Table, name: str) -> pa.ChunkedArray:
@@ -87,7 +86,7 @@ def inline_vectors_have_no_offset(log: RawLog) -> Iterator[Found]:
 @_VECTORS.broken("path", "A deletion vector names its file by the Z85 form of a UUID, or by an absolute path.")
 def vector_paths_are_valid(log: RawLog) -> Iterator[Found]:
     for part in log.parts:
-        for storage, pattern in (("u", f"^.*{_Z85}{{20}}$"), ("p", r"^([a-zA-Z][a-zA-Z0-9+.\-]*:|/)")):
+        for storage, pattern in (("u", f"^.*{Z85_CHARACTER}{{20}}$"), ("p", r"^([a-zA-Z][a-zA-Z0-9+.\-]*:|/)")):
             rows = _of_type(part.rows, storage)
             odd = pc.invert(pc.match_substring_regex(_field(rows, "pathOrInlineDv"), pattern))
             yield from in_rows(log, rows.filter(odd), "the vector of {path} is at {deletionVector[pathOrInlineDv]!r}")

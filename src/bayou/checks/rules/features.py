@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, in_action, in_rows
+from bayou.checks.rule import Found, Reads, Section, in_action, in_rows
+from bayou.checks.rules.data_files import DataFile, data_files
 from bayou.checks.rules.other_actions import domain_value
 from bayou.checks.schema_json import Column, types_of
 from bayou.checks.timeline import Epoch
@@ -216,6 +218,13 @@ def _with_iceberg(section: Section, feature: str, key: str) -> None:
         wrong = [each for each in _active(log, feature, key) if _has_vectors(each, feature)]
         return (found for epoch in wrong for found in _at(epoch, "the table has deletion vectors"))
 
+    @add("partition-spec", "A partitioned table is not replaced by a table with other partition columns.")
+    def _(log: RawLog) -> Iterator[Found]:
+        active = list(_active(log, feature, key))
+        pairs = [each for each in itertools.pairwise(log.epochs) if each[1] in active]
+        changed = (later for before, later in pairs if _is_repartitioned(before, later))
+        return (found for epoch in changed for found in _at(epoch, f"the partition columns are now {epoch.partition_columns!r}"))
+
     @add("num-records", "Each add has numRecords.")
     def _(log: RawLog) -> Iterator[Found]:
         parts = [each for each in log.parts if each.checkpoint is None and each.epoch.supports(feature) and each.epoch.is_on(key)]
@@ -227,6 +236,12 @@ def _with_iceberg(section: Section, feature: str, key: str) -> None:
         changes = [(epoch, each, pair) for epoch in _active(log, feature, key) for each in epoch.columns for pair in _pairs(each)]
         wrong = [each for each in changes if not is_widening(*each[2][:2], Widening.ICEBERG)]
         return (found for epoch, column, pair in wrong for found in _at(epoch, f"{column.name} is now {pair[1]}"))
+
+
+def _is_repartitioned(before: Epoch, later: Epoch) -> bool:
+    """Whether a table has other partition columns. A renamed column keeps its physical name, and a replaced one its name."""
+    is_other = before.partition_columns != later.partition_columns and before.partition_keys != later.partition_keys
+    return bool(before.partition_columns) and is_other
 
 
 def _has_vectors(epoch: Epoch, feature: str) -> bool:
@@ -283,3 +298,42 @@ def _nested(kind: Any) -> Iterator[str]:
     for name, key in members.get(str(kind.get("type")), ()) if isinstance(kind, Mapping) else ():
         yield name
         yield from (f"{name}.{each}" for each in _nested(kind.get(key)))
+
+
+@_ICEBERG_1.broken("partition-columns", "A data file has the partition columns after its other columns.", Reads.FOOTERS)
+def iceberg_v1_files_have_partition_columns(log: RawLog) -> Iterator[Found]:
+    latest = log.latest
+    if latest in list(_active(log, "icebergCompatV1", "delta.enableIcebergCompatV1")) and latest.partition_keys:
+        keys = latest.partition_keys
+        for file in data_files(log):
+            if set(_columns_of(file)[-len(keys) :]) != set(keys):
+                yield file.found(log, f"its columns do not end in the partition columns {', '.join(keys)}")
+
+
+@_ICEBERG_2.broken("partition-columns", "A data file that is written has the partition columns.", Reads.FOOTERS)
+def iceberg_v2_files_have_partition_columns(log: RawLog) -> Iterator[Found]:
+    for file in _written_for_iceberg_v2(log):
+        lacking = [each for each in (log.latest.partition_keys if log.latest else ()) if each not in _columns_of(file)]
+        if lacking:
+            yield file.found(log, f"it lacks the partition columns {', '.join(lacking)}")
+
+
+@_ICEBERG_2.broken("timestamps", "Timestamps in a data file that is written have 64 bits.", Reads.FOOTERS)
+def iceberg_v2_files_have_no_wide_timestamps(log: RawLog) -> Iterator[Found]:
+    for file in _written_for_iceberg_v2(log):
+        if file.footer.int96:
+            yield file.found(log, f"{', '.join(file.footer.int96)} have 96 bits")
+
+
+def _columns_of(file: DataFile) -> list[str]:
+    return [path[0] for path in file.footer.columns if len(path) == 1]
+
+
+def _written_for_iceberg_v2(log: RawLog) -> Iterator[DataFile]:
+    """Yield the live files that commits added since the compatibility is active. Checkpoints do not say when a file was added."""
+    active = list(_active(log, "icebergCompatV2", "delta.enableIcebergCompatV2"))
+    run = list(itertools.takewhile(lambda each: each in active, reversed(log.epochs)))
+    for file in data_files(log) if run else ():
+        version = file.row["version"]
+        if version >= run[-1].start and log.files[file.row["file"]] is log.commits.get(version):
+            yield file

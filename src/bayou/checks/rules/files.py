@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, in_rows
+from bayou.checks.rule import Found, Section, in_rows, without_max
 
 _FILES = Section("Add File and Remove File", "file")
 _CDC = Section("Add CDC File", "cdc")
@@ -83,31 +83,28 @@ def times_are_milliseconds(log: RawLog) -> Iterator[Found]:
 def paths_are_unique_in_commits(log: RawLog) -> Iterator[Found]:
     rows = log.rows.filter(pc.and_(pc.not_equal(log.rows["kind"], "cdc"), pc.is_valid(log.rows["path"])))
     counts = rows.group_by(["file", "kind", "path"]).aggregate([("line", "max"), ("line", "count")])
-    twice = counts.filter(pc.greater(counts["line_count"], 1)).rename_columns({"line_max": "line"})
+    twice = without_max(counts.filter(pc.greater(counts["line_count"], 1)))
     yield from in_rows(log, twice, "{path} has {line_count} {kind} actions")
 
 
 @_FILES.broken("add-and-remove", "A commit does not add and remove the same logical file.")
 def commits_do_not_contradict(log: RawLog) -> Iterator[Found]:
     rows = log.rows.filter(pc.and_(pc.not_equal(log.rows["kind"], "cdc"), pc.is_valid(log.rows["key"])))
-    counts = rows.group_by(["file", "key"]).aggregate(
-        [("kind", "count_distinct"), ("line", "max"), ("path", "max"), ("kind", "max")]
+    removed = pc.unique(rows.filter(pc.equal(rows["kind"], "remove"))["key"])
+    counts = (
+        rows.filter(pc.is_in(rows["key"], removed))
+        .group_by(["file", "key"])
+        .aggregate([("kind", "count_distinct"), ("line", "max"), ("path", "max"), ("kind", "max")])
     )
     both = counts.filter(pc.greater(counts["kind_count_distinct"], 1))
-    both = both.rename_columns({"line_max": "line", "path_max": "path", "kind_max": "kind"})
-    yield from in_rows(log, both, "{path} is added and removed with the same deletion vector")
+    yield from in_rows(log, without_max(both), "{path} is added and removed with the same deletion vector")
 
 
 @_FILES.broken("one-vector-per-path", "A path is live with one deletion vector only.")
 def live_paths_are_unique(log: RawLog) -> Iterator[Found]:
-    known = log.timeline.known
-    if not known:
-        return
-    live = log.timeline.live_at(known[-1])
-    counts = live.group_by("path").aggregate([("key", "count"), ("file", "max"), ("line", "max"), ("kind", "max")])
+    counts = log.live.group_by("path").aggregate([("key", "count"), ("file", "max"), ("line", "max"), ("kind", "max")])
     twice = counts.filter(pc.greater(counts["key_count"], 1))
-    twice = twice.rename_columns({"file_max": "file", "line_max": "line", "kind_max": "kind"})
-    yield from in_rows(log, twice, "{path} is live {key_count} times")
+    yield from in_rows(log, without_max(twice), "{path} is live {key_count} times")
 
 
 @_FILES.risky("remove-of-unknown", "A remove action names a logical file that was added before.")
@@ -115,11 +112,12 @@ def removed_files_were_added(log: RawLog) -> Iterator[Found]:
     timeline = log.timeline
     if timeline.base is not None or not timeline.known:
         return
+    removes = timeline.events.filter(pc.equal(timeline.events["kind"], "remove"))
     # A feature that is dropped leaves tombstones of the files of deletion vectors, so that VACUUM keeps them for a while.
-    is_vector = pc.match_substring_regex(timeline.events["path"], r"(^|/)deletion_vector_[0-9a-f-]{36}\.bin$")
-    rows = timeline.events.filter(pc.invert(is_vector))
-    added = rows.filter(pc.equal(rows["kind"], "add")).group_by("key").aggregate([("version", "min")])
-    removes = rows.filter(pc.equal(rows["kind"], "remove"))
+    is_vector = pc.match_substring_regex(removes["path"], r"(^|/)deletion_vector_[0-9a-f-]{36}\.bin$")
+    removes = removes.filter(pc.invert(is_vector))
+    adds = timeline.events.filter(pc.equal(timeline.events["kind"], "add"))
+    added = adds.filter(pc.is_in(adds["key"], pc.unique(removes["key"]))).group_by("key").aggregate([("version", "min")])
     at = pc.index_in(removes["key"], added["key"].combine_chunks())
     first_add = pc.take(added["version_min"].combine_chunks(), at.combine_chunks() if isinstance(at, pa.ChunkedArray) else at)
     unknown = pc.fill_null(pc.greater_equal(first_add, removes["version"]), True)

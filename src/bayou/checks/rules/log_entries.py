@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow.compute as pc
 
-from bayou.checks.log_file import LogFile
+from bayou.checks.log_file import Action, LogFile
 from bayou.checks.raw_log import RawLog
 from bayou.checks.rule import Found, Section, first, in_rows
-from bayou.checks.timeline import missing_from, reconciled
+from bayou.checks.timeline import differing, missing_from, reconciled
 
 _ENTRIES = Section("Delta Log Entries", "log")
 _COMPACTION = Section("Log Compaction Files", "compaction")
@@ -50,6 +51,12 @@ def cleanup_keeps_a_checkpoint(log: RawLog) -> Iterator[Found]:
 def lines_are_json(log: RawLog) -> Iterator[Found]:
     for file in _json_files(log):
         yield from first(Found(each.detail, file, each.line) for each in file.problems if each.kind == "json")
+
+
+@_ENTRIES.risky("unicode", "Strings in a commit are Unicode.")
+def lines_are_unicode(log: RawLog) -> Iterator[Found]:
+    for file in _json_files(log):
+        yield from first(Found(each.detail, file, each.line) for each in file.problems if each.kind == "unicode")
 
 
 @_ENTRIES.broken("one-action-per-line", "Each line of a commit is one action.")
@@ -118,6 +125,33 @@ def compactions_equal_commits(log: RawLog) -> Iterator[Found]:
         for row in in_rows(log, missing_from(wanted, found), "the compacted file lacks the {kind} of {path}"):
             yield Found(row.detail, file, None, row.action, row.more)
         yield from in_rows(log, missing_from(found, wanted), "no commit of the range leaves the {kind} of {path}")
+        adds = (each.filter(pc.equal(each["kind"], "add")) for each in (found, wanted))
+        yield from in_rows(log, differing(*adds), "{path} has other partition values or another size than in the commits")
+
+
+@_COMPACTION.broken(
+    "heads", "A compacted file has the last protocol, metaData, txn and domainMetadata actions of the commits in its range."
+)
+def compactions_have_the_heads(log: RawLog) -> Iterator[Found]:
+    for file in log.compactions:
+        versions = range(file.name.version if file.name else 0, file.version + 1)
+        if all(version in log.commits for version in versions):
+            wanted = _heads(each for version in versions for each in log.commits[version].actions)
+            found = _heads(file.actions)
+            for name in sorted({name for name in {**wanted, **found} if wanted.get(name) != found.get(name)}):
+                yield Found(f"it has not the {' '.join(name)} of the commits", file, None, name[0])
+
+
+def _heads(actions: Iterable[Action]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the last action of each kind, and of each application or domain, without absent fields."""
+    keys = {"protocol": "", "metaData": "", "txn": "appId", "domainMetadata": "domain"}
+    return {
+        (each.kind, str(each.value.get(keys[each.kind], ""))): {
+            name: value for name, value in each.value.items() if value is not None
+        }
+        for each in actions
+        if each.kind in keys
+    }
 
 
 @_COMPACTION.risky("no-commit-info", "A compacted file has no commitInfo and no cdc.")

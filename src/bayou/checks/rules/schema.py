@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, first, in_action
+from bayou.checks.rule import Found, Reads, Section, first, in_action, violated
 from bayou.checks.rules.metadata import all_metadata
 from bayou.checks.schema_json import parse_schema_json, types_of
 from bayou.protocol.types.partition_values import decimal_type
@@ -132,3 +132,13 @@ def _fields(metadata: Mapping[str, Any]) -> Iterator[Any]:
     for kind in types_of(parse_schema_json(metadata.get("schemaString"))):
         fields = kind.get("fields") if isinstance(kind, dict) else None
         yield from fields if isinstance(fields, list) else ()
+
+
+@_SCHEMA.broken("not-null", "A column that is not nullable has a value in each row.", Reads.ROWS)
+def columns_have_values(log: RawLog) -> Iterator[Found]:
+    return violated(log, "NOT NULL")
+
+
+@_SCHEMA.odd("char-length", "A value of a char or varchar column has at most its number of characters.", Reads.ROWS)
+def chars_have_their_length(log: RawLog) -> Iterator[Found]:
+    return violated(log, "CHAR_VARCHAR")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.checks.raw_log import RawLog
-from bayou.checks.rule import Found, Section, first, in_rows
+from bayou.checks.rule import Z85_CHARACTER, Found, Section, first, in_rows
 from bayou.checks.statistics import Leaf
 from bayou.checks.timeline import Part
 from bayou.errors import DeltaError
@@ -57,9 +57,19 @@ def null_counts_fit(log: RawLog) -> Iterator[Found]:
 def minima_are_not_greater(log: RawLog) -> Iterator[Found]:
     for part in log.parts:
         for leaf in part.statistics.leaves:
-            if leaf.low.type == leaf.high.type and not pa.types.is_null(leaf.low.type):
+            if leaf.low.type == leaf.high.type and not pa.types.is_null(leaf.low.type) and leaf.column.type != "variant":
                 odd = pc.greater(leaf.low, leaf.high)
                 yield from in_rows(log, part.adds.filter(_chunked(odd)), f"minValues of {_shown(leaf)} is greater, of {{path}}")
+
+
+@_STATISTICS.risky("variant", "A minimum and a maximum of a variant are Z85 text.")
+def variant_bounds_are_z85(log: RawLog) -> Iterator[Found]:
+    for part in log.parts:
+        for leaf in (each for each in part.statistics.leaves if each.column.type == "variant"):
+            for name, bounds in (("minValues", leaf.low), ("maxValues", leaf.high)):
+                # The text may end in a part of a block, as the example of the protocol does.
+                odd = pc.invert(pc.match_substring_regex(bounds.cast(pa.string()), f"^{Z85_CHARACTER}+$"))
+                yield from in_rows(log, part.adds.filter(_chunked(odd)), f"{name} of {_shown(leaf)} is not Z85 text, of {{path}}")
 
 
 @_STATISTICS.risky("all-null", "A column without values has no minimum and no maximum.")

@@ -89,6 +89,20 @@ def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType
     return observed_violations(list(frame.agg(*_aggregates(frame.sparkSession, rules, schema)).collect()[0]))
 
 
+def counts_of(frame: DataFrame, rules: Sequence[RowRule]) -> list[int]:
+    """Return the number of rows that break each rule, in one query; read no rows without rules.
+
+    Args:
+        frame: the rows, under the table's logical names.
+        rules: the rules.
+    """
+    if not rules:
+        return []
+    broken = [~F.coalesce(condition_of(frame.sparkSession, rule), F.lit(False)) for rule in rules]
+    counts = [F.count(F.when(each, F.lit(1))).alias(f"rule{number}") for number, each in enumerate(broken)]
+    return [int(each) for each in frame.agg(*counts).collect()[0]]
+
+
 def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructType, unless: str | None = None) -> list[Column]:
     """Return aggregates that count the rows which break a rule, and choose up to four of them to show.
 
@@ -97,7 +111,7 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     """
     # `held` is in all aggregates, so Spark evaluates it once for each row; the rest is only evaluated for rows that break a rule.
     # Each rule is parsed separately: after the word `array` or `struct` Spark reads `>>` as the end of a type.
-    holds = [F.coalesce(_condition(spark, rule), F.lit(False)) for rule in rules]
+    holds = [F.coalesce(condition_of(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
         held = own_column(spark, unless) | held
@@ -121,7 +135,8 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     return [aggregate.alias(name) for name, aggregate in aggregates.items()]
 
 
-def _condition(spark: SparkSession, rule: RowRule) -> Column:
+def condition_of(spark: SparkSession, rule: RowRule) -> Column:
+    """Return a rule's condition as a column."""
     text = parenthesised(rule.constraint.expression)
     return own_column(spark, text) if rule.is_stored else F.expr(text)
 

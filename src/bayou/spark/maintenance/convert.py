@@ -16,6 +16,7 @@ from bayou.protocol.types.partition_values import partition_folder
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
+from bayou.report.units import count_text
 from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
 from bayou.spark.read.session_table import SessionTable
@@ -84,7 +85,7 @@ def convert_table(
 
         with log_operation("CONVERT", "reading footers", table.spark, table.settings, table.shown):
             count = convert(table.log, request, _SessionFooters(table), begin)
-            concluded(f"{count:,} files")
+            concluded(count_text(count, "file"))
     elif present is not None and source.entry is not None:
         _take_properties(table, present, source.entry)
     if source.entry is not None:  # after the commit: if this fails, the next CONVERT repeats it

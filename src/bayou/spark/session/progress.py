@@ -150,7 +150,8 @@ def outcome_text(version: int, metrics: Mapping[str, object]) -> str:
     """Return the version that an operation made and its numbers of rows, such as `version 12, 160 updated, 1 inserted`."""
     counts = [(word, metrics[name]) for name, word in _ROWS.items() if name in metrics]
     counts = counts or [(word, metrics[name]) for name, word in _OUTPUT.items() if name in metrics]
-    texts = [f"{int(str(count)):,} {word}" for word, count in counts if str(count).isdecimal() and int(str(count))]
+    known = [(int(str(count)), word) for word, count in counts if str(count).isdecimal() and int(str(count))]
+    texts = [f"{count:,} {word.replace('files', 'file') if count == 1 else word}" for count, word in known]
     return ", ".join([f"version {version}", *texts])
 
 
