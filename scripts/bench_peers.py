@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench_peers.py [ROWS]: the same work on delta-spark, delta-rs and bayou, each in its own process, in turn.
+"""bench_peers.py [ROWS [ROUNDS]]: the same work on delta-spark, delta-rs and bayou, each in its own process, in turn.
 
 delta-spark and bayou run on the PySpark that delta-spark is made for. At the end the script prints the tables of
 docs/performance.md. Only ratios of one run mean anything on another machine, and only if nothing else runs there at that time.
@@ -23,7 +23,7 @@ from matrix import ORACLE, ORACLE_WITHOUT_DEPENDENCIES
 
 ROWS = 6_000_000
 ROUNDS = 2
-"""How often each engine has its turn; the best time of a case counts."""
+"""How often each engine has its turn, unless the command says so. The best time of a case counts."""
 DELTA_RS = ("deltalake==1.6.6", "pyarrow")
 WORKER = Path(__file__).with_name("timed_peers.py")
 HEADINGS = {"change": "Changes of rows", "read": "Reads and writes", "maintain": "Maintenance and streams"}
@@ -31,6 +31,7 @@ HEADINGS = {"change": "Changes of rows", "read": "Reads and writes", "maintain":
 
 def main() -> int:
     rows = sys.argv[1] if len(sys.argv) > 1 else str(ROWS)
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else ROUNDS  # noqa: PLR2004  (of arguments)
     jars = str(oracle_jars.provide(cache()))
     pythons = {
         "delta-spark": environment(ORACLE, ORACLE_WITHOUT_DEPENDENCIES),
@@ -40,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="bayou-bench-") as folder:
         found: dict[str, dict[str, float]] = {name: {} for name in pythons}
         titles: dict[str, str] = {}
-        for name, python in [*pythons.items()] * ROUNDS:
+        for name, python in [*pythons.items()] * rounds:
             for line in _run(name, python, Path(folder), rows, jars):
                 titles.setdefault(line["case"], line["title"])
                 found[name][line["case"]] = min(line["seconds"], found[name].get(line["case"], line["seconds"]))
@@ -56,10 +57,12 @@ def _print(titles: dict[str, str], found: dict[str, dict[str, float]], rows: int
         print(f"\n## {heading}\n\n| | delta-spark | bayou | bayou / delta-spark | delta-rs |\n|---|---:|---:|---:|---:|")
         for case in (each for each in titles if each.partition(" ")[0] == group):
             theirs, ours, rust = (found[name].get(case) for name in ("delta-spark", "bayou", "delta-rs"))
-            ratio = None if theirs is None or ours is None else ours / theirs
-            print(
-                f"| {titles[case]} | {' | '.join('' if each is None else f'{each:.2f}' for each in (theirs, ours, ratio, rust))} |"
-            )
+            ratio = "" if theirs is None or ours is None else f"{ours / theirs:.2f}".replace("0.00", "below 0.01")
+            print(f"| {titles[case]} | {_text(theirs)} | {_text(ours)} | {ratio} | {_text(rust)} |")
+
+
+def _text(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds:.2f}"
 
 
 def _run(name: str, python: Path, folder: Path, rows: str, jars: str) -> list[dict]:
