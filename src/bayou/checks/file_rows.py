@@ -184,7 +184,7 @@ def _relative(path: str, prefixes: Sequence[str]) -> str:
         for prefix in prefixes:
             if each.startswith(prefix):
                 return each[len(prefix) :]
-    return path
+    return plain
 
 
 def _unchanged(values: list[Any], kind: pa.DataType) -> pa.Array:

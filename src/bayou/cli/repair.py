@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 @table_argument
 @click.option("--files", is_flag=True, help="Also check that data files and deletion vectors exist with the right size.")
 @click.option("--footers", is_flag=True, help="Also compare the footers of data files with the schema and the statistics.")
-@click.option("--allow-loss", is_flag=True, help="Remove missing and unreadable data files from the table. Their rows are lost.")
+@click.option(
+    "--allow-loss",
+    is_flag=True,
+    help="Remove missing and unreadable data files, and those that only a wrong checkpoint names. Their rows are lost.",
+)
 @click.option("--yes", is_flag=True, help="Make the changes. Without this option, the command only prints what it would do.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def repair(table: str, *, files: bool, footers: bool, allow_loss: bool, yes: bool, as_json: bool) -> int:
@@ -52,6 +56,8 @@ def _print_result(result: RepairResult) -> None:
         print_rows(columns, [row for each in result.steps for row in _rows(each)])
         for name, why in dict.fromkeys((each.repair.value, each.blocked) for each in result.steps if each.blocked):
             click.echo(f"{name} is blocked:\n  {why}")
+        for name, loss in dict.fromkeys((each.repair.value, each.loss) for each in result.steps if each.loss and not each.blocked):
+            click.echo(f"{name} loses rows:\n  {loss}")
         click.echo()
     if result.lost is not None and result.lost.files.num_rows:
         _print_lost(result.lost, is_planned=result.lost.version is None)
@@ -65,7 +71,10 @@ def _print_result(result: RepairResult) -> None:
         print_rows(titles, rows, total=len(result.without_repair))
         click.echo()
     if result.after is None:
-        click.echo("Nothing was changed. Add --yes to do it." if result.steps else "There is nothing to repair.")
+        if any(not each.blocked for each in result.steps):
+            click.echo("Nothing was changed. Add --yes to do it.")
+        else:
+            click.echo("Nothing can be repaired." if result.before.findings else "There is nothing to repair.")
     else:
         counts = ", ".join(f"{count} {name}" for name, count in result.after.counts.items())
         click.echo(f"Version {result.after.version} after the repair: {counts}.")

@@ -6,24 +6,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow.compute as pc
+
 from bayou.checks.rules.deletion_vectors import live_vectors, wrong_bytes
-from bayou.checks.timeline import Timeline
 from bayou.errors import DeltaError
+from bayou.log.actions.keys import vector_ids
 from bayou.log.snapshot.loading import load
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT
 from bayou.repairs.hidden_files import HiddenFiles
 from bayou.repairs.repair import OF_ANY_FILE, REPAIRS, Repair
+from bayou.report.units import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from bayou.checks.checkpoint import Checkpoint
+    import pyarrow as pa
+
     from bayou.checks.raw_log import RawLog
     from bayou.checks.report import Finding, Report
     from bayou.log.operations.fsck import LogicalFile
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.actions.actions import Protocol
 
-_ONLY_SOURCE: Final = "Versions of the table follow from this checkpoint only."
+_ONLY_SOURCE: Final = "Versions of the table follow from this file only."
+NEEDS_CONSENT: Final = "It loses rows. Allow that with allow_loss=True or --allow-loss."
+"""Why a step is blocked that loses rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,7 @@ class Step:
         files: the log files that it replaces or deletes, or the data files that leave the log, as the log names them.
         blocked: why the step is not done; empty if it can be done.
         done: whether it was done.
+        loss: what a step that usually loses nothing would take from a version; empty if nothing.
     """
 
     repair: Repair
@@ -43,6 +51,7 @@ class Step:
     files: tuple[str, ...]
     blocked: str = ""
     done: bool = False
+    loss: str = ""
 
     @property
     def state(self) -> str:
@@ -53,7 +62,8 @@ class Step:
         """Return the step as one JSON object."""
         return {
             "repair": self.repair.value,
-            "losesRows": self.repair.loses_rows,
+            "losesRows": self.repair.loses_rows or bool(self.loss),
+            "loss": self.loss or None,
             "rules": list(self.rules),
             "files": list(self.files),
             "blocked": self.blocked or None,
@@ -85,7 +95,7 @@ class Plan:
 
     def block(self, repair: Repair, reason: str) -> None:
         """Block the steps of a repair."""
-        self.steps = [replace(each, blocked=reason) if each.repair is repair else each for each in self.steps]
+        self.steps = [replace(each, blocked=each.blocked or reason) if each.repair is repair else each for each in self.steps]
 
     def note_done(self, *repairs: Repair) -> None:
         """Note that the steps of some repairs were done, unless they are blocked."""
@@ -105,11 +115,15 @@ class Plan:
         )
 
 
-def plan_of(log: RawLog, report: Report) -> Plan:
-    """Return the plan that follows from a report. Nothing is changed."""
+def plan_of(log: RawLog, report: Report, *, allow_loss: bool = False) -> Plan:
+    """Return the plan that follows from a report. Nothing is changed.
+
+    Args:
+        allow_loss: plan also the steps that take rows from a version.
+    """
     plan = Plan(log, report)
     by_repair = _by_repair(log, report.findings)
-    _plan_derived_files(plan, by_repair)
+    _plan_derived_files(plan, by_repair, allow_loss=allow_loss)
     _plan_data_files(plan, by_repair)
     return plan
 
@@ -132,13 +146,26 @@ def _by_repair(log: RawLog, findings: Iterable[Finding]) -> dict[Repair, dict[st
     return found
 
 
-def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[str]]]) -> None:
+def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[str]]], *, allow_loss: bool) -> None:
     """Add the steps that replace or delete files that follow from commits."""
     log = plan.log
-    steps = _checkpoint_steps(log, by_repair.get(Repair.CHECKPOINT, {}))
+    steps: list[Step] = []
+    for file in log.compactions:
+        rules = by_repair.get(Repair.COMPACTION, {}).get(file.path)
+        if rules:
+            steps.append(_deletion(log, Repair.COMPACTION, rules, (file.path,), file.version, steps, allow_loss=allow_loss))
+    for each in log.checkpoints:
+        by_file = by_repair.get(Repair.CHECKPOINT, {})
+        rules = {rule for file in each.all_files for rule in by_file.get(file.path, ())}
+        if rules:
+            files = tuple(file.path for file in each.files)
+            step = _deletion(log, Repair.CHECKPOINT, rules, files, each.version, steps, allow_loss=allow_loss)
+            if any(earlier.blocked for earlier in steps if earlier.repair is Repair.CHECKPOINT):
+                step = replace(step, blocked=step.blocked or "An earlier checkpoint has to be repaired first.")
+            steps.append(step)
     steps += [
         Step(repair, tuple(sorted(rules)), (path,))
-        for repair in (Repair.HINT, Repair.CHECKSUM, Repair.COMPACTION)
+        for repair in (Repair.HINT, Repair.CHECKSUM)
         for path, rules in by_repair.get(repair, {}).items()
     ]
     if not steps:
@@ -146,7 +173,8 @@ def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[
     hidden = [path for each in steps if not each.blocked for path in each.files]
     try:
         plan.snapshot = load(HiddenFiles(log.store, hidden), log.uri)
-        reason = _difference(log, plan.snapshot, hidden)
+        plan.snapshot.files(["path"])  # reads the whole log
+        reason = "" if plan.snapshot.version >= log.version else f"Without the files the latest version is {plan.snapshot.version}."
     except DeltaError as error:
         reason = f"Without the files the log cannot be read: {error.message}"
     if reason:
@@ -154,36 +182,82 @@ def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[
     plan.steps += steps
 
 
-def _difference(log: RawLog, snapshot: Snapshot, hidden: Collection[str]) -> str:
-    """Return how the latest version differs from what the check read; an empty string if it does not."""
-    if snapshot.version != log.version:
-        return f"The latest version is {snapshot.version}, and the check read version {log.version}."
-    kept = [each for each in log.checkpoints if not any(file.path in hidden for file in each.files)]
-    expected = Timeline(log.commits, log.rows, kept).live_at(log.version).num_rows
-    found = snapshot.files(["path"]).num_rows
-    return "" if found == expected else f"Without the files the table has {found} data files, and the check counts {expected}."
+def _deletion(
+    log: RawLog,
+    repair: Repair,
+    rules: Iterable[str],
+    files: tuple[str, ...],
+    version: int,
+    earlier: Iterable[Step],
+    *,
+    allow_loss: bool,
+) -> Step:
+    """Return the step that deletes a checkpoint or a compacted file, planned as if the earlier steps were done.
+
+    A file that differs from the rest of the log can be the one that is right: an earlier checkpoint or a commit may lack an action.
+    Readers use the file today, so a deletion that takes data files or columns from a version needs consent.
+    """
+    hidden = [path for step in earlier if not step.blocked for path in step.files]
+    blocked = loss = ""
+    for each in _affected(log, version):
+        before = _state(log, each, hidden)
+        after = None if before is None else _state(log, each, [*hidden, *files])
+        if before is not None and after is None:
+            blocked = _ONLY_SOURCE
+        elif before is not None and after is not None:
+            loss = loss or before.lost_in(after)
+    if loss and not allow_loss:
+        blocked = blocked or f"{loss} {NEEDS_CONSENT}"
+    return Step(repair, tuple(sorted(rules)), files, blocked, loss=loss)
 
 
-def _checkpoint_steps(log: RawLog, broken: Mapping[str, set[str]]) -> list[Step]:
-    kept = list(log.checkpoints)
-    steps = []
-    for each in log.checkpoints:
-        rules = {rule for file in each.all_files for rule in broken.get(file.path, ())}
-        if not rules:
-            continue
-        others = [other for other in kept if other is not each]
-        blocked = "" if _is_readable(log, each, others) else _ONLY_SOURCE
-        kept = kept if blocked else others
-        steps.append(Step(Repair.CHECKPOINT, tuple(sorted(rules)), tuple(file.path for file in each.files), blocked))
-    return steps
+def _affected(log: RawLog, version: int) -> list[int]:
+    """Return the versions whose state may depend on a checkpoint or compacted file, as far as other files make a difference.
+
+    They end before the next checkpoint. Between them, each version follows from the one before and its commit.
+    """
+    ends = {each.version for each in log.checkpoints} | {each.version for each in log.compactions}
+    following = min((each.version for each in log.checkpoints if each.is_complete and each.version > version), default=None)
+    last = log.version if following is None else following - 1
+    return sorted({version, last, *(each for each in ends if version <= each <= last)})
 
 
-def _is_readable(log: RawLog, removed: Checkpoint, others: Sequence[Checkpoint]) -> bool:
-    """Whether all versions that follow from a log follow from it without a checkpoint, too."""
-    known = Timeline(log.commits, log.rows, others).known
-    if not known or known[-1] != log.version:
-        return False
-    return not removed.is_complete or known[0] <= min(log.timeline.known, default=removed.version)
+def _state(log: RawLog, version: int, hidden: Iterable[str]) -> _State | None:
+    """Return what readers get from a version of the log without some files; None if they cannot read it."""
+    try:
+        snapshot = load(HiddenFiles(log.store, hidden), log.uri, version)
+        files = snapshot.files(["path", "deletion_vector"])
+    except DeltaError:
+        return None
+    keys = pc.binary_join_element_wise(files["path"], pc.fill_null(vector_ids(files["deletion_vector"]), ""), "\0")
+    return _State(version, keys, snapshot.metadata.schema_string, snapshot.metadata.partition_columns, snapshot.protocol)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A version as readers see it: the keys of its files, its schema, and its protocol."""
+
+    version: int
+    files: pa.ChunkedArray
+    schema: str
+    partition_columns: Sequence[str]
+    protocol: Protocol
+
+    def lost_in(self, other: _State) -> str:
+        """Return what another state of the version lacks or has in another way; an empty string if it lacks nothing."""
+        lost = self.files.filter(pc.invert(pc.is_in(self.files, value_set=other.files)))
+        if len(lost):
+            name = lost[0].as_py().partition("\0")[0]
+            files = count_text(len(lost), "data file")
+            return f"Version {self.version} would lose {files} that only this file names, such as {name}."
+        for what, is_same in (
+            ("schema", self.schema == other.schema),
+            ("partition columns", self.partition_columns == other.partition_columns),
+            ("protocol", self.protocol == other.protocol),
+        ):
+            if not is_same:
+                return f"The {what} of version {self.version} would change."
+        return ""
 
 
 def _plan_data_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[str]]]) -> None:

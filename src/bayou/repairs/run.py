@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.run import report_of
+from bayou.errors import DeltaError
 from bayou.log.actions.columns import to_objects
 from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.log.checksum.writer import checksum_of, write_checksum
 from bayou.log.delta_log import DeltaLog
 from bayou.log.operations.fsck import FsckResult, fsck
-from bayou.protocol import arguments
+from bayou.log.operations.maintained import writable_snapshot
+from bayou.protocol import arguments, properties
 from bayou.protocol.actions.file_names import checksum_path
-from bayou.repairs.plan import Plan, Step, plan_of
+from bayou.repairs.plan import NEEDS_CONSENT, Plan, Step, plan_of
 from bayou.repairs.repair import Repair
 from bayou.report.html import facts_html
 from bayou.storage import LogStore, open_store, qualify
 
 if TYPE_CHECKING:
     from bayou.checks.report import Finding, Report
-
-_NEEDS_CONSENT = "It loses rows. Allow that with allow_loss=True or --allow-loss."
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ def repair(
         path: the table's path or URI.
         files: look also whether the data files and the deletion vectors exist and have the stated sizes.
         footers: compare also the footers of data files with the schema and the statistics.
-        allow_loss: remove files that do not exist or cannot be read from the log, by a commit. Their rows are lost. This implies
-            `files`.
+        allow_loss: remove files that do not exist or cannot be read from the log, by a commit, and delete a checkpoint even if it
+            names files that the rest of the log lacks. Their rows are lost. This implies `files`.
         dry_run: only return the plan.
         storage_options: credentials and settings of the store.
 
@@ -123,26 +123,50 @@ def repair_store(
     dry_run: bool = False,
 ) -> RepairResult:
     """Repair the table of a store; see `repair`."""
-    files = files or allow_loss
+    flags = {"files": files, "footers": footers, "allow_loss": allow_loss, "dry_run": dry_run}
+    files, footers, allow_loss, dry_run = (arguments.flag(value, name, table=uri) for name, value in flags.items())
+    # Statistics come from files, and a missing one has to leave the log first.
+    files = files or footers or allow_loss
     log = read_raw_log(uri, store, storage_options)
-    plan = plan_of(log, report_of(log, files=files, footers=footers))
+    plan = plan_of(log, report_of(log, files=files, footers=footers), allow_loss=allow_loss)
     table = DeltaLog(uri, store)
-    lost = None
-    if plan.steps_of(Repair.FILES):
-        lost = fsck(table, dry_run=True, unreadable=plan.unreadable, storage_options=storage_options)
-        if not allow_loss:
-            plan.block(Repair.FILES, _NEEDS_CONSENT)
+    lost = _plan_commits(plan, table, storage_options, allow_loss=allow_loss)
     if dry_run:
         return RepairResult(plan.report, tuple(plan.steps), lost, plan.without_repair, None)
     _replace_derived_files(plan)
-    if plan.steps_of(Repair.STATISTICS):
-        table.compute_statistics()
-        plan.note_done(Repair.STATISTICS)
+    # Statistics are read from files, so that those that cannot be read leave the log first.
     if plan.steps_of(Repair.FILES):
         lost = fsck(table, unreadable=plan.unreadable, storage_options=storage_options)
         plan.note_done(Repair.FILES)
+    if plan.steps_of(Repair.STATISTICS):
+        table.compute_statistics()
+        plan.note_done(Repair.STATISTICS)
     after = report_of(read_raw_log(uri, store, storage_options), files=files, footers=footers)
     return RepairResult(plan.report, tuple(plan.steps), lost, plan.without_repair, after)
+
+
+def _plan_commits(plan: Plan, table: DeltaLog, storage_options: Mapping[str, str], *, allow_loss: bool) -> FsckResult | None:
+    """Block the steps that commit if they cannot, and return the files that would leave the log."""
+    if not plan.steps_of(Repair.FILES, Repair.STATISTICS):
+        return None
+    try:
+        writable = writable_snapshot(table, "repair")
+    except DeltaError as error:
+        for each in (Repair.FILES, Repair.STATISTICS):
+            plan.block(each, f"bayou cannot commit to the table: {error.message}")
+        return None
+    if not plan.steps_of(Repair.FILES):
+        return None
+    lost = fsck(table, dry_run=True, unreadable=plan.unreadable, storage_options=storage_options)
+    if not lost.files.num_rows:
+        plan.block(Repair.FILES, "Readers of the table do not use the files.")
+    elif properties.APPEND_ONLY.read(writable.properties):
+        plan.block(Repair.FILES, "The table accepts only appends (delta.appendOnly). Unset the property first.")
+    elif not allow_loss:
+        plan.block(Repair.FILES, NEEDS_CONSENT)
+    if lost.files.num_rows and not plan.steps_of(Repair.FILES):
+        plan.block(Repair.STATISTICS, "Files cannot be read, and have to leave the log first.")
+    return lost
 
 
 def _replace_derived_files(plan: Plan) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,11 @@ class Machine:
         try:
             os.write(ours, answer.encode())
             run = self.run(code, stdin=theirs, stderr=theirs, **variables)
-            return run, os.read(ours, 65536).decode()
+            shown = b""
+            # A read returns what one write left. The process has ended, so that all writes are there.
+            while select.select([ours], [], [], 0.2)[0]:
+                shown += os.read(ours, 65536)
+            return run, shown.decode()
         finally:
             os.close(ours)
             os.close(theirs)

@@ -209,13 +209,13 @@ def test_operations_on_the_log_and_on_files_have_a_closing_line(spark, table_pat
     texts = [f"{name}: {re.sub(r'[0-9.,]+ (B|KiB)', 'SIZE', outcome)}" for name, outcome, succeeded in closed if succeeded]
     files = len(bayou.open(table_path).snapshot(0).files())
     assert texts == [
-        f"OPTIMIZE table: version 2, 1 files added, {files + 1} files removed",
-        f"RESTORE table: version 3, {files} files restored, 1 files removed",
+        f"OPTIMIZE table: version 2, 1 file added, {files + 1} files removed",
+        f"RESTORE table: version 3, {files} files restored, 1 file removed",
         "VACUUM table: would delete 0 files and folders, SIZE",
         f"CLONE copy: version 0, {files} files copied",
         f"COMPUTE STATS table: 0 of {files} files updated",
         "CHECKPOINT table: ",
         "GENERATE table: ",
-        "CONVERT folder: 1 files",
+        "CONVERT folder: 1 file",
         "VACUUM folder: deleted 0 files and folders, SIZE",
     ]
