@@ -51,6 +51,8 @@ the library that wrote a checkpoint. At most five places of a rule and a file ac
 | risky | Some readers or writers fail, or a check that protects the table is missing. | 1 |
 | odd | The protocol recommends something else. Readers and writers are not affected. | 0 |
 
+If an error ends the check, for example because the table does not exist, the exit code is 3.
+
 `bayou check --json` prints one JSON document with all findings. Rules have ids that do not change.
 
 The check parses the log on its own and not through the reader of `bayou.open`, so that it does not share the reader's mistakes.

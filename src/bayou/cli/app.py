@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
 
 _PROGRAM = "bayou"
+_UNFINISHED: Final = 3
+"""The exit code of a check or a repair that an error ended."""
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -56,28 +58,30 @@ class _Commands(click.Group):
 
 def _outcome(arguments: Sequence[str]) -> int:
     """Run the command line, and report the error that ends it."""
+    # The codes 0 to 2 of these commands say what is wrong with the table.
+    code = _UNFINISHED if list(arguments[:1]) in (["check"], ["repair"]) else 1
     try:
         result = commands.main(args=list(arguments) or ["--help"], prog_name=_PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else _PROGRAM
         message = error.format_message().removesuffix(".")
-        return _fail(f"{message}{'' if message.endswith(('?', '?)')) else '.'} Try '{where} --help'.")
+        return _fail(f"{message}{'' if message.endswith(('?', '?)')) else '.'} Try '{where} --help'.", code)
     except click.ClickException as error:
-        return _fail(error.format_message())
+        return _fail(error.format_message(), code)
     except BrokenPipeError:
         return 1
     except (DeltaError, OSError) as error:
-        return _fail(str(error))
+        return _fail(str(error), code)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     # click returns the exit code of --help and --version, and else what the command returned.
     return result if isinstance(result, int) else 0
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int) -> int:
     _say(message)
-    return 1
+    return code
 
 
 def _say(message: str) -> None:

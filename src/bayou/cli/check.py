@@ -28,7 +28,7 @@ def check(table: str, *, files: bool, footers: bool, rows: bool, as_json: bool) 
 
     The table may be written by any engine. The command changes nothing.
 
-    The exit code is 2 if a finding is broken, 1 if a finding is risky, and 0 otherwise.
+    The exit code is 2 if a finding is broken, 1 if a finding is risky, and 0 otherwise. It is 3 if the check fails.
     """
     report = run_check(table, files=files, footers=footers, rows=rows, storage_options=storage_options())
     if as_json:

@@ -36,7 +36,7 @@ def test_json_is_one_document(table, bayou_command):
 
 def test_a_missing_table_is_an_error(bayou_command, tmp_path):
     result = bayou_command("check", str(tmp_path / "none"))
-    assert result.code == 1
+    assert result.code == 3
     assert "Next:" in result.err
 
 
