@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import bayou
+from bayou.log.operations.compute_statistics import files_to_describe
 from bayou.protocol.actions.actions import Protocol
-from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder, add, remove
 
 MIB = 1 << 20
@@ -67,7 +68,7 @@ def test_sizes_by_class_and_by_partition(builder):
 
 
 def test_optimize_is_advised_for_partitions_with_two_small_files(builder):
-    """Of 100 + 100 + 100 MiB it makes two files of at most 256 MiB. The only small file of a partition stays."""
+    """Two of the files of 100 MiB fit into a file of 256 MiB. The third one, and the only small file of a partition, stay."""
     files = [(100, "a"), (100, "a"), (100, "a"), (100, "b"), (400, "a")]
     builder.create({"id": "long", "p": "string"}, partition_by=["p"]).commit(
         *(
@@ -78,9 +79,9 @@ def test_optimize_is_advised_for_partitions_with_two_small_files(builder):
     (advice,) = health(builder).advice
     path = builder.log().table_uri.removeprefix("file://")
     assert advice.sql == f"OPTIMIZE delta.`{path}`"
-    assert (advice.files, advice.bytes) == (2, 300 * MIB)
-    assert advice.why == "3 of 5 files are small or have many deleted rows."
-    assert advice.effect == "It writes about 2 files, 300.0 MiB."
+    assert (advice.files, advice.bytes) == (1, 200 * MIB)
+    assert advice.why == "2 of 5 files are small or have many deleted rows."
+    assert advice.effect == "It writes about 1 file, 200.0 MiB."
 
 
 def test_a_file_that_optimize_wrote_is_not_rewritten_for_a_smaller_one(builder):
@@ -178,6 +179,33 @@ def test_columns_without_bounds_read_all_files(builder):
     builder.create({"id": "boolean"}).commit(*(add(each, stats={"numRecords": 1, "nullCount": {"id": 0}}) for each in "ab"))
     found = column(health(builder), "id")
     assert (found.average_reads, found.missing, found.has_bounds) == (2, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        (StructField("c", ArrayType("long", contains_null=True)), {"nullCount": {"c": 3}}),
+        (StructField("c", MapType("string", "long", value_contains_null=True)), {}),
+        (StructField("c", "double"), {"minValues": {"c": 1.0}, "maxValues": {"c": "NaN"}, "nullCount": {"c": 0}}),
+        (StructField("c", "string"), {"minValues": {"c": "a"}, "nullCount": {"c": 0}}),
+        (
+            StructField("c", "double", metadata={"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}),
+            {"nullCount": {"c": 0}},
+        ),
+    ],
+    ids=["array", "map", "NaN", "no short upper bound", "widened float"],
+)
+def test_statistics_that_cannot_be_added_or_are_not_read_are_not_missing(builder, field, values):
+    builder.create(StructType((field,))).commit(add("a", size=300 * MIB, stats={"numRecords": 9, **values}))
+    found = health(builder)
+    assert (found.advice, [each.missing for each in found.columns if each.missing]) == ((), [])
+
+
+def test_bounds_that_compute_stats_adds_are_missing(builder):
+    builder.create().commit(add("a", size=300 * MIB, stats={"numRecords": 9, "nullCount": {"id": 0}}))
+    assert column(health(builder), "id").missing == 1
+    files = files_to_describe(builder.log().snapshot(), None, missing_only=True)
+    assert [each.path for each in files] == ["a"]
 
 
 def test_columns_beyond_the_indexed_ones_are_named(builder):
