@@ -10,13 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.health_report.facts import DeletedRows, FileSizes, PartitionSizes, Rewrite, SizeClass
+from bayou.log.snapshot.clustering import logical_clustering
 from bayou.log.snapshot.partition_columns import physical_names
+from bayou.plan.maintenance.clustering import CubeRules, estimate_clustering
 from bayou.plan.maintenance.compaction import COMPACTED_TAG, TARGET_TAG, FileFacts, SizeRules, partition_numbers, plan_compaction
+from bayou.plan.maintenance.cubes import cube_facts
 from bayou.plan.statistics.members import one_array
 from bayou.protocol import properties
+from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.stats.file_stats import parse_column_list
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.maintenance.clustering import ClusteringEstimate
     from bayou.plan.maintenance.compaction import CompactionPlan
 
 _CLASSES: Final = tuple(1 << bits for bits in (20, 22, 24, 26, 28, 30))
@@ -72,7 +79,7 @@ def file_sizes(snapshot: Snapshot, files: LiveFiles) -> FileSizes:
         classes=_classes(sizes),
         num_partitions=groups.num_rows,
         partitions=_worst(snapshot, groups),
-        compaction=rewrite_of(plan_compaction(files.facts, files.sizes)),
+        compaction=optimized(snapshot, files),
     )
 
 
@@ -82,7 +89,7 @@ def deleted_rows(files: LiveFiles) -> DeletedRows:
     count = len(facts.deleted) - facts.deleted.null_count
     live = None if facts.rows.null_count else pc.sum(facts.rows).as_py() or 0
     purge = plan_compaction(facts, files.sizes, purged=pc.is_valid(facts.deleted))
-    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, rewrite_of(purge))
+    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, _compacted(purge))
 
 
 def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -142,6 +149,28 @@ def _worst(snapshot: Snapshot, groups: pa.Table) -> tuple[PartitionSizes, ...]:
     )
 
 
-def rewrite_of(plan: CompactionPlan) -> Rewrite:
-    """Return what an operation rewrites by its plan."""
+def optimized(snapshot: Snapshot, files: LiveFiles, *, is_full: bool = False) -> Rewrite:
+    """Return what OPTIMIZE, or OPTIMIZE FULL, would rewrite: it clusters a table with clustering columns, and compacts others."""
+    columns = logical_clustering(snapshot)
+    if not columns:
+        return _compacted(plan_compaction(files.facts, files.sizes))
+    cubes = cube_facts(snapshot.files(["tags", "clustering_provider"]), names_of(columns), is_clustering=True)
+    return _ordered(estimate_clustering(files.facts, cubes, files.sizes, CubeRules(is_full=is_full)))
+
+
+def z_ordered(snapshot: Snapshot, files: LiveFiles, name: str) -> Rewrite:
+    """Return what OPTIMIZE ... ZORDER BY would rewrite for a column, given as SQL names it; tables with clustering refuse it."""
+    if CLUSTERING in writer_features(snapshot.protocol):
+        return Rewrite(0, 0, 0)
+    (path,) = parse_column_list(name)
+    physical = [[field.physical_name for field in fields_on(path, snapshot.schema) or ()]]
+    cubes = cube_facts(snapshot.files(["tags", "clustering_provider"]), physical, is_clustering=False)
+    return _ordered(estimate_clustering(files.facts, cubes, files.sizes, CubeRules()))
+
+
+def _compacted(plan: CompactionPlan) -> Rewrite:
     return Rewrite(plan.num_files, plan.num_bytes, plan.num_bins)
+
+
+def _ordered(found: ClusteringEstimate) -> Rewrite:
+    return Rewrite(found.num_files, found.num_bytes, found.new_files)

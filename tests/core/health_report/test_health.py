@@ -263,14 +263,40 @@ def test_no_order_is_advised_for_a_column_with_one_value(builder):
     assert found.advice == ()
 
 
-def test_a_clustered_table_is_rewritten_by_its_clustering_columns(builder):
+def clustered(builder, cubes):
+    """Commit a file of 300 MiB for each cube, given as its id and its columns; None for a file that is not clustered."""
     features = frozenset({"clustering", "domainMetadata"})
     domain = {"domain": "delta.clustering", "configuration": '{"clusteringColumns":[["id"]]}', "removed": False}
     builder.create(protocol=Protocol(1, 7, frozenset(), features), actions=[{"domainMetadata": domain}])
-    builder.commit(*(add(each, size=300 * MIB, stats=stats(9, 1, 99)) for each in "abcd"))
-    (advice,) = health(builder).advice
-    assert advice.sql.startswith("OPTIMIZE ")
-    assert advice.sql.endswith(" FULL")
+    tags = [cube and {"tags": {"ZCUBE_ID": cube[0], "ZCUBE_ZORDER_BY": cube[1]}} for cube in cubes]
+    return builder.commit(
+        *(add(f"f{number}", size=300 * MIB, stats=stats(9, 1, 99), **(each or {})) for number, each in enumerate(tags))
+    )
+
+
+@pytest.mark.parametrize(
+    ("cubes", "calls"),
+    [
+        ([None] * 4, [("", 5, "4 of 4 files are not clustered, or are in cubes to merge.")]),
+        ([("a", '["id"]')] * 4, []),
+        ([("a", '["b"]')] * 4, [(" FULL", 5, "A filter on id reads more than half of the files.")]),
+    ],
+    ids=["new", "one cube", "other columns"],
+)
+def test_a_clustered_table_is_clustered_if_that_rewrites_files(builder, cubes, calls):
+    found = health(clustered(builder, cubes))
+    path = builder.log().table_uri.removeprefix("file://")
+    assert [(each.sql, each.files, each.why) for each in found.advice] == [
+        (f"OPTIMIZE delta.`{path}`{suffix}", files, why) for suffix, files, why in calls
+    ]
+
+
+def test_no_order_is_advised_for_files_in_this_order(builder):
+    tags = {"BAYOU_ZORDER_ID": "a", "BAYOU_ZORDER_BY": '[["id"]]'}
+    builder.create().commit(*(add(each, size=300 * MIB, stats=stats(9, 1, 99), tags=tags) for each in "abcd"))
+    assert health(builder).advice == ()
+    (advice,) = health(builder.commit(add("e", size=300 * MIB, stats=stats(9, 1, 99)))).advice
+    assert (advice.sql.endswith("ZORDER BY (id)"), advice.files) == (True, 1), "the cube stays"
 
 
 def test_removed_files_are_freed_after_the_retention(builder):
