@@ -57,8 +57,8 @@ def _print(health: Health) -> None:
     largest = max((each.files for each in sizes.classes), default=0)
     _section(
         "File sizes",
-        (Column("size"), _bar("share", largest), _count("files"), _size("bytes")),
-        [(each.text, each.files, each.files, each.bytes) for each in sizes.classes if each.files],
+        (Column("size"), _share(largest, sizes.files), _count("files"), _size("bytes")),
+        [(each.text, _part(each.files, sizes.files), each.files, each.bytes) for each in sizes.classes if each.files],
     )
     if sizes.num_partitions > 1:
         most = max(each.files for each in sizes.partitions)
@@ -66,24 +66,24 @@ def _print(health: Health) -> None:
             "Partitions with the most small files",
             (
                 Column("partition", style="cyan", shortens=True),
-                _bar("share", most),
+                _share(most, sizes.files),
                 _count("files"),
                 _count("small"),
                 _size("bytes"),
             ),
-            [(each.text, each.files, each.files, each.small_files, each.bytes) for each in sizes.partitions],
+            [(each.text, _part(each.files, sizes.files), each.files, each.small_files, each.bytes) for each in sizes.partitions],
         )
     _section(
         "Files that a point filter reads",
         (
             Column("column", style="cyan", shortens=True),
-            _bar("share", sizes.files),
+            _share(1, 1),
             _count("average"),
             _count("most"),
             _count("no statistics"),
         ),
         [
-            (each.name, each.average_reads, round(each.average_reads, 1), each.most_reads, each.missing)
+            (each.name, _part(each.average_reads, sizes.files), round(each.average_reads, 1), each.most_reads, each.missing)
             for each in (health.columns if sizes.files else ())
         ],
     )
@@ -103,14 +103,19 @@ def _section(title: str, columns: tuple[Column, ...], rows: list[tuple[Any, ...]
         print_rows(columns, rows)
 
 
-def _bar(title: str, whole: float) -> Column:
-    """Return a column that a terminal shows as bars. A pipe gets the share."""
+def _share(largest: float, whole: float) -> Column:
+    """Return a column of shares. A terminal shows each as a bar, which has its full length at `largest` of `whole`."""
 
-    def drawn(value: float) -> str:
-        eighths = round(_BAR_WIDTH * 8 * value / (whole or 1))
+    def drawn(share: float) -> str:
+        eighths = round(_BAR_WIDTH * 8 * share * whole / (largest or 1))
         return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
-    return Column(title, on_terminal=drawn, style="green")
+    return Column("share", on_terminal=drawn, style="green")
+
+
+def _part(number: float, whole: int) -> float:
+    """Return a share with three significant digits: a pipe gets it as it is."""
+    return float(f"{number / whole:.3g}")
 
 
 def _count(title: str) -> Column:

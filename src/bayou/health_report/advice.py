@@ -11,9 +11,9 @@ from bayou.health_report.facts import Advice
 from bayou.report.units import count_text, size_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from bayou.health_report.facts import ColumnFacts, DeletedRows, FileSizes, LogFacts, RemovedFiles
+    from bayou.health_report.facts import ColumnFacts, DeletedRows, FileSizes, LogFacts, RemovedFiles, Rewrite
 
 _MANY_READ: Final = 0.5
 """The share of the files that a point filter reads, from which another order of the rows helps."""
@@ -49,27 +49,35 @@ def advice(
     deleted: DeletedRows,
     columns: Iterable[ColumnFacts],
     clustering: Iterable[str],
+    reordered: Callable[[str | None], Rewrite],
     removed: RemovedFiles,
     log: LogFacts,
 ) -> tuple[Advice, ...]:
-    """Return the calls that help, in the order in which to run them."""
-    known = list(columns)
+    """Return the calls that help, in the order in which to run them.
+
+    Args:
+        names: how the calls name the table.
+        clustering: the clustering columns.
+        reordered: returns what a Z-order by a column would rewrite, or OPTIMIZE FULL for None.
+    """
+    known, clustered_by = list(columns), list(clustering)
     found = (
-        _optimize(names, sizes),
+        _optimize(names, sizes, is_clustered=bool(clustered_by)),
         _purge(names, deleted),
         _statistics(names, known),
-        _order(names, sizes, known, list(clustering)),
+        _order(names, sizes, known, clustered_by, reordered),
         _vacuum(names, removed),
         _checkpoint(names, log),
     )
     return tuple(each for group in found for each in group)
 
 
-def _optimize(names: Names, sizes: FileSizes) -> Iterator[Advice]:
+def _optimize(names: Names, sizes: FileSizes, *, is_clustered: bool) -> Iterator[Advice]:
     plan = sizes.compaction
+    why = "are not clustered, or are in cubes to merge" if is_clustered else "are small or have many deleted rows"
     if plan.files:
         yield Advice(
-            f"{plan.files:,} of {sizes.files:,} files are small or have many deleted rows.",
+            f"{plan.files:,} of {sizes.files:,} files {why}.",
             f"OPTIMIZE {names.sql}",
             f"{names.delta_table}.optimize().executeCompaction()",
             f"It writes about {count_text(plan.new_files, 'file')}, {size_text(plan.bytes)}.",
@@ -105,21 +113,35 @@ def _statistics(names: Names, columns: list[ColumnFacts]) -> Iterator[Advice]:
         )
 
 
-def _order(names: Names, sizes: FileSizes, columns: list[ColumnFacts], clustering: list[str]) -> Iterator[Advice]:
+def _order(
+    names: Names,
+    sizes: FileSizes,
+    columns: list[ColumnFacts],
+    clustering: list[str],
+    reordered: Callable[[str | None], Rewrite],
+) -> Iterator[Advice]:
     after = math.ceil(sizes.bytes / sizes.target)
     many = [each for each in columns if not each.missing and each.has_bounds and _could_skip_more(each, sizes.files)]
     if after < _LEAST_FILES or not many:
         return
-    effect = f"It writes about {count_text(after, 'file')}, {size_text(sizes.bytes)}."
     clustered = [each for each in many if each.name in clustering]
     if clustered:
         why = f"A filter on {_listed([each.name for each in clustered])} reads more than half of the files."
         sql = f"OPTIMIZE {names.sql} FULL"
-        yield Advice(why, sql, f"spark.sql({sql!r})", effect, after, sizes.bytes)
+        plan = reordered(None)
+        if plan.files > sizes.compaction.files:  # otherwise OPTIMIZE clusters all of them too
+            yield from _rewrites(why, sql, f"spark.sql({sql!r})", plan)
     for each in [] if clustering else sorted(many, key=lambda each: -each.average_reads)[:_MOST_COLUMNS]:
         why = f"A filter on {each.name} reads {each.average_reads:,.0f} of {sizes.files:,} files. If your queries filter by it:"
         sql = f"OPTIMIZE {names.sql} ZORDER BY ({each.name})"
-        yield Advice(why, sql, f"{names.delta_table}.optimize().executeZOrderBy({each.name!r})", effect, after, sizes.bytes)
+        yield from _rewrites(why, sql, f"{names.delta_table}.optimize().executeZOrderBy({each.name!r})", reordered(each.name))
+
+
+def _rewrites(why: str, sql: str, python: str, plan: Rewrite) -> Iterator[Advice]:
+    """Yield the advice if the call would rewrite anything: it does not order rows again that are in this order."""
+    if plan.files:
+        effect = f"It writes about {count_text(plan.new_files, 'file')}, {size_text(plan.bytes)}."
+        yield Advice(why, sql, python, effect, plan.new_files, plan.bytes)
 
 
 def _could_skip_more(column: ColumnFacts, files: int) -> bool:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from bayou.errors import redact_uri
 from bayou.health_report.advice import Names, advice
 from bayou.health_report.columns import column_facts
-from bayou.health_report.files import deleted_rows, file_sizes, live_files
+from bayou.health_report.files import deleted_rows, file_sizes, live_files, optimized, z_ordered
 from bayou.health_report.log_files import log_facts, removed_files
 from bayou.health_report.report import Health
 from bayou.log.delta_log import open_log
-from bayou.log.snapshot.clustering import clustering_columns
+from bayou.log.snapshot.clustering import logical_clustering
 from bayou.protocol import arguments
 from bayou.protocol.actions.paths import local_path
+from bayou.protocol.columns.clustering import names_of
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -71,7 +72,8 @@ def health_of(log: LogReader, *, folders: bool = False, name: str | None = None)
         sizes=sizes,
         deleted=deleted,
         columns=columns,
-        clustering=clustering_columns(snapshot),
+        clustering=names_of(logical_clustering(snapshot) or ()),
+        reordered=lambda column: z_ordered(snapshot, files, column) if column else optimized(snapshot, files, is_full=True),
         removed=removed,
         log=of_log,
     )

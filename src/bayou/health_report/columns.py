@@ -13,12 +13,12 @@ from bayou.health_report.point_reads import point_reads
 from bayou.plan.predicates import exact
 from bayou.plan.statistics.bounds import ColumnBounds
 from bayou.protocol.columns.clustering import names_of
-from bayou.protocol.stats.file_stats import indexed_leaves, skipping_types
+from bayou.protocol.stats.file_stats import indexed_leaves, skipping_types, statistics_type
 from bayou.protocol.types.traverse import leaves
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.plan.statistics.columns import ColumnStatistics
+    from bayou.plan.statistics.columns import FileStatistics
     from bayou.protocol.stats.file_stats import IndexedLeaf
     from bayou.protocol.types.schema import StructField
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 def column_facts(snapshot: Snapshot) -> tuple[tuple[ColumnFacts, ...], tuple[str, ...]]:
     """Return the facts of the columns with statistics and of partition columns, and the names of the columns without statistics.
 
-    A column without statistics is not read: its filters read all files.
+    A column without statistics is not read: its filters read all files. Arrays and maps are left out: no file is skipped by them.
     """
-    indexed = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
+    leaves_with_statistics = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
+    indexed = [leaf for leaf in leaves_with_statistics if isinstance(leaf.field.type, str)]
     types = skipping_types(snapshot.schema)
     statistics = snapshot.statistics({leaf.path: types[leaf.path] for leaf in indexed})
     partitions = [_of_partition(snapshot, name) for name in snapshot.partition_columns]
-    of_leaves = [_of_leaf(leaf, statistics.columns[leaf.path], statistics.num_records) for leaf in indexed]
+    of_leaves = [_of_leaf(leaf, statistics) for leaf in indexed]
     known = {leaf.path for leaf in indexed}
     others = (
         names_of((logical,))[0]
@@ -42,25 +43,18 @@ def column_facts(snapshot: Snapshot) -> tuple[tuple[ColumnFacts, ...], tuple[str
     return (*partitions, *of_leaves), tuple(others)
 
 
-def _of_leaf(leaf: IndexedLeaf, statistics: ColumnStatistics, num_records: pa.Array) -> ColumnFacts:
-    bounds = ColumnBounds(statistics, num_records)
-    has_value = bounds.has_value()
-    counts = pa.nulls(len(num_records), pa.int64()) if statistics.null_count is None else statistics.null_count
-    missing = pc.is_null(counts)
-    limits = bounds.limits
-    if leaf.has_bounds:
-        without = has_value if limits is None else pc.and_(has_value, pc.or_(pc.is_null(limits[0]), pc.is_null(limits[1])))
-        missing = pc.or_(missing, without)
-    # A file without rows has no values to describe.
-    missing = pc.and_(missing, pc.fill_null(pc.not_equal(num_records, 0), True))
+def _of_leaf(leaf: IndexedLeaf, statistics: FileStatistics) -> ColumnFacts:
+    num_records = statistics.num_records
+    bounds = ColumnBounds(statistics.columns[leaf.path], num_records)
+    has_value, limits = bounds.has_value(), bounds.limits
     low, high = limits or (pa.nulls(len(num_records)), pa.nulls(len(num_records)))
     reads = point_reads(low, high, has_value)
     return ColumnFacts(
         name=names_of((leaf.logical_path,))[0],
         type=_type_text(leaf.field),
         is_partition=False,
-        has_bounds=leaf.has_bounds,
-        missing=_count(missing),
+        has_bounds=statistics_type(leaf.field) is not None,
+        missing=_count(statistics.lacks(leaf)),
         average_reads=reads.average,
         most_reads=reads.most,
         single_values=0 if limits is None else _count(pc.equal(*limits)),

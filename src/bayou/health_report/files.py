@@ -10,13 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.health_report.facts import DeletedRows, FileSizes, PartitionSizes, Rewrite, SizeClass
+from bayou.log.snapshot.clustering import logical_clustering
 from bayou.log.snapshot.partition_columns import physical_names
-from bayou.plan.maintenance.compaction import COMPACTED_TAG, TARGET_TAG, FileFacts, SizeRules, by_size, partition_numbers
+from bayou.plan.maintenance.clustering import CubeRules, estimate_clustering
+from bayou.plan.maintenance.compaction import COMPACTED_TAG, TARGET_TAG, FileFacts, SizeRules, partition_numbers, plan_compaction
+from bayou.plan.maintenance.cubes import cube_facts
 from bayou.plan.statistics.members import one_array
 from bayou.protocol import properties
+from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
+from bayou.protocol.features.features import writer_features
+from bayou.protocol.stats.file_stats import parse_column_list
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.maintenance.clustering import ClusteringEstimate
+    from bayou.plan.maintenance.compaction import CompactionPlan
 
 _CLASSES: Final = tuple(1 << bits for bits in (20, 22, 24, 26, 28, 30))
 """The bounds between the classes of sizes: 1, 4, 16, 64, 256 and 1,024 MiB."""
@@ -29,14 +37,10 @@ class LiveFiles(NamedTuple):
     Attributes:
         facts: their columns; `rows` counts live rows.
         sizes: the limits of OPTIMIZE by the properties of the table.
-        candidates: whether OPTIMIZE considers each file.
-        alone: whether it rewrites the file even if no other goes with it.
     """
 
     facts: FileFacts
     sizes: SizeRules
-    candidates: pa.Array
-    alone: pa.Array
 
 
 def live_files(snapshot: Snapshot) -> LiveFiles:
@@ -56,8 +60,7 @@ def live_files(snapshot: Snapshot) -> LiveFiles:
     )
     target = properties.TARGET_FILE_SIZE.read(snapshot.properties) or None  # another engine may have stored 0
     rules = SizeRules.of(pc.sum(size).as_py() or 0, target=target)
-    candidates, alone, _ = by_size(facts, rules)
-    return LiveFiles(facts, rules, candidates, alone)
+    return LiveFiles(facts, rules)
 
 
 def file_sizes(snapshot: Snapshot, files: LiveFiles) -> FileSizes:
@@ -76,18 +79,17 @@ def file_sizes(snapshot: Snapshot, files: LiveFiles) -> FileSizes:
         classes=_classes(sizes),
         num_partitions=groups.num_rows,
         partitions=_worst(snapshot, groups),
-        compaction=rewrite_estimate(files.facts, files.sizes.target, files.candidates, files.alone),
+        compaction=optimized(snapshot, files),
     )
 
 
 def deleted_rows(files: LiveFiles) -> DeletedRows:
     """Return how many rows are deleted by deletion vectors."""
     facts = files.facts
-    with_vector = pc.is_valid(facts.deleted)
     count = len(facts.deleted) - facts.deleted.null_count
     live = None if facts.rows.null_count else pc.sum(facts.rows).as_py() or 0
-    purge = rewrite_estimate(facts, files.sizes.target, with_vector, with_vector)
-    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, purge)
+    purge = plan_compaction(facts, files.sizes, purged=pc.is_valid(facts.deleted))
+    return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, _compacted(purge))
 
 
 def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -147,29 +149,28 @@ def _worst(snapshot: Snapshot, groups: pa.Table) -> tuple[PartitionSizes, ...]:
     )
 
 
-def rewrite_estimate(facts: FileFacts, target: int, candidates: pa.Array, alone: pa.Array) -> Rewrite:
-    """Estimate what OPTIMIZE or REORG would rewrite, by partition: it fills files of the target size, and needs two files for one.
+def optimized(snapshot: Snapshot, files: LiveFiles, *, is_full: bool = False) -> Rewrite:
+    """Return what OPTIMIZE, or OPTIMIZE FULL, would rewrite: it clusters a table with clustering columns, and compacts others."""
+    columns = logical_clustering(snapshot)
+    if not columns:
+        return _compacted(plan_compaction(files.facts, files.sizes))
+    cubes = cube_facts(snapshot.files(["tags", "clustering_provider"]), names_of(columns), is_clustering=True)
+    return _ordered(estimate_clustering(files.facts, cubes, files.sizes, CubeRules(is_full=is_full)))
 
-    Args:
-        facts: the columns of the files.
-        target: the size of new files, in bytes.
-        candidates: whether each file may be rewritten.
-        alone: whether it is rewritten even if no other file goes with it.
-    """
-    columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
-    table = pa.table(columns).filter(candidates)
-    # A file that OPTIMIZE wrote before stays if it is more than half of its partition's candidates.
-    totals = table.group_by("partition").aggregate([("size", "sum")])
-    total = totals["size_sum"].take(pc.index_in(table["partition"], value_set=one_array(totals["partition"])))
-    is_main = pc.and_(table["compacted"], pc.greater(pc.multiply(table["size"], 2), total))
-    table = table.filter(pc.or_(table["alone"], pc.invert(is_main)))
-    # A file with deleted rows that is larger than the target becomes one file.
-    more = {"part": pc.min_element_wise(table["size"], target), "goes_alone": table["alone"].cast(pa.int64())}
-    for name, values in more.items():
-        table = table.append_column(name, values)
-    groups = table.group_by("partition").aggregate([("size", "count"), ("size", "sum"), ("part", "sum"), ("goes_alone", "sum")])
-    new = pc.divide(pc.add(groups["part_sum"], target - 1), target)
-    helps = pc.or_(pc.less(new, groups["size_count"]), pc.greater(groups["goes_alone_sum"], 0))
-    groups, new = groups.filter(helps), new.filter(helps)
-    count, size, files_after = (pc.sum(each).as_py() or 0 for each in (groups["size_count"], groups["size_sum"], new))
-    return Rewrite(count, size, files_after)
+
+def z_ordered(snapshot: Snapshot, files: LiveFiles, name: str) -> Rewrite:
+    """Return what OPTIMIZE ... ZORDER BY would rewrite for a column, given as SQL names it; tables with clustering refuse it."""
+    if CLUSTERING in writer_features(snapshot.protocol):
+        return Rewrite(0, 0, 0)
+    (path,) = parse_column_list(name)
+    physical = [[field.physical_name for field in fields_on(path, snapshot.schema) or ()]]
+    cubes = cube_facts(snapshot.files(["tags", "clustering_provider"]), physical, is_clustering=False)
+    return _ordered(estimate_clustering(files.facts, cubes, files.sizes, CubeRules()))
+
+
+def _compacted(plan: CompactionPlan) -> Rewrite:
+    return Rewrite(plan.num_files, plan.num_bytes, plan.num_bins)
+
+
+def _ordered(found: ClusteringEstimate) -> Rewrite:
+    return Rewrite(found.num_files, found.num_bytes, found.new_files)

@@ -32,7 +32,7 @@ def point_reads(low: pa.Array, high: pa.Array, has_value: pa.Array) -> PointRead
     low, high = low.filter(known), high.filter(known)
     always, size = len(known) - len(low), len(low)
     if not size:
-        return PointReads(always, always)
+        return PointReads(float(always), always)
     bounds = pa.concat_arrays([low, high])
     order = pc.sort_indices(bounds)
     # At the last of equal bounds, both sums count all of them.

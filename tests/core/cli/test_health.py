@@ -7,12 +7,28 @@ import re
 
 import pytest
 
+from bayou.testing.table_builder import TableBuilder, add
+
 
 def test_a_pipe_gets_numbers(table, bayou_command):
     result = bayou_command("health", table)
     assert (result.code, result.err) == (0, "")
     assert "File sizes" in result.lines
     assert not set(result.out) & set("█▏▎▍▌▋▊▉")
+
+
+def test_a_pipe_gets_shares(bayou_command, tmp_path):
+    builder = TableBuilder(tmp_path / "t").create({"id": "long", "p": "string"}, partition_by=["p"])
+    sizes = (1, 1, 2 << 20)
+    builder.commit(*(add(f"f{number}", size=size, partitionValues={"p": str(number)}) for number, size in enumerate(sizes)))
+    lines = [line.split() for line in bayou_command("health", str(tmp_path / "t")).lines]
+    (classes,) = [number for number, line in enumerate(lines) if line[:2] == ["size", "share"]]
+    assert [line[-3:-1] for line in lines[classes + 1 : classes + 3]] == [["0.667", "2"], ["0.333", "1"]]
+    assert ["p=0", "0.333", "1", "1", "1"] in lines
+    assert [line for line in lines if line[0:1] in (["p"], ["id"])] == [
+        ["p", "0.333", "1.0", "1", "0"],
+        ["id", "1.0", "3.0", "3", "3"],
+    ]
 
 
 def test_a_terminal_gets_bars_in_80_columns(table, bayou_command, monkeypatch):

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import bayou
+from bayou.log.operations.compute_statistics import files_to_describe
 from bayou.protocol.actions.actions import Protocol
-from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.testing.table_builder import TableBuilder, add, remove
 
 MIB = 1 << 20
@@ -67,7 +68,7 @@ def test_sizes_by_class_and_by_partition(builder):
 
 
 def test_optimize_is_advised_for_partitions_with_two_small_files(builder):
-    """Of 100 + 100 + 100 MiB it makes two files of at most 256 MiB. The only small file of a partition stays."""
+    """Two of the files of 100 MiB fit into a file of 256 MiB. The third one, and the only small file of a partition, stay."""
     files = [(100, "a"), (100, "a"), (100, "a"), (100, "b"), (400, "a")]
     builder.create({"id": "long", "p": "string"}, partition_by=["p"]).commit(
         *(
@@ -78,9 +79,9 @@ def test_optimize_is_advised_for_partitions_with_two_small_files(builder):
     (advice,) = health(builder).advice
     path = builder.log().table_uri.removeprefix("file://")
     assert advice.sql == f"OPTIMIZE delta.`{path}`"
-    assert (advice.files, advice.bytes) == (2, 300 * MIB)
-    assert advice.why == "3 of 5 files are small or have many deleted rows."
-    assert advice.effect == "It writes about 2 files, 300.0 MiB."
+    assert (advice.files, advice.bytes) == (1, 200 * MIB)
+    assert advice.why == "2 of 5 files are small or have many deleted rows."
+    assert advice.effect == "It writes about 1 file, 200.0 MiB."
 
 
 def test_a_file_that_optimize_wrote_is_not_rewritten_for_a_smaller_one(builder):
@@ -180,6 +181,33 @@ def test_columns_without_bounds_read_all_files(builder):
     assert (found.average_reads, found.missing, found.has_bounds) == (2, 0, False)
 
 
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        (StructField("c", ArrayType("long", contains_null=True)), {"nullCount": {"c": 3}}),
+        (StructField("c", MapType("string", "long", value_contains_null=True)), {}),
+        (StructField("c", "double"), {"minValues": {"c": 1.0}, "maxValues": {"c": "NaN"}, "nullCount": {"c": 0}}),
+        (StructField("c", "string"), {"minValues": {"c": "a"}, "nullCount": {"c": 0}}),
+        (
+            StructField("c", "double", metadata={"delta.typeChanges": [{"fromType": "float", "toType": "double"}]}),
+            {"nullCount": {"c": 0}},
+        ),
+    ],
+    ids=["array", "map", "NaN", "no short upper bound", "widened float"],
+)
+def test_statistics_that_cannot_be_added_or_are_not_read_are_not_missing(builder, field, values):
+    builder.create(StructType((field,))).commit(add("a", size=300 * MIB, stats={"numRecords": 9, **values}))
+    found = health(builder)
+    assert (found.advice, [each.missing for each in found.columns if each.missing]) == ((), [])
+
+
+def test_bounds_that_compute_stats_adds_are_missing(builder):
+    builder.create().commit(add("a", size=300 * MIB, stats={"numRecords": 9, "nullCount": {"id": 0}}))
+    assert column(health(builder), "id").missing == 1
+    files = files_to_describe(builder.log().snapshot(), None, missing_only=True)
+    assert [each.path for each in files] == ["a"]
+
+
 def test_columns_beyond_the_indexed_ones_are_named(builder):
     builder.create({"id": "long", "b": "long"}, configuration={"delta.dataSkippingNumIndexedCols": "1"}).commit(
         add("a", stats=stats(1, 1, 1))
@@ -235,14 +263,40 @@ def test_no_order_is_advised_for_a_column_with_one_value(builder):
     assert found.advice == ()
 
 
-def test_a_clustered_table_is_rewritten_by_its_clustering_columns(builder):
+def clustered(builder, cubes):
+    """Commit a file of 300 MiB for each cube, given as its id and its columns; None for a file that is not clustered."""
     features = frozenset({"clustering", "domainMetadata"})
     domain = {"domain": "delta.clustering", "configuration": '{"clusteringColumns":[["id"]]}', "removed": False}
     builder.create(protocol=Protocol(1, 7, frozenset(), features), actions=[{"domainMetadata": domain}])
-    builder.commit(*(add(each, size=300 * MIB, stats=stats(9, 1, 99)) for each in "abcd"))
-    (advice,) = health(builder).advice
-    assert advice.sql.startswith("OPTIMIZE ")
-    assert advice.sql.endswith(" FULL")
+    tags = [cube and {"tags": {"ZCUBE_ID": cube[0], "ZCUBE_ZORDER_BY": cube[1]}} for cube in cubes]
+    return builder.commit(
+        *(add(f"f{number}", size=300 * MIB, stats=stats(9, 1, 99), **(each or {})) for number, each in enumerate(tags))
+    )
+
+
+@pytest.mark.parametrize(
+    ("cubes", "calls"),
+    [
+        ([None] * 4, [("", 5, "4 of 4 files are not clustered, or are in cubes to merge.")]),
+        ([("a", '["id"]')] * 4, []),
+        ([("a", '["b"]')] * 4, [(" FULL", 5, "A filter on id reads more than half of the files.")]),
+    ],
+    ids=["new", "one cube", "other columns"],
+)
+def test_a_clustered_table_is_clustered_if_that_rewrites_files(builder, cubes, calls):
+    found = health(clustered(builder, cubes))
+    path = builder.log().table_uri.removeprefix("file://")
+    assert [(each.sql, each.files, each.why) for each in found.advice] == [
+        (f"OPTIMIZE delta.`{path}`{suffix}", files, why) for suffix, files, why in calls
+    ]
+
+
+def test_no_order_is_advised_for_files_in_this_order(builder):
+    tags = {"BAYOU_ZORDER_ID": "a", "BAYOU_ZORDER_BY": '[["id"]]'}
+    builder.create().commit(*(add(each, size=300 * MIB, stats=stats(9, 1, 99), tags=tags) for each in "abcd"))
+    assert health(builder).advice == ()
+    (advice,) = health(builder.commit(add("e", size=300 * MIB, stats=stats(9, 1, 99)))).advice
+    assert (advice.sql.endswith("ZORDER BY (id)"), advice.files) == (True, 1), "the cube stays"
 
 
 def test_removed_files_are_freed_after_the_retention(builder):

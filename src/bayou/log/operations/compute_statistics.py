@@ -25,7 +25,7 @@ from bayou.log.snapshot.data_skipping import to_predicate
 from bayou.log.staging.footer_statistics import stated_statistics
 from bayou.plan.predicates.predicate import columns
 from bayou.protocol.features.features import writer_features
-from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, indexed_leaves, to_json
+from bayou.protocol.stats.file_stats import IndexedLeaf, LeafStatistics, indexed_leaves, skipping_types, to_json
 
 if TYPE_CHECKING:
     from bayou.log.snapshot.log_reader import LogReader
@@ -131,10 +131,11 @@ def files_to_describe(snapshot: Snapshot, chosen: pa.Array | None, *, missing_on
     mask = pa.array([True] * files.num_rows, pa.bool_()) if chosen is None else chosen
     if missing_only:
         leaves = indexed_leaves(snapshot.schema, snapshot.properties, snapshot.partition_columns)
-        known = snapshot.statistics({leaf.path: leaf.field.type for leaf in leaves if isinstance(leaf.field.type, str)})
+        types = skipping_types(snapshot.schema)
+        known = snapshot.statistics({leaf.path: types[leaf.path] for leaf in leaves if isinstance(leaf.field.type, str)})
         missing = pc.or_(pc.is_null(known.num_records), pc.invert(known.tight_bounds))
-        for column in known.columns.values():
-            missing = pc.or_(missing, pc.is_null(column.null_count))
+        for leaf in leaves:
+            missing = pc.or_(missing, known.lacks(leaf))
         mask = pc.and_(mask, missing)
     return live_files(files.filter(mask))
 

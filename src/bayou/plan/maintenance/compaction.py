@@ -27,6 +27,8 @@ _LARGEST_TARGET: Final = 1 << 30
 _SMALL_TABLE: Final = 5 << 39  # 2.5 TiB
 _LARGE_TABLE: Final = 10 << 40  # 10 TiB
 _FULL_SHARE: Final = 0.75
+_LONGEST_RUN: Final = 1000
+_NO_ROOM: Final = (-1, -1)
 
 TARGET_TAG: Final = "OPTIMIZE_TARGET_SIZE"
 """The tag of a file that OPTIMIZE filled: the target size in bytes. The name is delta-spark's."""
@@ -236,30 +238,48 @@ def _bins(facts: FileFacts, sizes: SizeRules, alone: pa.Array, candidates: pa.Ar
     columns = {"partition": facts.partitions, "size": facts.sizes, "compacted": facts.compacted, "alone": alone}
     table = pa.table({name: values.take(candidates) for name, values in columns.items()} | {"at": candidates})
     table = table.sort_by([("partition", "ascending"), ("size", "descending"), ("at", "ascending")])
-    files = map(_Candidate, *(table[name].to_pylist() for name in ("at", "partition", "size", "compacted", "alone")))
-    places: list[int] = []
+    files = _Candidates(*(table[name].to_pylist() for name in ("size", "compacted", "alone")))
+    in_partition = table["partition"].to_pylist()
+    rows: list[int] = []
     numbers: list[int] = []
     number = partitions = 0
-    for _, group in groupby(files, key=lambda file: file.partition):
+    for _, group in groupby(range(table.num_rows), key=in_partition.__getitem__):
         first = number
-        for filled in _best_fit(group, sizes.target):
-            kept = _without_compacted(filled)
-            if len(kept) > 1 or any(file.goes_alone for file in kept):
-                places += [file.at for file in kept]
+        for filled in _best_fit(group, files.sizes, sizes.target):
+            kept = files.without_compacted(filled)
+            if len(kept) > 1 or any(files.alone[row] for row in kept):
+                rows += kept
                 numbers += [number] * len(kept)
                 number += 1
         partitions += number > first
-    return pa.array(places, pa.int64()), pa.array(numbers, pa.int64()), partitions
+    places = table["at"].combine_chunks().take(pa.array(rows, pa.int64()))
+    return places, pa.array(numbers, pa.int64()), partitions
 
 
-class _Candidate(NamedTuple):
-    """A file that may be rewritten: its position, partition number, size in bytes, and the rules that apply to it."""
+class _Candidates(NamedTuple):
+    """The files that may be rewritten, as one list for each fact: objects for millions of files would be slow.
 
-    at: int
-    partition: int
-    size: int
-    is_compacted: bool
-    goes_alone: bool
+    Attributes:
+        sizes: the sizes in bytes.
+        compacted: whether OPTIMIZE wrote the file.
+        alone: whether the file is rewritten even as the only file of a bin.
+    """
+
+    sizes: list[int]
+    compacted: list[bool]
+    alone: list[bool]
+
+    def without_compacted(self, filled: list[int]) -> list[int]:
+        """Return a bin without files of earlier OPTIMIZE runs that are more than half of it and have few deleted rows."""
+        if len(filled) == 1:
+            return filled  # it is only rewritten if it goes alone
+        total, kept = sum(self.sizes[row] for row in filled), []
+        for row in filled:  # largest first, because a removed file makes the bin smaller, and the share of the other files larger
+            if self.compacted[row] and not self.alone[row] and 2 * self.sizes[row] > total:
+                total -= self.sizes[row]
+            else:
+                kept.append(row)
+        return kept
 
 
 def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
@@ -269,32 +289,59 @@ def has_many_deleted(facts: FileFacts, most: float) -> pa.Array:
     return pc.and_(pc.is_valid(deleted), pc.fill_null(pc.greater(share, most), True))
 
 
-def _best_fit(files: Iterable[_Candidate], capacity: int) -> list[list[_Candidate]]:
-    """Fill bins: put each file into the fullest bin that has room for it, or into a new bin. The capacity is in bytes."""
-    room: list[tuple[int, int]] = []  # the free bytes of each open bin, and its number
-    bins: list[list[_Candidate]] = []
+def _best_fit(files: Iterable[int], sizes: Sequence[int], capacity: int) -> list[list[int]]:
+    """Fill bins: put each file into the fullest bin that has room for it, or into a new bin. Sizes are in bytes."""
+    rooms = _OpenBins()
+    bins: list[list[int]] = []
     for file in files:
-        place = bisect_left(room, (file.size, -1))
-        if place < len(room):
-            left, number = room.pop(place)
-        else:
-            left, number = capacity, len(bins)
+        size = sizes[file]
+        place = rooms.take(size)
+        if place is None:
+            place = capacity, len(bins)
             bins.append([])
+        left, number = place
         bins[number].append(file)
-        if left > file.size:
-            insort(room, (left - file.size, number))
+        if left > size:
+            rooms.put((left - size, number))
     return bins
 
 
-def _without_compacted(filled: list[_Candidate]) -> list[_Candidate]:
-    """Return a bin without files of earlier OPTIMIZE runs that are more than half of it and have few deleted rows."""
-    total, kept = sum(file.size for file in filled), []
-    for file in filled:  # largest first, because a removed file makes the bin smaller, and the share of the other files larger
-        if file.is_compacted and not file.goes_alone and 2 * file.size > total:
-            total -= file.size
+class _OpenBins:
+    """The bins with free space, each as its free bytes and its number, in order.
+
+    They are in runs of a limited length: insertion into one list of all bins would take quadratic time.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[list[tuple[int, int]]] = [[]]
+        self._last: list[tuple[int, int]] = [_NO_ROOM]  # the last bin of each run
+
+    def take(self, size: int) -> tuple[int, int] | None:
+        """Remove and return the fullest bin with room for `size` bytes; None if no bin has room."""
+        at = bisect_left(self._last, (size, -1))
+        if at == len(self._runs):
+            return None
+        run = self._runs[at]
+        found = run.pop(bisect_left(run, (size, -1)))
+        if run:
+            self._last[at] = run[-1]
+        elif len(self._runs) > 1:
+            del self._runs[at], self._last[at]
         else:
-            kept.append(file)
-    return kept
+            self._last[at] = _NO_ROOM
+        return found
+
+    def put(self, place: tuple[int, int]) -> None:
+        """Add a bin."""
+        at = min(bisect_left(self._last, place), len(self._runs) - 1)
+        run = self._runs[at]
+        insort(run, place)
+        if len(run) > _LONGEST_RUN:
+            half = len(run) // 2
+            self._runs[at : at + 1] = run[:half], run[half:]
+            self._last[at : at + 1] = run[half - 1], run[-1]
+        else:
+            self._last[at] = run[-1]
 
 
 def partition_numbers(columns: Sequence[pa.Array], count: int) -> pa.Array:

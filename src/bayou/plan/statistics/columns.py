@@ -20,12 +20,14 @@ from bayou.plan.statistics.members import (
     one_array,
     parsed_texts,
 )
-from bayou.protocol.stats.file_stats import has_bounds
+from bayou.protocol.stats.file_stats import has_bounds, statistics_type
 from bayou.protocol.types import partition_values
+from bayou.protocol.types.partition_values import is_string_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from bayou.protocol.stats.file_stats import IndexedLeaf
     from bayou.protocol.types.schema import DataType
 
 _MAX_PRECISION = 38
@@ -66,6 +68,26 @@ class FileStatistics:
     def filter(self, mask: pa.Array) -> FileStatistics:
         """Return the statistics of the files for which the mask is true, in the same order."""
         return self._mapped(lambda values: values.filter(mask))
+
+    def lacks(self, leaf: IndexedLeaf) -> pa.Array:
+        """Return for each file whether it lacks statistics of a column that COMPUTE STATS can add and that readers use.
+
+        Readers do not use the null counts of arrays and maps. A file without rows, or without a value, has no bounds. The maximum
+        of a string is absent if it has no short upper bound. Bounds of floats may be NaN or infinite, which are read as unknown.
+        """
+        count = len(self.num_records)
+        if not isinstance(leaf.field.type, str):
+            return pa.repeat(pa.scalar(False), count)
+        found = self.columns.get(leaf.path, ColumnStatistics())
+        nulls = pa.nulls(count, pa.int64()) if found.null_count is None else found.null_count
+        lacking = pc.is_null(nulls)
+        if statistics_type(leaf.field) is not None:
+            is_float, is_string = leaf.field.type in {"float", "double"}, is_string_type(leaf.field.type)
+            bounds = [] if is_float else [found.min] if is_string else [found.min, found.max]
+            has_value = pc.fill_null(pc.not_equal(nulls, self.num_records), True)
+            for bound in bounds:
+                lacking = pc.or_(lacking, has_value if bound is None else pc.and_(has_value, pc.is_null(bound)))
+        return pc.and_(lacking, pc.fill_null(pc.not_equal(self.num_records, 0), True))
 
     def _mapped(self, change: Callable[[pa.Array], pa.Array]) -> FileStatistics:
         def optional(values: pa.Array | None) -> pa.Array | None:

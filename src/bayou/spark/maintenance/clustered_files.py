@@ -12,12 +12,10 @@ import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from bayou.errors import failed
 from bayou.log.snapshot.clustering import logical_clustering
-from bayou.plan.maintenance.clustering import ClusteringPlan, CubeFacts, CubeRules, plan_clustering
+from bayou.plan.maintenance.clustering import ClusteringPlan, CubeRules, plan_clustering
+from bayou.plan.maintenance.cubes import CUBE_COLUMNS, CUBE_ID, PROVIDER, Z_ORDER_COLUMNS, Z_ORDER_ID, cube_facts
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
 from bayou.spark.maintenance.curve_columns import CurveColumn, curve_columns, name_of, z_order_columns
@@ -30,20 +28,17 @@ from bayou.spark.session.settings import bytes_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
+
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.plan.maintenance.clustering import CubeFacts
     from bayou.plan.maintenance.compaction import FileFacts, SizeRules
     from bayou.protocol.columns.clustering import ClusteringColumns
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.read.session_table import SessionTable
 
-PROVIDER: Final = "liquid"
-"""The clustering provider of a file that was clustered by the table's clustering columns."""
-_CUBE_ID: Final = "ZCUBE_ID"
-_CUBE_COLUMNS: Final = "ZCUBE_ZORDER_BY"
 _CUBE_CURVE: Final = "ZCUBE_ZORDER_CURVE"
 _CURVE: Final = "hilbert"
-_Z_ORDER_ID: Final = "BAYOU_ZORDER_ID"
-_Z_ORDER_COLUMNS: Final = "BAYOU_ZORDER_BY"
 _THRESHOLD: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold"
 _TARGET: Final = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize"
 
@@ -76,38 +71,17 @@ class Order:
     def cubes(self, snapshot: Snapshot) -> CubeFacts:
         """Return the cubes of a table's files."""
         files = snapshot.files(["tags", "clustering_provider"])
-        tags = files["tags"].combine_chunks()
-        id_tag, columns_tag = (_CUBE_ID, _CUBE_COLUMNS) if self.is_clustering else (_Z_ORDER_ID, _Z_ORDER_COLUMNS)
-        ids, columns = (pc.map_lookup(tags, pa.scalar(tag), "first") for tag in (id_tag, columns_tag))
-        is_cube = pc.and_(pc.is_valid(ids), pc.is_valid(columns))
-        texts = pc.unique(columns.filter(is_cube)).to_pylist()
-        same = pa.array([text for text in texts if _parsed(text) == json.loads(self.named)], pa.string())
-        is_same = pc.and_(is_cube, pc.is_in(columns, value_set=same))
-        others = pa.array([False] * files.num_rows, pa.bool_())
-        if self.is_clustering:
-            provider = files["clustering_provider"].combine_chunks()
-            is_ours = pc.fill_null(pc.equal(provider, PROVIDER), True)
-            is_same = pc.and_(is_same, is_ours)
-            others = pc.or_(pc.invert(is_ours), pc.and_(is_cube, pc.invert(is_same)))
-        nothing = pa.scalar(None, pa.string())
-        return CubeFacts(pc.if_else(is_same, ids, nothing), others, pc.if_else(is_cube, ids, nothing))
+        return cube_facts(files, json.loads(self.named), is_clustering=self.is_clustering)
 
     def tags(self) -> dict[str, str]:
         """Return the tags of a new cube's files."""
         if self.is_clustering:
-            return {_CUBE_ID: str(uuid.uuid4()), _CUBE_COLUMNS: self.named, _CUBE_CURVE: _CURVE}
-        return {_Z_ORDER_ID: str(uuid.uuid4()), _Z_ORDER_COLUMNS: self.named}
+            return {CUBE_ID: str(uuid.uuid4()), CUBE_COLUMNS: self.named, _CUBE_CURVE: _CURVE}
+        return {Z_ORDER_ID: str(uuid.uuid4()), Z_ORDER_COLUMNS: self.named}
 
 
 def _json(names: Sequence[object]) -> str:
     return json.dumps(names, separators=(",", ":"), ensure_ascii=False)
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
 
 
 def order_of(

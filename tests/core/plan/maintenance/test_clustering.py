@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayou.plan.maintenance.clustering import BY_OTHERS, CLUSTERED, MERGED, NEW, CubeFacts, CubeRules, plan_clustering
+from bayou.plan.maintenance.clustering import (
+    BY_OTHERS,
+    CLUSTERED,
+    MERGED,
+    NEW,
+    CubeFacts,
+    CubeRules,
+    estimate_clustering,
+    plan_clustering,
+)
 from bayou.plan.maintenance.compaction import NOT_CHOSEN, FileFacts, SizeRules
 
 SIZES = SizeRules(target=100, small=75)
@@ -34,7 +43,13 @@ def planned(sizes, cubes, *, partitions=None, rows=None, deleted=None, others=No
     ids = pa.array(cubes, pa.string())
     of = CubeFacts(ids, pa.array(others or [False] * count, pa.bool_()), ids)
     choice = None if chosen is None else pa.array(chosen, pa.bool_())
-    return plan_clustering(facts, of, SizeRules(target=target, small=75), rules, choice)
+    plan = plan_clustering(facts, of, SizeRules(target=target, small=75), rules, choice)
+    if choice is None:
+        estimate = estimate_clustering(facts, of, SizeRules(target=target, small=75), rules)
+        assert (estimate.num_files, estimate.num_bytes) == (plan.num_files, plan.num_bytes)
+        if plan.num_bins <= plan.partitions:  # a merge that becomes several cubes is divided between files
+            assert estimate.new_files == sum(plan.outputs)
+    return plan
 
 
 def bins_of(plan):

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayou.plan.maintenance import compaction
 from bayou.plan.maintenance.compaction import (
     ALONE,
     CLEAN,
@@ -64,6 +66,15 @@ def test_small_files_of_a_partition_fill_bins_best_fit():
     assert plan.files["reason"].to_pylist() == [SMALL, SMALL, SMALL, SMALL, ALONE, LARGE]
     assert (plan.num_bins, plan.num_files, plan.num_bytes, plan.considered, plan.partitions) == (2, 4, 200, 5, 1)
     assert plan.untouched == {ALONE: 1, LARGE: 1}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bins_do_not_depend_on_how_the_open_bins_are_kept(seed, monkeypatch):
+    rng = random.Random(seed)
+    given_facts = facts([rng.randrange(1, 75) for _ in range(300)])
+    expected = bins_of(plan_compaction(given_facts, SIZES))
+    monkeypatch.setattr(compaction, "_LONGEST_RUN", 4)
+    assert bins_of(plan_compaction(given_facts, SIZES)) == expected
 
 
 def test_files_that_were_filled_or_not_chosen_stay():
