@@ -3,16 +3,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO
+import io
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
+
+from bayou.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bayou.storage.store import FileStatus, LogStore
 
 
+_T = TypeVar("_T")
+
+
 class HiddenFiles:
-    """Another store without some files. A file that is written through it is visible again."""
+    """Another store without some files. A file that is written through it is visible again.
+
+    Attributes:
+        failure: the last failure of the other store in a call that reads; None if it did not fail. A reader that finds another way
+            to a version, without a checkpoint that the store failed to give, returns what the log without the checkpoint says.
+    """
 
     def __init__(self, store: LogStore, hidden: Iterable[str]) -> None:
         """Hide files of a store.
@@ -23,25 +34,26 @@ class HiddenFiles:
         """
         self._store = store
         self._hidden = set(hidden)
+        self.failure: StorageError | None = None
 
     def list_from(self, path: str) -> Iterator[FileStatus]:
         """List the files that are not hidden."""
-        return (each for each in self._store.list_from(path) if f"{path.rpartition('/')[0]}/{each.name}" not in self._hidden)
+        listed = self._noted(lambda: list(self._store.list_from(path)))
+        return (each for each in listed if f"{path.rpartition('/')[0]}/{each.name}" not in self._hidden)
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
         self._check(path)
-        return self._store.read(path)
+        return self._noted(lambda: self._store.read(path))
 
     def open(self, path: str) -> BinaryIO:
-        """Open a file for reading parts of it."""
-        self._check(path)
-        return self._store.open(path)
+        """Open a file for reading parts of it. The whole file is read here, so that a failure is noted."""
+        return io.BytesIO(self.read(path))
 
     def size(self, path: str) -> int:
         """Return the size of a file in bytes."""
         self._check(path)
-        return self._store.size(path)
+        return self._noted(lambda: self._store.size(path))
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         """Create a file unless it exists."""
@@ -63,9 +75,16 @@ class HiddenFiles:
         """Make files durable."""
         self._store.sync(paths)
 
-    def local_path(self, path: str) -> str | None:
-        """Return the file's path on the local disk; None for a hidden file."""
-        return None if path in self._hidden else self._store.local_path(path)
+    def local_path(self, path: str) -> str | None:  # noqa: ARG002  (of `LogStore`)
+        """Return None: a reader of the file on the disk would note no failure."""
+        return None
+
+    def _noted(self, read: Callable[[], _T]) -> _T:
+        try:
+            return read()
+        except StorageError as error:
+            self.failure = error
+            raise
 
     def _check(self, path: str) -> None:
         if path in self._hidden:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow.compute as pc
 
 from bayou.checks.rules.deletion_vectors import live_vectors, wrong_bytes
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, StorageError, UnsupportedFeatureError
 from bayou.log.actions.keys import vector_ids
 from bayou.log.snapshot.loading import load
 from bayou.protocol.actions.file_names import LAST_CHECKPOINT
@@ -154,8 +154,8 @@ def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[
         rules = by_repair.get(Repair.COMPACTION, {}).get(file.path)
         if rules:
             steps.append(_deletion(log, Repair.COMPACTION, rules, (file.path,), file.version, steps, allow_loss=allow_loss))
+    by_file = by_repair.get(Repair.CHECKPOINT, {})
     for each in log.checkpoints:
-        by_file = by_repair.get(Repair.CHECKPOINT, {})
         rules = {rule for file in each.all_files for rule in by_file.get(file.path, ())}
         if rules:
             files = tuple(file.path for file in each.files)
@@ -172,9 +172,10 @@ def _plan_derived_files(plan: Plan, by_repair: Mapping[Repair, Mapping[str, set[
         return
     hidden = [path for each in steps if not each.blocked for path in each.files]
     try:
-        plan.snapshot = load(HiddenFiles(log.store, hidden), log.uri)
-        plan.snapshot.files(["path"])  # reads the whole log
+        plan.snapshot = _loaded(log, None, hidden)
         reason = "" if plan.snapshot.version >= log.version else f"Without the files the latest version is {plan.snapshot.version}."
+    except StorageError:
+        raise
     except DeltaError as error:
         reason = f"Without the files the log cannot be read: {error.message}"
     if reason:
@@ -199,13 +200,16 @@ def _deletion(
     """
     hidden = [path for step in earlier if not step.blocked for path in step.files]
     blocked = loss = ""
-    for each in _affected(log, version):
-        before = _state(log, each, hidden)
-        after = None if before is None else _state(log, each, [*hidden, *files])
-        if before is not None and after is None:
-            blocked = _ONLY_SOURCE
-        elif before is not None and after is not None:
-            loss = loss or before.lost_in(after)
+    try:
+        for each in _affected(log, version):
+            before = _state(log, each, hidden)
+            after = None if before is None else _state(log, each, [*hidden, *files])
+            if before is not None and after is None:
+                blocked = _ONLY_SOURCE
+            elif before is not None and after is not None:
+                loss = loss or before.lost_in(after)
+    except UnsupportedFeatureError as error:
+        blocked = f"bayou cannot read the versions of this file: {error.message}"
     if loss and not allow_loss:
         blocked = blocked or f"{loss} {NEEDS_CONSENT}"
     return Step(repair, tuple(sorted(rules)), files, blocked, loss=loss)
@@ -223,14 +227,34 @@ def _affected(log: RawLog, version: int) -> list[int]:
 
 
 def _state(log: RawLog, version: int, hidden: Iterable[str]) -> _State | None:
-    """Return what readers get from a version of the log without some files; None if they cannot read it."""
+    """Return what readers get from a version of the log without some files; None if the log does not give the version.
+
+    Raises:
+        StorageError: the store failed. Then nothing is known of the version.
+        UnsupportedFeatureError: bayou cannot read the version, and other readers may.
+    """
     try:
-        snapshot = load(HiddenFiles(log.store, hidden), log.uri, version)
-        files = snapshot.files(["path", "deletion_vector"])
+        snapshot = _loaded(log, version, hidden)
+    except (StorageError, UnsupportedFeatureError):
+        raise
     except DeltaError:
         return None
+    files = snapshot.files(["path", "deletion_vector"])
     keys = pc.binary_join_element_wise(files["path"], pc.fill_null(vector_ids(files["deletion_vector"]), ""), "\0")
     return _State(version, keys, snapshot.metadata.schema_string, snapshot.metadata.partition_columns, snapshot.protocol)
+
+
+def _loaded(log: RawLog, version: int | None, hidden: Iterable[str]) -> Snapshot:
+    """Load a version of the log without some files, and read it whole. A failure of the store does not count as a broken file."""
+    store = HiddenFiles(log.store, hidden)
+    try:
+        snapshot = load(store, log.uri, version)
+        snapshot.files(["path", "deletion_vector"])
+    except DeltaError as error:
+        raise store.failure or error from error
+    if store.failure is not None:
+        raise store.failure
+    return snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.checks.raw_log import RawLog, read_raw_log
 from bayou.checks.run import report_of
-from bayou.errors import DeltaError
+from bayou.errors import DeltaError, StorageError
 from bayou.log.actions.columns import to_objects
 from bayou.log.checkpoint.writer import write_checkpoint
 from bayou.log.checksum.writer import checksum_of, write_checksum
@@ -61,7 +61,10 @@ class RepairResult:
         }
 
     def __str__(self) -> str:
-        shown = [f"{each.state}: {each.repair.value} for {', '.join(each.rules)}. {each.blocked}".rstrip() for each in self.steps]
+        shown = [
+            f"{each.state}: {each.repair.value} for {', '.join(each.rules)}. {each.blocked or each.loss}".rstrip()
+            for each in self.steps
+        ]
         return "\n".join([f"{self.before.table} at version {self.before.version}: {len(self.steps)} steps", *shown])
 
     def _repr_html_(self) -> str:
@@ -83,7 +86,8 @@ def repair(
     """Repair what `bayou.check` finds in a table, without Spark. No commit is changed or deleted.
 
     Checkpoints, compacted files, checksums and `_last_checkpoint` follow from commits: wrong ones are replaced or deleted. A
-    file is deleted only if all versions of the table can still be read without it.
+    checkpoint or a compacted file is deleted only if all versions can be read without it, with the same data files, schema and
+    protocol.
 
     Example:
         print(bayou.repair("/data/orders", files=True, dry_run=True))
@@ -151,6 +155,8 @@ def _plan_commits(plan: Plan, table: DeltaLog, storage_options: Mapping[str, str
         return None
     try:
         writable = writable_snapshot(table, "repair")
+    except StorageError:
+        raise
     except DeltaError as error:
         for each in (Repair.FILES, Repair.STATISTICS):
             plan.block(each, f"bayou cannot commit to the table: {error.message}")

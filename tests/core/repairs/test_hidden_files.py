@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import pytest
 
+from bayou.errors import StorageError
 from bayou.repairs.hidden_files import HiddenFiles
 from bayou.storage import LogStore, MemoryStore
+from bayou.testing.faulty_store import Fault, FaultyStore
 
 
 @pytest.fixture
@@ -34,6 +36,14 @@ def test_a_hidden_file_does_not_exist(store):
     assert hidden.local_path("_delta_log/a") is None
     assert (hidden.read("_delta_log/b"), hidden.size("_delta_log/b")) == (b"b", 1)
     assert names(store) == ["a", "b"]
+
+
+@pytest.mark.parametrize("call", ["read", "open", "size", "list_from"])
+def test_a_failure_of_the_store_is_noted(store, call):
+    hidden = HiddenFiles(FaultyStore(store, [Fault(None, times=1)]), ())
+    with pytest.raises(StorageError) as caught:
+        getattr(hidden, call)("_delta_log/b")
+    assert hidden.failure is caught.value
 
 
 @pytest.mark.parametrize("method", ["put", "put_if_absent"])

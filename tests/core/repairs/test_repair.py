@@ -233,6 +233,19 @@ def test_the_schema_of_a_version_changes_only_if_it_is_allowed():
     assert content(builder.store) == before
 
 
+@pytest.mark.parametrize("nth", range(1, 40))
+def test_a_store_that_fails_for_a_moment_does_not_make_a_version_look_unreadable(nth):
+    """A checkpoint that the rest of the log contradicts may only be deleted after both states of its version were compared."""
+    adds = [add(f"{number}.parquet") for number in range(3)]
+    builder = lacking(checkpoint(log([*HEADS, adds[0]], [adds[1]], [adds[2]]), *HEADS, *adds, version=2), 1, "1.parquet")
+    before, files = content(builder.store), live(builder)
+    with contextlib.suppress(StorageError):
+        result = repair_store(builder.uri, FaultyStore(builder.store, [Fault(None, CHECKPOINT.format(2), nth=nth)]), {})
+        assert [each.repair for each in result.steps if each.done] == []
+    assert before.items() <= content(builder.store).items()
+    assert live(builder) == files
+
+
 @pytest.mark.parametrize("flag", ["files", "footers", "allow_loss", "dry_run"])
 def test_a_flag_is_true_or_false(flag):
     builder = table(add())
