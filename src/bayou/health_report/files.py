@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bayou.health_report.facts import DeletedRows, FileSizes, PartitionSizes, Rewrite, SizeClass
+from bayou.log.maintenance.file_facts import file_facts
 from bayou.log.snapshot.clustering import logical_clustering
 from bayou.log.snapshot.partition_columns import physical_names
 from bayou.plan.maintenance.clustering import CubeRules, estimate_clustering
-from bayou.plan.maintenance.compaction import COMPACTED_TAG, TARGET_TAG, FileFacts, SizeRules, partition_numbers, plan_compaction
+from bayou.plan.maintenance.compaction import FileFacts, SizeRules, plan_compaction
 from bayou.plan.maintenance.cubes import cube_facts
-from bayou.plan.statistics.members import one_array
 from bayou.protocol import properties
 from bayou.protocol.columns.clustering import CLUSTERING, fields_on, names_of
 from bayou.protocol.features.features import writer_features
@@ -44,22 +44,10 @@ class LiveFiles(NamedTuple):
 
 
 def live_files(snapshot: Snapshot) -> LiveFiles:
-    """Read the columns of the live files that their health depends on."""
-    files = snapshot.files(["size", "tags", "deletion_vector"])
-    size, tags = one_array(files["size"]), files["tags"]
-    deleted = one_array(pc.struct_field(files["deletion_vector"], "cardinality").cast(pa.int64()))
-    rows = pc.subtract(snapshot.statistics({}).num_records, pc.fill_null(deleted, 0))
-    facts = FileFacts(
-        paths=pa.nulls(len(size), pa.string()),
-        sizes=size,
-        partitions=partition_numbers(list(snapshot.partitions().values()), len(size)),
-        rows=rows,
-        deleted=deleted,
-        targets=one_array(_number(pc.map_lookup(tags, pa.scalar(TARGET_TAG), "first"))),
-        compacted=one_array(pc.is_valid(pc.map_lookup(tags, pa.scalar(COMPACTED_TAG), "first"))),
-    )
+    """Return the live files of a snapshot."""
+    facts = file_facts(snapshot)
     target = properties.TARGET_FILE_SIZE.read(snapshot.properties) or None  # another engine may have stored 0
-    rules = SizeRules.of(pc.sum(size).as_py() or 0, target=target)
+    rules = SizeRules.of(pc.sum(facts.sizes).as_py() or 0, target=target)
     return LiveFiles(facts, rules)
 
 
@@ -90,11 +78,6 @@ def deleted_rows(files: LiveFiles) -> DeletedRows:
     live = None if facts.rows.null_count else pc.sum(facts.rows).as_py() or 0
     purge = plan_compaction(facts, files.sizes, purged=pc.is_valid(facts.deleted))
     return DeletedRows(count, pc.sum(facts.deleted).as_py() or 0, live, _compacted(purge))
-
-
-def _number(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Parse the digits of a tag. Another engine may have stored something else, which counts as absent."""
-    return pc.if_else(pc.fill_null(pc.match_substring_regex(texts, r"^\d{1,18}$"), False), texts, None).cast(pa.int64())
 
 
 def _classes(sizes: pa.Array) -> tuple[SizeClass, ...]:

@@ -20,15 +20,14 @@ import pyarrow.compute as pc
 
 from bayou.errors import ConcurrentModificationError, failed, redact_uri
 from bayou.log.actions.keys import canonical_paths
+from bayou.log.maintenance.file_facts import file_facts
 from bayou.plan.maintenance.auto_compaction import plan_auto_compaction
 from bayou.plan.maintenance.clustering import ClusteringPlan
 from bayou.plan.maintenance.compaction import (
     COMPACTED_TAG,
     TARGET_TAG,
     CompactionPlan,
-    FileFacts,
     SizeRules,
-    partition_numbers,
     plan_compaction,
 )
 from bayou.protocol import properties
@@ -144,7 +143,7 @@ def _order(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot) ->
 
 
 def _planned(table: SessionTable, request: OptimizeRequest, snapshot: Snapshot, order: Order | None) -> CompactionPlan:
-    facts = _facts(snapshot)
+    facts = file_facts(snapshot)
     if request.auto is not None:
         paths = canonical_paths(snapshot.files(["path"])["path"], snapshot.table_uri).combine_chunks()
         return plan_auto_compaction(facts, pc.is_in(paths, value_set=request.auto.paths), request.auto.rules)
@@ -206,23 +205,6 @@ def optimize(table: SessionTable, request: OptimizeRequest) -> OptimizeResult:
         columns,
         columns if indexed < 0 else min(columns, indexed),
         order is not None and order.is_clustering,
-    )
-
-
-def _facts(snapshot: Snapshot) -> FileFacts:
-    files = snapshot.files(["path", "size", "tags", "deletion_vector"])
-    positions = pa.array(np.arange(files.num_rows), pa.int64())
-    tags = files["tags"].combine_chunks()
-    target = pc.map_lookup(tags, pa.scalar(TARGET_TAG), "first")
-    is_number = pc.fill_null(pc.match_substring_regex(target, r"^\d{1,18}$"), False)
-    return FileFacts(
-        files["path"].combine_chunks(),
-        files["size"].combine_chunks(),
-        partition_numbers(list(snapshot.partitions().values()), files.num_rows),
-        snapshot.live_rows(positions),
-        pc.struct_field(files["deletion_vector"].combine_chunks(), "cardinality").cast(pa.int64()),
-        pc.if_else(is_number, target, pa.scalar(None, pa.string())).cast(pa.int64()),
-        pc.is_valid(pc.map_lookup(tags, pa.scalar(COMPACTED_TAG), "first")),
     )
 
 
