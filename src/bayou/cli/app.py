@@ -115,7 +115,7 @@ def commands() -> None:
 
     TABLE is the path of a table. The output is a table in color on a terminal, and plain columns in a pipe. With --json,
     `history`, `files` and `show` print one JSON object per line, and the other commands one JSON document. An error prints one line
-    on standard error, and the exit code is 1.
+    on standard error, and the exit code is 1. For `check` and `repair` it is 3.
     """
 
 

@@ -70,3 +70,7 @@ def test_a_broken_commit_has_no_repair(table, bayou_command, tmp_path):
 
 def test_the_help_has_an_example(bayou_command):
     assert "Example: bayou repair" in bayou_command("repair", "--help").out
+
+
+def test_a_repair_that_fails_has_an_exit_code_of_its_own(bayou_command, tmp_path):
+    assert bayou_command("repair", str(tmp_path / "nothing")).code == 3
