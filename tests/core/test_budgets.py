@@ -52,7 +52,7 @@ def test_it(shared):
 """
 
 
-@pytest.mark.parametrize(("seconds", "is_over"), [(0, False), (0.4, True)])
+@pytest.mark.parametrize(("seconds", "is_over"), [(0, False), (0.7, True)])
 def test_a_run_fails_for_the_time_of_a_files_own_tests(pytester, monkeypatch, seconds, is_over):
     monkeypatch.setattr("tests.support.budgets.BUDGET_SECONDS", 0.2)
     pytester.makepyfile(SLEEPING.format(seconds=seconds))
