@@ -13,7 +13,7 @@ import bayou
 from bayou.errors import UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import StructField, StructType
-from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
+from bayou.spark.backend import SHREDS_VARIANTS
 from bayou.testing.table_builder import TableBuilder, add
 
 HAS_VARIANTS = int(pyspark.__version__.partition(".")[0]) >= 4

@@ -85,7 +85,7 @@ def rename_column(target: SessionTable, column: ColumnPath, new_name: str) -> No
     snapshot, path = target.snapshot(), path_of(column)
     schema = schema_changes.rename_column(snapshot.schema, path, new_name, table_rules(snapshot))
     if schema != snapshot.schema:
-        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
+        refuse_referenced(target.application.backend, target.spark, snapshot, schema, path)
     metadata = replace(
         snapshot.metadata,
         partition_columns=rename_partition_columns(snapshot.partition_columns, path, new_name),
@@ -106,7 +106,7 @@ def drop_columns(target: SessionTable, columns: Sequence[ColumnPath]) -> None:
     snapshot, paths = target.snapshot(), [path_of(each) for each in columns]
     schema = schema_changes.drop_columns(snapshot.schema, paths, table_rules(snapshot))
     for path in paths:
-        refuse_referenced(target.application.jvm, target.spark, snapshot, schema, path)
+        refuse_referenced(target.application.backend, target.spark, snapshot, schema, path)
     metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=paths))
     parameters = {"columns": [shown_path(path) for path in paths]}
     target.commit(snapshot, "DROP COLUMNS", parameters, altered(snapshot, metadata, schema))
@@ -167,7 +167,7 @@ def change_columns(target: SessionTable, changes: Sequence[ColumnChange]) -> Non
                 schema, each.path, rules, data_type=each.type, comment=each.comment, nullable=each.nullable, position=each.position
             )
         if type_at(schema, each.path, rules) != before:
-            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, each.path)
+            refuse_referenced(target.application.backend, target.spark, snapshot, schema, each.path)
         if each.default is not None:
             schema = _with_default(target, snapshot, schema, each)
         column = {"column": column_parameter(schema, each.path, noted=snapshot.schema)}
@@ -187,7 +187,7 @@ def _with_default(target: SessionTable, snapshot: Snapshot, schema: StructType, 
         uri, version = target.uri, snapshot.version
         check_allowed(schema, supported_features(snapshot.protocol), "ALTER TABLE", table=uri, version=version)
         changed = StructType(tuple(field for field in schema.fields if field is schema.field(change.path[0])))
-        check_defaults(target.application.jvm, target.spark, changed, table=uri, version=version)
+        check_defaults(target.application.backend, target.spark, changed, table=uri, version=version)
     return schema
 
 
@@ -204,7 +204,7 @@ def replace_columns(target: SessionTable, columns: Any) -> None:
     for field in snapshot.schema.fields:
         kept = schema.field(field.name)
         if kept is None or type_text(kept.type) != type_text(field.type):
-            refuse_referenced(target.application.jvm, target.spark, snapshot, schema, (field.name,))
+            refuse_referenced(target.application.backend, target.spark, snapshot, schema, (field.name,))
     refuse_other_generated(snapshot, schema)
     metadata = replace(snapshot.metadata, configuration=_with_stats_columns(snapshot, drop=dropped))
     parameters = {"columns": [_parameter((each.name,), each) for each in given.fields]}

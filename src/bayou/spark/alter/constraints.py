@@ -82,7 +82,7 @@ def _checked_columns(target: SessionTable, snapshot: Snapshot, name: str, condit
     """Check a new constraint's expression, and return the top-level columns that it uses."""
     schema = snapshot.schema
     expression = checked_condition(
-        target.application.jvm, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
+        target.application.backend, target.spark, schema, name, condition, table=target.uri, version=snapshot.version
     )
     used = {path[0].lower() for path in expression.columns}
     return tuple(field.name for field in schema.fields if field.name.lower() in used)

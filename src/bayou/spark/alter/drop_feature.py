@@ -269,7 +269,7 @@ def _remove_type_changes(target: SessionTable) -> None:
         snapshot = target.snapshot()
         paths = snapshot.files(["path"])["path"].combine_chunks()
         unknown = pc.indices_nonzero(pc.invert(pc.is_in(paths, value_set=wide)))
-        narrow = narrow_files(target.application.jvm, snapshot, unknown, target.options)
+        narrow = narrow_files(target.application.backend, snapshot, unknown, target.options)
         if not len(narrow):
             break
         rewrite_files(target, snapshot, narrow, Rewriting("REORG", _REORG, Rewritten.as_reorg))

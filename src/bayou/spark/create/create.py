@@ -154,8 +154,8 @@ def _commit(
     protocol, metadata, domains = first.protocol, first.metadata, first.domains
     schema = parse_schema(metadata.schema_string)
     _check_generated(application, spark, schema, log.table_uri)
-    check_defaults(application.jvm, spark, schema, table=log.table_uri)
-    check_constraints(application.jvm, spark, metadata, table=log.table_uri)
+    check_defaults(application.backend, spark, schema, table=log.table_uri)
+    check_constraints(application.backend, spark, metadata, table=log.table_uri)
     parameters = creation_parameters(metadata, first.cluster_by, managed=managed)
     with session_transaction(
         application, spark, log, snapshot, _OPERATIONS[mode], parameters, settings=settings, replaces_table=snapshot is not None

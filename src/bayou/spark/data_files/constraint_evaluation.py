@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import failed
 from bayou.protocol.columns.constraint_violations import MAX_ROWS, violation
 from bayou.protocol.types.sql_text import column_sql, parenthesised
-from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.backend import backend_of
 from bayou.spark.types.char_columns import declared_as_chars
 from bayou.spark.types.types import contains_void
 
@@ -114,9 +114,9 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
     holds = [F.coalesce(condition_of(spark, rule), F.lit(False)) for rule in rules]
     held = reduce(Column.__and__, holds)
     if unless is not None:
-        held = own_column(spark, unless) | held
+        held = backend_of(spark).own_column(spark, unless) | held
     broken = [
-        F.when(~condition, F.concat(F.lit(f"{number}:"), own_column(spark, _shown(rules[number], schema))))
+        F.when(~condition, F.concat(F.lit(f"{number}:"), backend_of(spark).own_column(spark, _shown(rules[number], schema))))
         for number, condition in enumerate(holds)
     ]
     text = F.substring(F.coalesce(*broken), 1, _MOST_CHARACTERS)
@@ -138,7 +138,7 @@ def _aggregates(spark: SparkSession, rules: Sequence[RowRule], schema: StructTyp
 def condition_of(spark: SparkSession, rule: RowRule) -> Column:
     """Return a rule's condition as a column."""
     text = parenthesised(rule.constraint.expression)
-    return own_column(spark, text) if rule.is_stored else F.expr(text)
+    return backend_of(spark).own_column(spark, text) if rule.is_stored else F.expr(text)
 
 
 def observed_violations(observed: Sequence[Any]) -> Violations:

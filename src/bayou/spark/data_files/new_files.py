@@ -44,13 +44,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from bayou.protocol.types.schema import StructType
+    from bayou.spark.backend import FileTasks, WrittenFile
     from bayou.spark.data_files.constraint_evaluation import RowRule, Violations
     from bayou.spark.data_files.projection import ProjectedRows
     from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import HeadAction, WriteTarget
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-    from bayou.spark.jvm.catalyst.file_writer import WrittenFile
-    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.session.application import Application
 
 _PLAIN_PATHS: Final = {"__globPaths__": "false", "recursiveFileLookup": "true"}
@@ -88,7 +87,7 @@ def write_new_files(
     """
     phase("writing")
     root = qualify(request.options.path)
-    rows = Projection(application.jvm, frame, target, carried, auxiliary).rows()
+    rows = Projection(application.backend, frame, target, carried, auxiliary).rows()
     prefix = data_prefix(target.properties)
     split = SplitFolders(root, request.options.storage_options, prefix) if rows.has_changes else None
     to_write, placement = rows.frame, Placement(prefix, tasks=tasks, is_arranged=is_arranged)
@@ -96,7 +95,7 @@ def write_new_files(
         uncommitted.add_folders(split)
         to_write, placement = to_write.withColumnRenamed(IS_CHANGE, split.column), Placement(split_by=split.column)
     observed = (*carried.observations, *observations, *([OBSERVATION] if rows.observed else []))
-    written = write_into(application.jvm, to_write, request, target, placement, observed)
+    written = write_into(application.backend, to_write, request, target, placement, observed)
     of_rules = written.observed.get(OBSERVATION, ())
     relatives = [relative_path(file, root.uri) for file in written.files]
     uncommitted.add(relatives)
@@ -287,8 +286,8 @@ def write_change_files(
     phase("writing change rows")
     root = qualify(request.options.path)
     auxiliary = AuxiliaryColumns(feeds=True, before=before, is_for_feed=True)
-    rows = Projection(application.jvm, frame, target, auxiliary=auxiliary).rows()
-    raw = write_into(application.jvm, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
+    rows = Projection(application.backend, frame, target, auxiliary=auxiliary).rows()
+    raw = write_into(application.backend, rows.frame, request, target, Placement(CHANGES_FOLDER)).files
     written = [(file, relative_path(file, root.uri)) for file in raw]
     uncommitted.add(relative for _, relative in written)
     counts = [footer.num_rows for footer in footers_of(application, request.options, written)]

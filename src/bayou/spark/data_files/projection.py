@@ -20,12 +20,6 @@ from bayou.spark.data_files.constraint_evaluation import RowRule, observing
 from bayou.spark.data_files.partitioning import folder_text
 from bayou.spark.data_files.proven_constraints import NOTHING_PROVEN, ProvenRules, proven_rules
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.jvm.relations.relation import evaluated
 from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction, with_changes
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, same_names_and_types, selected
 from bayou.spark.types.char_columns import declared_chars, with_chars
@@ -38,9 +32,8 @@ if TYPE_CHECKING:
 
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
+    from bayou.spark.backend import Backend, ParsedExpression
     from bayou.spark.data_files.target import WriteTarget
-    from bayou.spark.jvm.core.bridge import Jvm
-    from bayou.spark.jvm.relations.parser import ParsedExpression
 
 NO_AUXILIARY = AuxiliaryColumns()
 """The auxiliary columns of rows that have only the table's columns."""
@@ -72,7 +65,7 @@ class Projection:
 
     def __init__(
         self,
-        jvm: Jvm,
+        backend: Backend,
         frame: DataFrame,
         target: WriteTarget,
         carried: CarriedRows = NOTHING_CARRIED,
@@ -81,16 +74,16 @@ class Projection:
         """Take the rows and their target; the arguments are as in `write_new_files`."""
         self._carried = carried
         self._auxiliary = auxiliary
-        self._bridge = jvm
+        self._backend = backend
         self._frame = frame
         self._target = target
-        self._session = java_session(frame.sparkSession)
+        self._spark = frame.sparkSession
 
     def rows(self) -> ProjectedRows:
         """Return the rows ready to be written. Raise InvalidSchemaError if a stored expression must not be evaluated."""
         rules, carried = self._rules(), self._carried
         is_plain = not self._auxiliary.feeds and carried.rows is None and carried.rule is None
-        proven = proven_rules(self._bridge, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
+        proven = proven_rules(self._backend, self._frame.sparkSession, rules, self._target) if is_plain else NOTHING_PROVEN
         observed = tuple(rule for rule in rules if rule not in proven.rules)
         identities = self._identities()
         frame = self._complete(identities)
@@ -99,7 +92,7 @@ class Projection:
         frame, auxiliary = self._with_carried(frame)
         if auxiliary.feeds:
             names = [field.name for field in stored_fields(self._target.schema.fields)]
-            frame = with_changes(self._bridge, frame, names, auxiliary)
+            frame = with_changes(self._backend, frame, names, auxiliary)
         physical = self._physical(frame, auxiliary)
         has_changes = auxiliary.feeds and not auxiliary.is_for_feed
         return ProjectedRows(physical, rules, proven, observed, tuple(identities), has_changes)
@@ -111,8 +104,8 @@ class Projection:
         strings = {name.lower() for name in self._target.text_partitions} & {name.lower() for name in used}
         if not strings:
             return frame
-        columns = ((_unless_empty(name) if name.lower() in strings else (name,)) for name in names_of(frame))
-        return select(self._bridge, frame, list(columns))
+        columns = ((_unless_empty(name) if name.lower() in strings else (name,)) for name in self._backend.names_of(frame))
+        return self._backend.select(frame, list(columns))
 
     def _with_carried(self, frame: DataFrame) -> tuple[DataFrame, AuxiliaryColumns]:
         """Return the rows with the remaining rows of replaced files, and the auxiliary columns of all."""
@@ -123,7 +116,7 @@ class Projection:
         more = [F.lit(None).cast("bigint").alias(name) for name in auxiliary.hidden]
         more += [F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION)] if auxiliary.feeds else []
         frame = carried.counted_new(frame.select("*", *more) if more else frame)
-        return frame.union(selected(carried.rows, map(self._as_after, names_of(frame)))), auxiliary
+        return frame.union(selected(carried.rows, map(self._as_after, self._backend.names_of(frame)))), auxiliary
 
     def _as_after(self, name: str) -> AlignedColumn:
         """Return a column of the table's current rows with its type after the write."""
@@ -145,7 +138,7 @@ class Projection:
 
     def _checked(self, text: str, kind: ExpressionKind, of: str) -> ParsedExpression:
         target = self._target
-        expression = parsed(self._bridge, self._session, text)
+        expression = self._backend.parsed(self._spark, text)
         check_stored(expression, kind, target.schema, of=of, table=target.log.table_uri, version=target.version)
         return expression
 
@@ -164,8 +157,8 @@ class Projection:
         if self._fits(stored) and not computed and not identities:
             return self._with_chars(frame, stored)
         if identities:
-            frame, partitions = evaluated(frame)
-            frame = select(self._bridge, frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
+            frame, partitions = self._backend.numbered(frame)
+            frame = self._backend.select(frame, ["*", f"{row_number_sql(partitions)} as __bayou_row_number"])
         uncomputed = [field for field in stored if field.name not in computed]
         base = [(identities.get(field.name) or self._value(field), field.name, field.type) for field in uncomputed]
         frame = self._with_chars(selected(frame, [*base, *self._aligned_auxiliary()]), uncomputed)
@@ -174,11 +167,11 @@ class Projection:
         for column in computed.values():
             self._checked(column.expression, ExpressionKind.GENERATED_COLUMN, f"the generated column {column.name!r}")
         columns = (_generated(field) if field.name in computed else quoted_name(field.name) for field in stored)
-        frame = select(self._bridge, frame, [*columns, *map(quoted_name, self._auxiliary.given)])
+        frame = self._backend.select(frame, [*columns, *map(quoted_name, self._auxiliary.given)])
         return self._with_chars(frame, [field for field in stored if field.name in computed])
 
     def _with_chars(self, frame: DataFrame, fields: Iterable[StructField]) -> DataFrame:
-        return with_chars(self._bridge, frame, declared_chars((field, field.name) for field in fields))
+        return with_chars(self._backend, frame, declared_chars((field, field.name) for field in fields))
 
     def _aligned_auxiliary(self) -> Iterator[AlignedColumn]:
         """Yield the auxiliary columns. Old values get the table's types, as new values do."""
@@ -227,16 +220,18 @@ class Projection:
             partitioned = set()
         others = [*map(quoted_name, auxiliary.written), *folders]
         if target.maps_columns:
-            return _mapped(frame, stored, partitioned, others)
+            return _mapped(self._backend, frame, stored, partitioned, others)
         columns = (_partition_text(f) if f.name.lower() in partitioned else quoted_name(f.name) for f in stored)
-        return select(self._bridge, frame, [*columns, *others])
+        return self._backend.select(frame, [*columns, *others])
 
 
-def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], others: Sequence[str]) -> DataFrame:
+def _mapped(
+    backend: Backend, frame: DataFrame, fields: Sequence[StructField], partitioned: set[str], others: Sequence[str]
+) -> DataFrame:
     columns: list[Any] = []
     for field in fields:
         if field.name.lower() in partitioned:
-            columns.append(own_column(frame.sparkSession, _partition_text(field)))
+            columns.append(backend.own_column(frame.sparkSession, _partition_text(field)))
             continue
         physical = physical_field(field, field, by_id=True)
         metadata = dict(physical.metadata)
@@ -244,7 +239,7 @@ def _mapped(frame: DataFrame, fields: Sequence[StructField], partitioned: set[st
         if not isinstance(field.type, str):  # the table's constraints check NULL, not the cast
             column = column.cast(spark_data_type(replace(physical, type=as_nullable(physical.type))))
         columns.append(column.alias(physical.name, metadata=metadata) if metadata else column.alias(physical.name))
-    return frame.select(*columns, *(own_column(frame.sparkSession, sql) for sql in others))
+    return frame.select(*columns, *(backend.own_column(frame.sparkSession, sql) for sql in others))
 
 
 def _unless_empty(name: str) -> str:

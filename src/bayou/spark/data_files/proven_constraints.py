@@ -23,7 +23,6 @@ from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.schema import schema_to_json
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.jvm.relations.relation import expressions_in_json
 from bayou.spark.types.types import contains_void, readable_schema
 
 if TYPE_CHECKING:
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 
     from bayou.plan.predicates.predicate import Path, Predicate
     from bayou.protocol.types.schema import DataType, StructType
+    from bayou.spark.backend import Backend
     from bayou.spark.data_files.constraint_evaluation import RowRule
     from bayou.spark.data_files.target import WriteTarget
-    from bayou.spark.jvm.core.bridge import Jvm
 
 # Rules that are not proven need a second read of the files. So leave out those that rarely are: equality is proven only if all
 # values are the same; NaN is greater than any bound; Parquet has no statistics for long strings.
@@ -75,7 +74,7 @@ NOTHING_PROVEN: Final = ProvenRules((), And(()), {})
 """For a write whose rules are all evaluated for each row."""
 
 
-def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target: WriteTarget) -> ProvenRules:
+def proven_rules(backend: Backend, spark: SparkSession, rules: Sequence[RowRule], target: WriteTarget) -> ProvenRules:
     """Return the rules of a write that statistics can prove; nothing if a rule uses a column that files do not contain."""
     looked_at = {name for rule in rules for name in rule.columns}
     fields = [field for name in looked_at if (field := target.schema.field(name)) is not None]
@@ -88,13 +87,13 @@ def proven_rules(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], target
         kind = leaf.field.type
         if leaf.has_bounds and isinstance(kind, str) and not is_string_type(kind):
             bounded[leaf.path] = kind
-    predicates = _predicates(jvm, spark, rules, target.schema)
+    predicates = _predicates(backend, spark, rules, target.schema)
     provable = {number: predicate for number, predicate in predicates.items() if _is_provable(predicate, bounded)}
     predicate = And(tuple(provable.values()))
     return ProvenRules(tuple(rules[number] for number in provable), predicate, {path: bounded[path] for path in columns(predicate)})
 
 
-def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
+def _predicates(backend: Backend, spark: SparkSession, rules: Sequence[RowRule], schema: StructType) -> dict[int, Predicate]:
     """Return the predicates of rules, by their numbers, without rules that are never provable."""
     resolve = by_logical_name(schema)
     predicates: dict[int, Predicate] = {}
@@ -107,8 +106,9 @@ def _predicates(jvm: Jvm, spark: SparkSession, rules: Sequence[RowRule], schema:
             with_sql.append(number)
     if with_sql:
         texts = [rules[number].constraint.expression for number in with_sql]
-        trees = expressions_in_json(jvm, spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
-        predicates |= {number: from_catalyst([tree], resolve) for number, tree in zip(with_sql, trees, strict=True)}
+        trees = backend.expressions_in_json(spark, schema_to_json(as_nullable(readable_schema(schema))), texts)
+        if trees is not None:
+            predicates |= {number: from_catalyst([tree], resolve) for number, tree in zip(with_sql, trees, strict=True)}
     return predicates
 
 

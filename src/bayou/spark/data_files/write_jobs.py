@@ -12,22 +12,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
-
 from bayou.errors import DeltaError, failed
 from bayou.protocol import properties
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.backend import ENCRYPTION_FACTORY, SHREDS_VARIANTS, WriteJob
 from bayou.spark.data_files.partitioning import refused_value
-from bayou.spark.jvm.catalyst.file_writer import WriteJob, write_files
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.exceptions import causes, is_failed_write, message_of, shown, thrown_by
-from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
-from bayou.spark.jvm.core.session import java_session, settings_of
-from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
-from bayou.spark.jvm.relations.file_tasks import in_file_tasks
-from bayou.spark.jvm.relations.relation import rebalanced
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.settings import bins_of
 from bayou.storage import qualify, without_host
@@ -38,10 +27,9 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyspark.sql import DataFrame
 
+    from bayou.spark.backend import Backend, FileTasks, WriteFailure, WrittenFile, WrittenRows
     from bayou.spark.data_files.request import WriteOptions, WriteRequest
     from bayou.spark.data_files.target import WriteTarget
-    from bayou.spark.jvm.catalyst.file_writer import WrittenFile, WrittenRows
-    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.session.application import Application
 
 _MORE_THAN_TWO_FILES: Final = 3
@@ -73,7 +61,12 @@ class Placement:
 
 
 def write_into(
-    jvm: Jvm, frame: DataFrame, request: WriteRequest, target: WriteTarget, placement: Placement, observations: Sequence[str] = ()
+    backend: Backend,
+    frame: DataFrame,
+    request: WriteRequest,
+    target: WriteTarget,
+    placement: Placement,
+    observations: Sequence[str] = (),
 ) -> WrittenRows:
     """Run the job.
 
@@ -87,18 +80,18 @@ def write_into(
         SchemaMismatchError: a partition value cannot be serialised.
     """
     by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
-    _check_not_encrypted(frame, target, options)
-    frame, partitions = _gathered(jvm, frame, request.options, target), target.physical_partitions
+    _check_not_encrypted(backend, frame, target, options)
+    frame, partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
     if request.context.stream is not None:
         frame = request.context.stream.batch.to_run(frame)
     if target.materializes_partitions:
-        frame = _with_folder_names(frame, target)
+        frame = _with_folder_names(backend, frame, target)
     uri = qualify(request.options.path).uri
     root = f"{uri}/{placement.folder}" if placement.folder else uri
     job = WriteJob(root, partitions, options, hadoop, observations)
     read: Sequence[Sequence[str]] = ()
     if placement.tasks is not None:
-        frame, read = in_file_tasks(jvm, frame, placement.tasks)
+        frame, read = backend.in_file_tasks(frame, placement.tasks)
     if placement.is_of_tasks:
         # All rows of a task belong to one partition, so that no sort is needed.
         job = WriteJob(root, partitions, {**options, "maxRecordsPerFile": "0"}, hadoop, observations, _MORE_THAN_TWO_FILES)
@@ -106,12 +99,12 @@ def write_into(
         # Do not sort the rows for this column alone.
         open_files = None if partitions else _MORE_THAN_TWO_FILES
         job = WriteJob(root, (by, *partitions), options, hadoop, observations, open_files)
-    with _naming_failure(target.log.table_uri, target.version):
-        return replace(write_files(jvm, frame, job), read_by_tasks=read)
+    with _naming_failure(backend, target.log.table_uri, target.version):
+        return replace(backend.write_files(frame, job), read_by_tasks=read)
 
 
 @contextlib.contextmanager
-def _naming_failure(table: str, version: int | None) -> Iterator[None]:
+def _naming_failure(backend: Backend, table: str, version: int | None) -> Iterator[None]:
     """Convert the failures of a job: StorageError for a file or folder, SchemaMismatchError for a partition value.
 
     Args:
@@ -121,24 +114,22 @@ def _naming_failure(table: str, version: int | None) -> Iterator[None]:
         yield
     except DeltaError:
         raise
-    except (PySparkException, Py4JJavaError) as error:
-        found = _named(error, table, version)
+    except backend.failures as error:
+        found = _named(backend.write_failure(error), table, version)
         if found is None:
             raise
         raise found from error
 
 
-def _named(error: PySparkException | Py4JJavaError, table: str, version: int | None) -> DeltaError | None:
-    chain = list(causes(thrown_by(error)))
-    for text in (str(error), *map(message_of, chain)):
+def _named(failure: WriteFailure, table: str, version: int | None) -> DeltaError | None:
+    for text in failure.messages:
         refused = refused_value(text, table=table, version=version)
         if refused is not None:
             return refused
-    for cause in reversed(chain):
-        if is_failed_write(cause):
-            reason = shown(cause)
-            return failed("files-not-created", table=table, version=version, shown=_short(reason), path=table, reason=reason)
-    return None
+    reason = failure.of_files
+    if reason is None:
+        return None
+    return failed("files-not-created", table=table, version=version, shown=_short(reason), path=table, reason=reason)
 
 
 def _short(text: str) -> str:
@@ -146,19 +137,21 @@ def _short(text: str) -> str:
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
 
 
-def _check_not_encrypted(frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
+def _check_not_encrypted(backend: Backend, frame: DataFrame, target: WriteTarget, options: Mapping[str, str]) -> None:
     """Raise UnsupportedFeatureError if files would be encrypted: then pyarrow cannot read the statistics in their footers."""
-    if writes_encrypted(java_session(frame.sparkSession), options):
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/encrypted-files", at=target, setting=FACTORY, features=("Parquet encryption",))
+    if backend.writes_encrypted(frame.sparkSession, options):
+        raise failed(
+            "DELTA_OPERATION_NOT_ALLOWED/encrypted-files", at=target, setting=ENCRYPTION_FACTORY, features=("Parquet encryption",)
+        )
 
 
-def _with_folder_names(frame: DataFrame, target: WriteTarget) -> DataFrame:
+def _with_folder_names(backend: Backend, frame: DataFrame, target: WriteTarget) -> DataFrame:
     """Return the rows with the names of folders as second columns of the partition columns' names, after all others.
 
     Spark's writer distinguishes the two, and uses the last column of a name for the folders.
     """
     names = dict(zip(target.folder_columns, target.physical_partitions, strict=True))
-    return frame.toDF(*(names.get(name, name) for name in names_of(frame)))
+    return frame.toDF(*(names.get(name, name) for name in backend.names_of(frame)))
 
 
 def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
@@ -168,12 +161,12 @@ def is_gathered(options: WriteOptions, target: WriteTarget) -> bool:
     return bool(properties.OPTIMIZE_WRITE.read(target.properties) or properties.AUTO_OPTIMIZE.read(target.properties))
 
 
-def _gathered(jvm: Jvm, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
+def _gathered(backend: Backend, frame: DataFrame, options: WriteOptions, target: WriteTarget) -> DataFrame:
     """Return the rows in partitions of a good size for files, if requested."""
     if not is_gathered(options, target):
         return frame
-    size, partitions = bins_of(settings_of(frame.sparkSession), options.path)
-    return rebalanced(jvm, frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
+    size, partitions = bins_of(backend.settings(frame.sparkSession), options.path)
+    return backend.rebalanced(frame, [quoted_name(name) for name in target.folder_columns], size, partitions)
 
 
 def _writer_options(options: WriteOptions, target: WriteTarget) -> Mapping[str, str]:
@@ -194,7 +187,7 @@ def footers_of(
 ) -> list[pq.FileMetaData]:
     """Return the footers of written files, each given with its path relative to the table's root. Raise an OSError as it is."""
     places = [(f"{options.path}/{relative}", file.size) for file, relative in written]
-    footers = read_footers(application.jvm, places, options.storage_options)
+    footers = read_footers(application.backend, places, options.storage_options)
     for footer in footers:
         if isinstance(footer, OSError):
             raise footer

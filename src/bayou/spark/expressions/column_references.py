@@ -14,8 +14,6 @@ from bayou.protocol.evolution.column_dependents import check_no_dependents
 from bayou.protocol.features.type_widening import is_widening
 from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.traverse import twins
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.types.alignment import same_names_and_types
 
 if TYPE_CHECKING:
@@ -25,14 +23,14 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 _OWN_TEXT: Final = (ConstraintKind.CHECK, ConstraintKind.INVARIANT)
 """The constraints that a user wrote; others follow from the definition of their column."""
 
 
 def refuse_referenced(
-    jvm: Jvm,
+    backend: Backend,
     spark: SparkSession,
     snapshot: Snapshot,
     schema: StructType,
@@ -46,27 +44,26 @@ def refuse_referenced(
         schema: the table's schema after the alteration; generated columns that it drops are ignored.
         changes_type: whether the column's type is changed, and not its name or existence.
     """
-    session = java_session(spark)
     rules = [rule for rule in constraints_of(snapshot.metadata, snapshot.schema) if rule.kind in _OWN_TEXT]
     generated = generated_columns(schema) if has_generated_columns(snapshot.protocol, snapshot.schema) else ()
     check_no_dependents(
         column,
-        constraints={rule.name: parsed(jvm, session, rule.expression).columns for rule in rules},
-        generated={rule.name: parsed(jvm, session, rule.expression).columns for rule in generated},
+        constraints={rule.name: backend.parsed(spark, rule.expression).columns for rule in rules},
+        generated={rule.name: backend.parsed(spark, rule.expression).columns for rule in generated},
         table=snapshot.table_uri,
         changes_type=changes_type,
     )
 
 
-def refuse_other_types(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, given: StructType) -> None:
+def refuse_other_types(backend: Backend, spark: SparkSession, snapshot: Snapshot, given: StructType) -> None:
     """Raise SchemaMismatchError if an expression of the table uses a column that has another type in `given`, the rows' schema."""
     for field in given.fields:
         column = snapshot.schema.field(field.name)
         if column is not None and not same_names_and_types(column.type, field.type):
-            _refuse_other_type(jvm, spark, snapshot, (column.name,))
+            _refuse_other_type(backend, spark, snapshot, (column.name,))
 
 
-def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
+def refuse_widened(backend: Backend, spark: SparkSession, snapshot: Snapshot, after: StructType) -> None:
     """Raise an error if an expression of the table uses a column that a write widens, since its value may then differ.
 
     Raises:
@@ -77,7 +74,7 @@ def refuse_widened(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, after: Str
     if not properties.ENABLE_TYPE_WIDENING.read(snapshot.metadata.configuration):
         return  # without type widening, a type can only become one that files store in the same way
     for path in _widened(snapshot.schema, after, ()):
-        _refuse_other_type(jvm, spark, snapshot, path)
+        _refuse_other_type(backend, spark, snapshot, path)
 
 
 def refuse_other_generated(snapshot: Snapshot, after: StructType) -> None:
@@ -98,12 +95,12 @@ def _widened(before: DataType, after: DataType, path: tuple[str, ...]) -> Iterat
             yield from _widened(old_field.type, new_field.type, (*path, old_field.name) if isinstance(before, StructType) else path)
 
 
-def _refuse_other_type(jvm: Jvm, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:
+def _refuse_other_type(backend: Backend, spark: SparkSession, snapshot: Snapshot, path: tuple[str, ...]) -> None:
     """Raise SchemaMismatchError if an expression of the table uses a column.
 
     For an ALTER TABLE the same case is an InvalidSchemaError; here the rows of a write are wrong, and not the schema.
     """
     try:
-        refuse_referenced(jvm, spark, snapshot, snapshot.schema, path, changes_type=True)
+        refuse_referenced(backend, spark, snapshot, snapshot.schema, path, changes_type=True)
     except InvalidSchemaError as error:
         raise failed("written-column-with-dependents", at=snapshot, error_class=error.error_class, reason=reason(error)) from None

@@ -10,22 +10,18 @@ from bayou.protocol.columns.expression_checks import check_constraint_references
 from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
 from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.jvm.relations.relation import expression_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.protocol.actions.actions import Metadata
-    from bayou.spark.jvm.core.bridge import Jvm
-    from bayou.spark.jvm.relations.parser import ParsedExpression
+    from bayou.spark.backend import Backend, ParsedExpression
 
 _CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 
 
 def checked_condition(
-    jvm: Jvm, spark: SparkSession, schema: StructType, name: str, condition: str, *, table: str, version: int | None
+    backend: Backend, spark: SparkSession, schema: StructType, name: str, condition: str, *, table: str, version: int | None
 ) -> ParsedExpression:
     """Parse the condition of a new constraint, and check that it uses only columns of the table and allowed functions.
 
@@ -35,7 +31,7 @@ def checked_condition(
     Raises:
         InvalidSchemaError: the condition cannot be a constraint of a table.
     """
-    expression = parsed(jvm, java_session(spark), condition)
+    expression = backend.parsed(spark, condition)
     # Some functions are called without parentheses, and look like columns.
     strangers = {path[0] for path in expression.columns if schema.field(path[0]) is None}
     called = {each for each in strangers if refusal(each, _CHECK) is None}
@@ -45,11 +41,11 @@ def checked_condition(
     return expression
 
 
-def check_constraints(jvm: Jvm, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
+def check_constraints(backend: Backend, spark: SparkSession, metadata: Metadata, *, table: str) -> None:
     """Raise InvalidSchemaError if a CHECK constraint of a table to create is not a valid condition over its columns."""
     schema = parse_schema(metadata.schema_string)
     for constraint in constraints_of(metadata, schema):
         if constraint.kind is ConstraintKind.CHECK:
-            checked_condition(jvm, spark, schema, constraint.name, constraint.expression, table=table, version=None)
-            result = parse_schema(expression_type(jvm, spark, metadata.schema_string, constraint.expression))
+            checked_condition(backend, spark, schema, constraint.name, constraint.expression, table=table, version=None)
+            result = parse_schema(backend.expression_type(spark, metadata.schema_string, constraint.expression))
             check_is_boolean(constraint.name, constraint.expression, result.fields[0].type, table=table)

@@ -257,7 +257,7 @@ class _SessionFooters:
     def footers(self, files: Sequence[SourceFile]) -> list[pq.FileMetaData | OSError]:
         """See `FooterReader`."""
         places = [(self._uri(file), file.size) for file in files]
-        return read_footers(self.table.application.jvm, places, self.table.options)
+        return read_footers(self.table.application.backend, places, self.table.options)
 
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
         """See `FooterReader`."""

@@ -33,7 +33,7 @@ def files_to_purge(table: SessionTable, snapshot: Snapshot, chosen: pa.Array | N
     own = {item.read(snapshot.properties) for item in (properties.MATERIALIZED_ROW_ID, properties.MATERIALIZED_ROW_COMMIT_VERSION)}
     fields = stored_fields(snapshot.schema.fields)
     with_dropped: list[int] = []
-    footers = footers_in_turn(table.application.jvm, files.take(positions), snapshot.table_uri, table.options)
+    footers = footers_in_turn(table.application.backend, files.take(positions), snapshot.table_uri, table.options)
     for position, footer in zip(positions.to_pylist(), footers, strict=True):
         if isinstance(footer, OSError):
             raise footer

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.backend import FileTasks
     from bayou.spark.data_files.written_files import NewFiles
-    from bayou.spark.jvm.relations.file_tasks import FileTasks
     from bayou.spark.read.session_table import SessionTable
 
 
@@ -181,5 +181,5 @@ def rewrite_rows(
         target.application, frame, request, after, uncommitted, auxiliary=auxiliary, tasks=tasks, is_arranged=is_arranged
     )
     paths = snapshot.files(["path"])["path"].take(positions).combine_chunks()
-    check_moved_rows(target.application.jvm, snapshot, paths, added.num_rows, target.options)
+    check_moved_rows(target.application.backend, snapshot, paths, added.num_rows, target.options)
     return added

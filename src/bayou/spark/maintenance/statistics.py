@@ -97,7 +97,7 @@ def _from_footers(
 ) -> list[FileStatistics]:
     files = pa.table({"path": pa.array([add.path for add in adds], pa.string()), "size": [add.size for add in adds]})
     computed = []
-    for add, footer in zip(adds, footers_in_turn(table.application.jvm, files, snapshot.table_uri, table.options), strict=True):
+    for add, footer in zip(adds, footers_in_turn(table.application.backend, files, snapshot.table_uri, table.options), strict=True):
         if isinstance(footer, OSError):
             raise footer_error(footer, add, snapshot.table_uri) from footer
         computed.append(FileStatistics.of(add, footer, leaves))

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayou.log.changes.feed import CHANGE_TYPE
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.catalyst.wide_columns import select
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyspark.sql import DataFrame
 
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 ROW_ACTION: Final = "__bayou_row_action"
 """The column with the `RowAction` of a row, as a number."""
@@ -99,7 +98,7 @@ class AuxiliaryColumns:
         return (CHANGE_TYPE,) if self.is_for_feed else (*self.hidden, CHANGE_TYPE, IS_CHANGE)
 
 
-def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], auxiliary: AuxiliaryColumns) -> DataFrame:
+def with_changes(backend: Backend, rows: DataFrame, columns: Iterable[str], auxiliary: AuxiliaryColumns) -> DataFrame:
     """Expand rows into their images in the feed and, unless only the feed is written, in the table.
 
     Args:
@@ -111,7 +110,7 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], auxiliary: A
         `IS_CHANGE`. If only the feed is written, rows with `columns` and `CHANGE_TYPE`.
     """
     images = {f"{_IMAGE}{n}": each for n, each in enumerate(_IMAGES[1:] if auxiliary.is_for_feed else _IMAGES)}
-    marked = select(jvm, rows, ["*", *(f"{_chosen(ROW_ACTION, each)} as {name}" for name, each in images.items())])
+    marked = backend.select(rows, ["*", *(f"{_chosen(ROW_ACTION, each)} as {name}" for name, each in images.items())])
     unpivoted = marked.unpivot("*", [*images], _IMAGE_NAME, _IMAGE).where(f"{_IMAGE} is not null")
     old = {name.lower(): column for name, column in auxiliary.before.items()}
     of_table = f"{_IMAGE} = {int(_Image.DATA)}"
@@ -119,7 +118,7 @@ def with_changes(jvm: Jvm, rows: DataFrame, columns: Iterable[str], auxiliary: A
     selected += [f"case when {of_table} then {quoted_name(name)} end as {quoted_name(name)}" for name in auxiliary.hidden]
     selected += [f"{_chosen(_IMAGE, _CHANGE_TYPES)} as {CHANGE_TYPE}"]
     selected += [] if auxiliary.is_for_feed else [f"not ({of_table}) as {IS_CHANGE}"]
-    return select(jvm, unpivoted, selected)
+    return backend.select(unpivoted, selected)
 
 
 def _chosen(of: str, values: Mapping[Any, str | int]) -> str:

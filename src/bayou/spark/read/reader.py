@@ -18,7 +18,7 @@ from bayou.protocol.columns.column_defaults import defaults
 from bayou.protocol.types.schema import StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
-from bayou.spark.jvm.core.session import dataset, java_session
+from bayou.spark.jvm.core.session import dataset, java_session, session_of
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation, frame_of_relation
 from bayou.spark.read.change_scan import pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
@@ -73,7 +73,9 @@ def _relation_of(
     schema = readable_schema(snapshot.schema)
     columns = columns_with_defaults = schema_to_json(schema)
     if any(defaults(snapshot.schema)):
-        columns_with_defaults = schema_to_json(catalog_schema(harmless_defaults(application.jvm, session, snapshot)))
+        columns_with_defaults = schema_to_json(
+            catalog_schema(harmless_defaults(application.backend, session_of(session), snapshot))
+        )
     partitions = [schema.field(name) for name in snapshot.partition_columns]
     bare = BareTable(
         key=_key(snapshot, request, "latest" if request.version is None else "pinned", follows=request.version is None),

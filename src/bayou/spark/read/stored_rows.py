@@ -12,8 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.backend import FileTasks
 from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.file_tasks import FileTasks
 from bayou.spark.read.change_rows import AuxiliaryColumns
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.scan.row_ids import RowIdColumns

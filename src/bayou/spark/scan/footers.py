@@ -9,19 +9,20 @@ from typing import TYPE_CHECKING, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bayou.errors import SessionError, StorageError, failed, reason
+from bayou.errors import StorageError, failed
 from bayou.log.staging.footer_statistics import FOOTERS_AT_ONCE
-from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 from bayou.spark.scan.file_index import uris
 from bayou.storage import host_of, qualify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 
-def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData | OSError]:
+def read_footers(
+    backend: Backend, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]
+) -> list[pq.FileMetaData | OSError]:
     """Read the footers of Parquet files.
 
     Costs one call into the JVM for each remote host, and for each 64 MB of footers.
@@ -42,27 +43,23 @@ def read_footers(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Ma
             footers[position] = _parsed(local, uri)
     for positions in remote.values():
         chosen = [files[position] for position in positions]
-        for position, (uri, _), answer in zip(positions, chosen, _ask(jvm, chosen, storage_options), strict=True):
+        for position, (uri, _), answer in zip(positions, chosen, _ask(backend, chosen, storage_options), strict=True):
             footers[position] = answer if isinstance(answer, OSError) else _parsed(pa.BufferReader(answer), uri)
     return [footers[position] for position in range(len(files))]
 
 
 def footers_in_turn(
-    jvm: Jvm, files: pa.Table, table_uri: str, storage_options: Mapping[str, str]
+    backend: Backend, files: pa.Table, table_uri: str, storage_options: Mapping[str, str]
 ) -> Iterator[pq.FileMetaData | OSError]:
     """Yield the footers of files with `path` and `size` in order, as `read_footers` does, at most `FOOTERS_AT_ONCE` in memory."""
     for first in range(0, files.num_rows, FOOTERS_AT_ONCE):
         batch = files.slice(first, FOOTERS_AT_ONCE)
         paths = uris(batch["path"].combine_chunks(), table_uri).to_pylist()
-        yield from read_footers(jvm, list(zip(paths, batch["size"].to_pylist(), strict=True)), storage_options)
+        yield from read_footers(backend, list(zip(paths, batch["size"].to_pylist(), strict=True)), storage_options)
 
 
-def _ask(jvm: Jvm, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:
-    first = files[0][0]
-    try:
-        answers = HadoopFiles.of(jvm, first, storage_options).footers(files)
-    except (HadoopError, SessionError) as error:
-        raise failed("footers-unreadable", file=first, num_files=len(files), reason=reason(error)) from error
+def _ask(backend: Backend, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | OSError]:
+    answers = backend.footers(files, storage_options)
     return [_as_os_error(answer, uri) for answer, (uri, _) in zip(answers, files, strict=True)]
 
 

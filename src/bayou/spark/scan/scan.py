@@ -251,7 +251,7 @@ class Scan:
         return files if self.positions is None else files.take(self.positions)
 
     def _footers(self, files: Sequence[tuple[str, int]]) -> list[pq.FileMetaData | OSError]:
-        return read_footers(self.application.jvm, files, self.options)
+        return read_footers(self.application.backend, files, self.options)
 
     def _relation(self) -> JavaObject:
         partitions, hidden = self._partition_fields(), self._hidden_fields(self._vectors)

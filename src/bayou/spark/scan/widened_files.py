@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 
-def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_options: Mapping[str, str]) -> pa.Array:
+def narrow_files(backend: Backend, snapshot: Snapshot, positions: pa.Array, storage_options: Mapping[str, str]) -> pa.Array:
     """Return the positions of those files that hold a column in another type than the table's. Reads their footers.
 
     Only columns that the schema records as widened are checked. A missing file is ignored. Raise StorageError if an existing footer
@@ -35,7 +35,7 @@ def narrow_files(jvm: Jvm, snapshot: Snapshot, positions: pa.Array, storage_opti
         snapshot.table_uri,
         positions.cast(pa.int64()),
         fields,
-        lambda files: read_footers(jvm, files, storage_options),
+        lambda files: read_footers(backend, files, storage_options),
     )
     narrow = [chosen for chosen, stored in groups if stored != fields]
     return pa.concat_arrays([pa.array([], pa.int64()), *narrow])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from weakref import WeakKeyDictionary
 
 from bayou.errors import DeltaError, failed
@@ -15,10 +15,11 @@ from bayou.log.commit.active_transactions import active_transaction
 from bayou.log.delta_log import open_log
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.actions.paths import hadoop_text
+from bayou.spark.backend import backend_of
 from bayou.spark.errors.conversion import extend_conversion
+from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters
-from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.generated.rules import PartitionRule
-    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.backend import Backend
+    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 PINNED_SNAPSHOTS = 16
 """The number of older snapshots that an application caches, over all tables."""
@@ -125,45 +127,58 @@ class LogCache:
 
 
 class Application:
-    """The state of bayou for one Spark application. There is one instance per JVM.
+    """The state of bayou for one Spark application. There is one instance per JVM, or per client of Spark Connect.
 
     Attributes:
-        jvm: the bridge into its JVM.
+        backend: what its sessions offer.
         logs: the cache of open logs.
         authenticated: whether the port for callbacks from the JVM requires a token.
         partition_rules: the rules of generated partition columns, by the JSON of the table's schema and its partition columns.
     """
 
-    _instances: WeakKeyDictionary[Jvm, Application] = WeakKeyDictionary()
+    _instances: WeakKeyDictionary[Backend, Application] = WeakKeyDictionary()
     _making = threading.Lock()
 
-    def __init__(self, jvm: Jvm) -> None:
-        self.jvm = jvm
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
         self.logs = LogCache(check=self._check_store)
-        register_log_jobs(SparkLogJobs())
-        self.authenticated = callbacks.start(jvm)
-        Adapters.of(jvm)
+        self.authenticated = True
+        if backend.is_native:
+            register_log_jobs(SparkLogJobs())
+            self.authenticated = callbacks.start(self.jvm)
+            Adapters.of(self.jvm)
         extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()
 
     def _check_store(self, uri: str) -> None:
+        if not self.backend.is_native:
+            return
         check_log_store_settings(self.jvm, uri.partition(":")[0])
         check_file_system(self.jvm, uri)
 
     @classmethod
     def of(cls, spark: SparkSession) -> Application:
         """Return the application of a session, created at its first use."""
-        return cls.of_jvm(Jvm.of(spark))
+        return cls._of(backend_of(spark))
 
     @classmethod
     def of_jvm(cls, jvm: Jvm) -> Application:
         """Return the application of a JVM, created at its first use. Safe for concurrent threads."""
+        return cls._of(backend_of_jvm(jvm))
+
+    @classmethod
+    def _of(cls, backend: Backend) -> Application:
         with cls._making:
-            if jvm not in cls._instances:
-                cls._instances[jvm] = cls(jvm)
-            return cls._instances[jvm]
+            if backend not in cls._instances:
+                cls._instances[backend] = cls(backend)
+            return cls._instances[backend]
+
+    @property
+    def jvm(self) -> Jvm:
+        """The bridge into the JVM of a classic session. Raise UnsupportedFeatureError on a session without one."""
+        return cast("Jvm", self.backend.jvm)
 
     def snapshot(
         self, path: str, storage_options: Mapping[str, str], version: int | None = None, transactions: str = ""
@@ -188,7 +203,7 @@ class Application:
     @property
     def engine_info(self) -> str:
         """The name of the engine in the commit information."""
-        return f"Apache-Spark/{self.jvm.spark_version_text} bayou/{__version__}"
+        return f"Apache-Spark/{self.backend.spark_version} bayou/{__version__}"
 
     def workbench(self, session: JavaObject) -> JavaObject:
         """Return an internal session for planning, with the time zone of `session`.

@@ -108,7 +108,7 @@ class Provider:
         write(self._application, DataFrame(data, spark), request, self._without_filled)
 
     def _without_filled(self, rows: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-        return rows if snapshot is None else without_filled(self._application.jvm, rows, snapshot.schema)
+        return rows if snapshot is None else without_filled(self._application.backend, rows, snapshot.schema)
 
 
 _MODES = {"Append": "append", "Overwrite": "overwrite", "ErrorIfExists": "error", "Ignore": "ignore"}

@@ -107,7 +107,7 @@ class SessionCatalog:
         if word == "columns":
             snapshot = self._snapshot(spark, text)
             check_types(self._application, snapshot)
-            schema = catalog_schema(harmless_defaults(self._application.jvm, java_session(spark), snapshot))
+            schema = catalog_schema(harmless_defaults(self._application.backend, spark, snapshot))
             return "\0".join([schema_to_json(schema), *snapshot.partition_columns])
         if word == "relation":
             request = TableRequest.from_options({"path": self._location(spark, text)})
@@ -200,7 +200,7 @@ class SessionCatalog:
             if statement.columns != "frame":
                 return self._aligned(rows_of_query, statement, snapshot, evolves=evolves)
             check_has_data(columns_of(rows_of_query), snapshot.table_uri, version=snapshot.version)
-            rows_of_query = with_types_of(self._application.jvm, rows_of_query, options, snapshot, statement.name)
+            rows_of_query = with_types_of(self._application.backend, rows_of_query, options, snapshot, statement.name)
             # Add no NULLs if the write replaces a part of the table: the values of the absent columns would decide which part.
             replaces_all = statement.how in ("append", "overwrite") and not options.replaces_a_part
             if not replaces_all:
@@ -231,15 +231,15 @@ class SessionCatalog:
         if by_name:
             _refuse_left_out(names, statement.name, snapshot)
         widening = merge_widening(snapshot) if evolves else Widening.NEVER
-        jvm, columns = self._application.jvm, columns_of(rows)
+        jvm, backend, columns = self._application.jvm, self._application.backend, columns_of(rows)
         by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(columns), widening=widening)
         _refuse_short_structs(schema, columns, statement.name, by_name=by_name)
-        rows = with_ansi_casts(jvm, rows, schema, by_name=by_name, widening=widening)
+        rows = with_ansi_casts(backend, rows, schema, by_name=by_name, widening=widening)
         columns = columns_of(rows)
-        visible_schema = insert_schema(harmless_defaults(jvm, java_session(rows.sparkSession), snapshot))
+        visible_schema = insert_schema(harmless_defaults(backend, rows.sparkSession, snapshot))
         target_schema = evolved_columns(visible_schema, columns, by_name=by_name, widening=widening)
         rows = aligned_rows(jvm, rows, statement.name, schema_to_json(target_schema), by_name=by_name)
-        return without_filled(jvm, rows, schema)
+        return without_filled(backend, rows, schema)
 
     def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
         if rows is None:

@@ -107,4 +107,4 @@ class _Sink:
                 columns=void,
             )
         name = f"delta.`{redact_uri(self.options.path)}`"
-        return with_types_of(self.application.jvm, rows, self.options, snapshot, name)
+        return with_types_of(self.application.backend, rows, self.options, snapshot, name)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable, parts, same_form
-from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.own_sql import own_column
+from bayou.spark.backend import backend_of
 from bayou.spark.types.types import contains_user_defined, spark_data_type, sql_type
 
 if TYPE_CHECKING:
@@ -64,15 +62,16 @@ def cast_sql(source: str, wanted: DataType) -> str:
 
 def selected(frame: DataFrame, columns: Iterable[AlignedColumn]) -> DataFrame:
     """Select columns of a DataFrame by their SQL. PySpark casts those whose types SQL cannot name."""
+    backend = backend_of(frame.sparkSession)
     made: list[str | Column] = []
     for text, name, kind in columns:
         if kind is not None and contains_user_defined(kind):
             made.append(
-                own_column(frame.sparkSession, text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name)
+                backend.own_column(frame.sparkSession, text).cast(spark_data_type(StructField(name, as_nullable(kind)))).alias(name)
             )
         else:
             made.append(f"{text} as {quoted_name(name)}")
-    return select(Jvm.of(frame.sparkSession), frame, made)
+    return backend.select(frame, made)
 
 
 def _aligned_map(source: str, given: MapType, wanted: MapType, depth: int) -> str:

@@ -14,8 +14,7 @@ from bayou.protocol.columns.identity_columns import identity_metadata, is_identi
 from bayou.protocol.types.char_varchar import DECLARED_TYPE
 from bayou.protocol.types.schema import StructType, required_and_absent
 from bayou.protocol.types.traverse import as_nullable
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.relations.relation import columns_of_nulls
+from bayou.spark.backend import backend_of
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 _DEFAULT, _DEFAULT_OF_OLD_ROWS = DEFAULT_KEYS
 _GENERATED = "GENERATION_EXPRESSION"
@@ -70,10 +69,10 @@ def _stored(field: StructField) -> StructField:
     return replace(field, metadata={**given, **more})
 
 
-def without_filled(jvm: Jvm, rows: DataFrame, schema: StructType) -> DataFrame:
+def without_filled(backend: Backend, rows: DataFrame, schema: StructType) -> DataFrame:
     """Drop the columns of an INSERT that Spark filled with NULL and that get their values when they are written."""
     filled = {each.name for each in schema.fields if is_identity(each) or generation_expression(each) is not None}
-    gone = [each for each in columns_of_nulls(jvm, rows) if each in filled] if filled else []
+    gone = [each for each in backend.columns_of_nulls(rows) if each in filled] if filled else []
     return rows.drop(*gone) if gone else rows
 
 
@@ -89,7 +88,10 @@ def with_absent_columns(
     Args:
         is_append: whether the rows are added to existing ones.
     """
-    given, partitions = {name.lower() for name in names_of(rows)}, {name.lower() for name in partition_columns}
+    given, partitions = (
+        {name.lower() for name in backend_of(rows.sparkSession).names_of(rows)},
+        {name.lower() for name in partition_columns},
+    )
     open_ones = [each for each in readable_schema(schema).fields if each.name.lower() not in given and _may_be_null(schema, each)]
     absent = [each for each in open_ones if each.name.lower() in partitions]
     if is_append:

@@ -14,23 +14,17 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.protocol.types.char_varchar import DECLARED_TYPE, type_with_chars
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.catalyst import merge as catalyst
-from bayou.spark.jvm.catalyst.casts import padded_chars
-from bayou.spark.jvm.catalyst.frames import columns_of, names_of
-from bayou.spark.jvm.catalyst.wide_columns import select
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.jvm.relations.relation import alias_of, analyzed_plan
+from bayou.spark.backend import backend_of
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.backend import Backend
 
 _PADS: Final = "spark.sql.readSideCharPadding"
 _AS_TEXT: Final = "spark.sql.legacy.charVarcharAsString"
@@ -41,48 +35,51 @@ def declared_chars(columns: Iterable[tuple[StructField, str]]) -> dict[str, str]
     return {name: kind for field, name in columns if (kind := type_with_chars(field)) is not None}
 
 
-def padded(jvm: Jvm, spark: SparkSession, plan: JavaObject, declared: Mapping[str, str], settings: Mapping[str, str]) -> JavaObject:
-    """Return a plan of stored rows with padded char columns. `declared` has their types by their names in the plan."""
+def padded(backend: Backend, frame: DataFrame, declared: Mapping[str, str], settings: Mapping[str, str]) -> DataFrame:
+    """Return stored rows with padded char columns. `declared` has the types of these by their names."""
     if not declared or not is_on(settings, _PADS, default=True) or is_on(settings, _AS_TEXT):
-        return plan
-    return analyzed_plan(_selected(jvm, catalyst.frame_of(jvm, spark, plan), declared))
+        return frame
+    return _selected(backend, frame, declared)
 
 
-def with_chars(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
+def with_chars(backend: Backend, frame: DataFrame, declared: Mapping[str, str]) -> DataFrame:
     """Pad the char columns of a write's rows, and mark them as chars so that Spark pads the strings that they are compared with.
 
     The rows have the names, the order and the types of the table's fields. `declared` has the types of char columns by name.
     """
-    if not declared or is_on(settings_of(frame.sparkSession), _AS_TEXT):
+    if not declared or is_on(backend.settings(frame.sparkSession), _AS_TEXT):
         return frame
-    return _selected(jvm, frame, declared, keeps_types=True)
+    return _selected(backend, frame, declared, keeps_types=True)
 
 
-def as_chars_of(jvm: Jvm, frame: DataFrame, schema: StructType) -> DataFrame:
+def as_chars_of(backend: Backend, frame: DataFrame, schema: StructType) -> DataFrame:
     """Pad those columns of user-supplied rows that have the name of a char column of the table. Keep the rows' alias."""
-    known = [(field, schema.field(field.name)) for field in readable_schema(columns_of(frame)).fields]
+    known = [(field, schema.field(field.name)) for field in readable_schema(backend.columns_of(frame)).fields]
     typed = ((replace(mine, type=given.type), given.name) for given, mine in known if mine is not None)
-    made, alias = with_chars(jvm, frame, declared_chars(typed)), alias_of(frame)
+    made, alias = with_chars(backend, frame, declared_chars(typed)), backend.alias_of(frame)
     return made if made is frame or alias is None else made.alias(alias)
 
 
 def declared_as_chars(frame: DataFrame, schema: StructType) -> DataFrame:
     """Mark the char columns of a table's rows, so that Spark pads the strings that they are compared with."""
-    names = {name.lower(): name for name in names_of(frame)}
+    backend = backend_of(frame.sparkSession)
+    names = {name.lower(): name for name in backend.names_of(frame)}
     declared = declared_chars((field, names[field.name.lower()]) for field in schema.fields if field.name.lower() in names)
     if not declared:
         return frame
-    columns = [_known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in names_of(frame)]
-    return select(Jvm.of(frame.sparkSession), frame, columns)
-
-
-def _selected(jvm: Jvm, frame: DataFrame, declared: Mapping[str, str], *, keeps_types: bool = False) -> DataFrame:
-    plan, types = analyzed_plan(frame), declared if keeps_types else {}
     columns = [
-        _known(padded_chars(jvm, plan, number, declared[name]), name, types) if name in declared else (name,)
-        for number, name in enumerate(names_of(frame))
+        _known(F.col(quoted_name(name)), name, declared) if name in declared else (name,) for name in backend.names_of(frame)
     ]
-    return select(jvm, frame, columns)
+    return backend.select(frame, columns)
+
+
+def _selected(backend: Backend, frame: DataFrame, declared: Mapping[str, str], *, keeps_types: bool = False) -> DataFrame:
+    types = declared if keeps_types else {}
+    columns = [
+        _known(backend.padded_chars(frame, number, declared[name]), name, types) if name in declared else (name,)
+        for number, name in enumerate(backend.names_of(frame))
+    ]
+    return backend.select(frame, columns)
 
 
 def _known(column: Column, name: str, types: Mapping[str, str]) -> Column:

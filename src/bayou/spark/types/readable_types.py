@@ -13,7 +13,6 @@ from bayou.protocol.schema.validity import is_supported
 from bayou.protocol.stats.file_stats import COLLATIONS, collated_fields
 from bayou.protocol.types.schema import StructType, schema_to_json
 from bayou.protocol.types.traverse import primitives
-from bayou.spark.jvm.relations.relation import knows_type
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField
     from bayou.spark.session.application import Application
 
-_FIRST_SPARK_WITH_COLLATIONS: Final = (4, 0)
+_FIRST_SPARK_WITH_COLLATIONS: Final = 4
 _FIRST_SPARK_WITH: Final = {"variant": "4.0", "time": "4.1"}
 _FEATURE_OF: Final = {"variant": "variantType"}
 
@@ -49,7 +48,7 @@ def check_types(application: Application, snapshot: Snapshot, *, is_read: bool =
         )
     for field in _unknown(application, snapshot.schema) if is_read else ():
         _refuse(application, snapshot, field)
-    if application.jvm.spark_version < _FIRST_SPARK_WITH_COLLATIONS:
+    if int(application.backend.spark_version.partition(".")[0]) < _FIRST_SPARK_WITH_COLLATIONS:
         _warn_of_collations(application, snapshot)
 
 
@@ -58,12 +57,12 @@ def _unknown(application: Application, schema: StructType) -> Iterator[StructFie
     for field in schema.fields:
         uncommon = any(kind == "variant" or not is_supported(kind) for kind in primitives(field.type))
         alone = StructType((field,))
-        if (uncommon or any(collated_fields(alone))) and not knows_type(application.jvm, schema_to_json(readable_schema(alone))):
+        if (uncommon or any(collated_fields(alone))) and not application.backend.knows_type(schema_to_json(readable_schema(alone))):
             yield field
 
 
 def _refuse(application: Application, snapshot: Snapshot, field: StructField) -> None:
-    spark = application.jvm.spark_version_text
+    spark = application.backend.spark_version
     found = sorted(kind for kind in set(primitives(field.type)) if kind == "variant" or not is_supported(kind))
     first = next((since for kind in found for name, since in _FIRST_SPARK_WITH.items() if kind.split("(")[0] == name), None)
     what = f"the type {' or '.join(found)}" if found else f"the collation that the log names ({field.metadata.get(COLLATIONS)})"
@@ -89,7 +88,7 @@ def _warn_of_collations(application: Application, snapshot: Snapshot) -> None:
         _logger.warning(
             "Spark %s has no collations: texts of %s are compared by their bytes, and not by the collation that the table names "
             "(table: %s)",
-            application.jvm.spark_version_text,
+            application.backend.spark_version,
             ", ".join(field.name for field in found),
             redact_uri(snapshot.table_uri),
         )

@@ -13,10 +13,6 @@ from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
-from bayou.spark.jvm.catalyst.casts import ansi_cast
-from bayou.spark.jvm.catalyst.frames import columns_of
-from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.jvm.relations.relation import aligned_rows
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -25,12 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 _POLICY: Final = "spark.sql.storeAssignmentPolicy"
 
 
-def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER) -> DataFrame:
+def with_table_types(
+    backend: Backend, rows: DataFrame, table: StructType, name: str, *, widening: Widening = Widening.NEVER
+) -> DataFrame:
     """Cast rows to a table's types, by name. Columns and nested fields that the table lacks keep their types.
 
     Raise pyspark.errors.AnalysisException if a type cannot be cast to the table's.
@@ -39,7 +37,7 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
         name: the table's name, for errors.
         widening: which types of the rows stay, because the write widens the table's.
     """
-    given, known = readable_schema(columns_of(rows)), readable_schema(table)
+    given, known = readable_schema(backend.columns_of(rows)), readable_schema(table)
 
     def leaf(one: DataType, other: DataType) -> DataType:
         return one if _widens(one, other, widening) else other
@@ -48,12 +46,12 @@ def with_table_types(jvm: Jvm, rows: DataFrame, table: StructType, name: str, *,
     wanted = _Casts(leaf, by_name=True).struct(plain, known)
     if all(each.type == cast.type for each, cast in zip(given.fields, wanted.fields, strict=True)):
         return rows
-    rows = with_ansi_casts(jvm, rows, table, by_name=True, widening=widening, renames=False)
-    return aligned_rows(jvm, rows, name, schema_to_json(wanted), by_name=True)
+    rows = with_ansi_casts(backend, rows, table, by_name=True, widening=widening, renames=False)
+    return backend.aligned_rows(rows, name, schema_to_json(wanted), by_name=True)
 
 
 def with_ansi_casts(
-    jvm: Jvm, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
+    backend: Backend, rows: DataFrame, table: StructType, *, by_name: bool, widening: Widening, renames: bool = True
 ) -> DataFrame:
     """Cast values of another kind than the table's, such as strings for numbers, by ANSI rules: an invalid value is an error.
 
@@ -73,7 +71,7 @@ def with_ansi_casts(
         renames: whether a struct without any field name of the column's, such as one of the function `struct`, gets the
             column's names by position.
     """
-    policy = settings_of(rows.sparkSession).get(_POLICY, "ANSI").upper()
+    policy = backend.settings(rows.sparkSession).get(_POLICY, "ANSI").upper()
 
     def leaf(given: DataType, known: DataType) -> DataType:
         if given in VOID_TYPES:  # NULL fits every type, but Spark's strict policy refuses it
@@ -82,7 +80,7 @@ def with_ansi_casts(
         is_left = policy != "ANSI" or is_nested_for_string or (_is_number(given) and _is_number(known))
         return given if is_left or _widens(given, known, widening) else known
 
-    given = as_nullable(readable_schema(columns_of(rows)))
+    given = as_nullable(readable_schema(backend.columns_of(rows)))
     casts = _Casts(leaf, by_name=by_name, renames=renames, keeps_keys=True)
     wanted = as_nullable(casts.struct(given, readable_schema(table)))
     changed = [number for number, pair in enumerate(zip(given.fields, wanted.fields, strict=True)) if pair[0].type != pair[1].type]
@@ -95,7 +93,9 @@ def with_ansi_casts(
     columns = [F.col(quoted_name(label)) for label in labels]
     for number in changed:
         kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
-        columns[number] = ansi_cast(jvm, columns[number], rows.sparkSession, kind, _name_of(number, given, table, by_name=by_name))
+        columns[number] = backend.ansi_cast(
+            rows.sparkSession, columns[number], kind, _name_of(number, given, table, by_name=by_name)
+        )
     return labelled.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 

@@ -13,7 +13,7 @@ from bayou.protocol.types.char_varchar import type_text
 from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructField, StructType, UserDefinedType, schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable, innermost, map_fields, map_twins, same_form, twins
-from bayou.spark.jvm.relations.user_defined_types import for_spark, known_type
+from bayou.spark.user_defined_types import for_spark, known_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,9 +12,7 @@ from bayou.errors import failed
 from bayou.protocol.columns.mapping_rules import fields_by_path, shown_path
 from bayou.protocol.schema.given_schema import check_parts
 from bayou.protocol.types.schema import FIELD_ID, PHYSICAL_NAME, StructField, StructType, parse_schema
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.parser import columns_in_json, type_in_json
+from bayou.spark.backend import backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.core.bridge import JavaObject
 
 _OF_A_TABLE = (FIELD_ID, PHYSICAL_NAME)
 """Metadata of a field that only apply to the table that it comes from."""
@@ -42,7 +39,7 @@ def given_schema(spark: SparkSession, columns: Any, *, table: str | None = None)
     if isinstance(columns, StructType):
         return columns
     if isinstance(columns, str):
-        return parse_schema(_parsed(spark, columns, columns_in_json, table))
+        return parse_schema(_parsed(spark, columns, backend_of(spark).columns_in_json, table))
     fields = columns.fields if isinstance(columns, spark_types.StructType) else columns
     if not isinstance(fields, (list, tuple)) or not all(isinstance(each, spark_types.StructField) for each in fields):
         raise failed("column-types", table=table)
@@ -66,7 +63,7 @@ def given_type(spark: SparkSession, kind: Any, *, table: str | None = None) -> D
         InvalidSchemaError: the SQL cannot be parsed.
     """
     if isinstance(kind, str):
-        text = _parsed(spark, kind, type_in_json, table)
+        text = _parsed(spark, kind, backend_of(spark).type_in_json, table)
     elif isinstance(kind, spark_types.DataType):
         text = kind.json()
     else:
@@ -94,8 +91,9 @@ def plain_type(kind: DataType, table: str) -> DataType:
     return kind
 
 
-def _parsed(spark: SparkSession, text: str, parse: Callable[[JavaObject, str], str], table: str | None) -> str:
+def _parsed(spark: SparkSession, text: str, parse: Callable[[SparkSession, str], str], table: str | None) -> str:
+    backend = backend_of(spark)
     try:
-        return parse(java_session(spark), text)
-    except FAILED_CALL as error:
-        raise failed("type-syntax", table=table, given=text, reason=reason_of(error)) from None
+        return parse(spark, text)
+    except backend.failures as error:
+        raise failed("type-syntax", table=table, given=text, reason=backend.reason_of(error)) from None

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 from bayou.protocol.features.type_widening import Widening
 from bayou.spark.data_files.request import merges_schema
 from bayou.spark.data_files.target import merge_widening
-from bayou.spark.jvm.core.session import settings_of
 from bayou.spark.types.store_assignment import with_table_types
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.backend import Backend
     from bayou.spark.data_files.request import WriteOptions
-    from bayou.spark.jvm.core.bridge import Jvm
 
 
-def with_types_of(jvm: Jvm, rows: DataFrame, options: WriteOptions, snapshot: Snapshot | None, name: str) -> DataFrame:
+def with_types_of(backend: Backend, rows: DataFrame, options: WriteOptions, snapshot: Snapshot | None, name: str) -> DataFrame:
     """Return the rows of a write by name with the table's types, or with wider types if the write may widen the table's.
 
     All writes by name cast their rows here, also batches of streams.
@@ -32,5 +31,5 @@ def with_types_of(jvm: Jvm, rows: DataFrame, options: WriteOptions, snapshot: Sn
     """
     if snapshot is None or options.overwrite_schema:
         return rows
-    widening = merge_widening(snapshot) if merges_schema(options, settings_of(rows.sparkSession)) else Widening.NEVER
-    return with_table_types(jvm, rows, snapshot.schema, name, widening=widening)
+    widening = merge_widening(snapshot) if merges_schema(options, backend.settings(rows.sparkSession)) else Widening.NEVER
+    return with_table_types(backend, rows, snapshot.schema, name, widening=widening)

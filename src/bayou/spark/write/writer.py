@@ -26,8 +26,6 @@ from bayou.spark.dml.replace.replace_on import evaluated_once, rows_replaced_on
 from bayou.spark.dml.replace.replace_where import rows_of_condition
 from bayou.spark.expressions.column_references import refuse_other_types, refuse_widened
 from bayou.spark.expressions.constraint_definitions import check_constraints
-from bayou.spark.jvm.catalyst.frames import columns_of
-from bayou.spark.jvm.core.session import refresh_caches, settings_of
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.session_transaction import session_transaction
@@ -43,11 +41,11 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.backend import Backend
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.replace.replaced_rows import ReplacedRows
-    from bayou.spark.jvm.core.bridge import Jvm
     from bayou.spark.session.application import Application
 
 _MODE_NAMES: Final = {"append": "Append", "overwrite": "Overwrite", "error": "ErrorIfExists", "ignore": "Ignore"}
@@ -132,7 +130,7 @@ def _written(
     request: WriteRequest,
     prepare: Callable[[DataFrame, Snapshot | None], DataFrame] | None,
 ) -> WriteResult:
-    settings = settings_of(frame.sparkSession)
+    settings = application.backend.settings(frame.sparkSession)
     stated_txn, request = request.options.txn, _in_zone(frame, with_settings(request, settings))
     options = request.options
     log = application.logs.get(options.path, options.storage_options)
@@ -157,7 +155,7 @@ def _written(
             return WriteResult(snapshot.version, committed=False, reason="exists")
         if snapshot is None or snapshot.schema.fields:  # a table without columns raises another error
             version = None if snapshot is None else snapshot.version
-            check_has_data(columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
+            check_has_data(application.backend.columns_of(frame), log.table_uri, version=version, of_statement=prepare is not None)
         frame = frame if prepare is None else prepare(frame, snapshot)
         if options.replaces_by_match:
             frame = evaluated_once(application, frame)
@@ -168,10 +166,10 @@ def _written(
             replaced.delete_rows(transaction)
         carried = NOTHING_CARRIED if replaced is None else replaced.carried
         added = write_new_files(application, frame, request, target, uncommitted, carried=carried)
-        removed = _removed(application.jvm, transaction, request, target, added, replaced)
+        removed = _removed(application.backend, transaction, request, target, added, replaced)
         result = _commit(transaction, uncommitted, request, target, added, _metrics(request, added, removed, replaced))
     if result.committed:
-        refresh_caches(frame.sparkSession, log, application.jvm, options.storage_options)
+        application.backend.refresh_caches(frame.sparkSession, log, options.storage_options)
         notify_written(NewVersion(application, frame.sparkSession, log, result.version, options.storage_options, settings))
     reset_txn_version(frame.sparkSession, settings, stated_txn, result)
     return result
@@ -276,7 +274,7 @@ def _target(
     If the table keeps its columns, only a wider type can break an expression. A new schema requires a check of each constraint.
     """
     log = application.logs.get(request.options.path, request.options.storage_options)
-    columns = readable_schema(columns_of(frame))
+    columns = readable_schema(application.backend.columns_of(frame))
     has_new_columns = request.options.overwrite_schema or request.replaces_table
     if snapshot is not None:
         check_types(application, snapshot, is_read=not has_new_columns)
@@ -287,12 +285,12 @@ def _target(
         if snapshot is not None and mismatch.error_class != EXPLICIT_INSERT:
             # If an expression of the table uses the column, raise that error: it is more precise than the mismatch. A value for
             # an identity column is not a mismatch of types.
-            refuse_other_types(application.jvm, frame.sparkSession, snapshot, columns)
+            refuse_other_types(application.backend, frame.sparkSession, snapshot, columns)
         raise
     if snapshot is not None and not has_new_columns:
-        refuse_widened(application.jvm, frame.sparkSession, snapshot, target.schema)
+        refuse_widened(application.backend, frame.sparkSession, snapshot, target.schema)
     else:
-        check_constraints(application.jvm, frame.sparkSession, target.metadata, table=log.table_uri)
+        check_constraints(application.backend, frame.sparkSession, target.metadata, table=log.table_uri)
     return target
 
 
@@ -353,7 +351,7 @@ def _metrics(request: WriteRequest, added: NewFiles, removed: _Removed, replaced
 
 
 def _removed(
-    jvm: Jvm,
+    backend: Backend,
     transaction: Transaction,
     request: WriteRequest,
     target: WriteTarget,
@@ -371,7 +369,7 @@ def _removed(
         replaced.check(added)
         if not options.data_change:
             paths = replaced.change.snapshot.files(["path"])["path"].take(replaced.files)
-            check_moved_rows(jvm, target.snapshot, paths.combine_chunks(), added.num_rows, options.storage_options)
+            check_moved_rows(backend, target.snapshot, paths.combine_chunks(), added.num_rows, options.storage_options)
         return _Removed(*replaced.remove_files(transaction, data_change=options.data_change))
     if options.dynamic_partitions and target.partition_by and not request.replaces_table:
         old_files = replaced_partitions(
@@ -380,6 +378,6 @@ def _removed(
     else:
         old_files = transaction.files()
     if not options.data_change:
-        check_moved_rows(jvm, target.snapshot, old_files["path"].combine_chunks(), added.num_rows, options.storage_options)
+        check_moved_rows(backend, target.snapshot, old_files["path"].combine_chunks(), added.num_rows, options.storage_options)
     removed = transaction.remove_files(old_files, data_change=options.data_change)
     return _Removed(len(removed), removed.size_bytes)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from bayou.spark.jvm.catalyst.merge import frame_of
 from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.relations.relation import analyzed_plan
 from bayou.spark.scan.scan import Scan
 from bayou.spark.types.char_columns import declared_chars, padded
 
@@ -87,5 +89,7 @@ def scanned(
     auxiliary = [*(field.name for field in others), *hidden, *([METADATA] if with_numbers else [])]
     names = scan.columns[: len(fields)]
     declared = declared_chars(zip(fields, names, strict=True))
-    plan = padded(target.application.jvm, target.spark, scan.plan, declared, settings)
+    plan, jvm = scan.plan, target.application.jvm
+    if declared:
+        plan = analyzed_plan(padded(target.application.backend, frame_of(jvm, target.spark, plan), declared, settings))
     return ScannedRows(plan, names, auxiliary, ids)

@@ -18,6 +18,7 @@ from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.resolution.clauses import Action
 from bayou.spark.dml.statements.assignments import NewValues
 from bayou.spark.expressions.stored_expressions import check_stored
+from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
 from bayou.spark.jvm.catalyst.frames import names_of
@@ -160,7 +161,7 @@ class WrittenColumns:
             return columns.selected(joined, auxiliary)
         # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(joined, [*auxiliary, F.col(ACTION)])
-        rows = with_chars(self._bridge, rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
+        rows = with_chars(backend_of_jvm(self._bridge), rows, declared_chars((self._table[f.name], f.name) for f in self._fields))
         new = (self._recomputed(field, computed[field.name]) if field.name in computed else (field.name,) for field in self._fields)
         return select(self._bridge, rows, [*new, *((name,) for name in names_of(rows)[len(self._fields) : -1])])
 

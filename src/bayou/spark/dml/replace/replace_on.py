@@ -62,7 +62,7 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
     target = SessionTable.of(application, spark, options.path, options.storage_options)
     every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
     change = change_of(target, "DELETE", every_row, snapshot)
-    matching = partial(_matching, as_chars_of(application.jvm, frame, snapshot.schema), options, snapshot)
+    matching = partial(_matching, as_chars_of(application.backend, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # an invalid condition is an error nevertheless
     replaced = ReplacedRows.of(replace(change, files=replace(change.files, whole=none), matching=matching), None)

@@ -247,7 +247,9 @@ class _Update:
             return columns.selected(rows, auxiliary)
         # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(rows, [*auxiliary, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
-        rows = with_chars(jvm, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
+        rows = with_chars(
+            self._change.target.application.backend, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields)
+        )
         stored = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
         return select(jvm, rows, [*stored, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
 

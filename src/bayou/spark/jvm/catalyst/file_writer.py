@@ -12,9 +12,9 @@ import json
 import re
 import tempfile
 import uuid
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from bayou.spark.backend import WriteJob, WrittenFile, WrittenRows
 from bayou.spark.jvm.catalyst.expression_list import names_of_output
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import Block
@@ -24,7 +24,7 @@ from bayou.spark.jvm.core.pinned_settings import values as pinned_values
 from bayou.spark.jvm.relations.relation import executed_plan, observed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -35,58 +35,6 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _OPEN_FILES = "spark.sql.maxConcurrentOutputFileWriters"
 # A key of Hadoop's configuration in the string of a Java map.
 _KEY = re.compile(r"(?:^\{|, )([^=]+)=")
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A file that the job wrote.
-
-    Attributes:
-        uri: its absolute URI, percent-encoded.
-        size: bytes.
-        modification_time: milliseconds since the epoch.
-    """
-
-    uri: str
-    size: int
-    modification_time: int
-
-
-@dataclass(frozen=True, slots=True)
-class WriteJob:
-    """A description of the files to write.
-
-    Attributes:
-        root: the folder's URI, not percent-encoded.
-        partition_by: the partition columns, which become folders and are not written into the files.
-        options: the Parquet writer's options.
-        hadoop: settings of the file system.
-        observations: the names of the observations in the rows to return.
-        open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
-            None if the session decides.
-    """
-
-    root: str
-    partition_by: Sequence[str]
-    options: Mapping[str, str] = field(repr=False)
-    hadoop: Mapping[str, str] = field(repr=False)
-    observations: Sequence[str] = ()
-    open_files: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenRows:
-    """The result of a job.
-
-    Attributes:
-        files: the files that it wrote.
-        observed: the values of the observations, by name, without those that Spark left out.
-        read_by_tasks: for each task the URIs of the files that it read, in order, if tasks were created for files.
-    """
-
-    files: list[WrittenFile]
-    observed: Mapping[str, list[Any]]
-    read_by_tasks: Sequence[Sequence[str]] = ()
 
 
 def write_files(jvm: Jvm, frame: DataFrame, job: WriteJob) -> WrittenRows:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from bayou.spark.backend import SHREDS_VARIANTS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -147,9 +149,6 @@ UNSET_IN_HADOOP: Final = (
     Pin("parquet.statistics.truncate.length", None, _STATISTICS),
 )
 """Keys of Hadoop's configuration that jobs that write data files unset, also with `#` and a column after them."""
-
-SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
-"""On by default since Spark 4.2. Readers of a table without the feature `variantShredding` need not support such files."""
 
 SQL_PREFIX: Final = "spark.sql."
 """The prefix of the settings that a session for `Job.PLANNING` or `Job.LOG` resets."""

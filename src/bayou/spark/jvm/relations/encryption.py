@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from bayou.spark.backend import ENCRYPTION_FACTORY
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.spark.jvm.core.bridge import JavaObject
 
-FACTORY: Final = "parquet.crypto.factory.class"
-"""The setting that names the factory for encryption. Without it files are plain."""
 _BY_PROPERTIES: Final = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 _KEYS: Final = ("parquet.encryption.footer.key", "parquet.encryption.column.keys", "parquet.encryption.uniform.key")
 """The settings of Parquet's own factory. Without any of them it encrypts no written file."""
@@ -22,12 +22,12 @@ _KEYS: Final = ("parquet.encryption.footer.key", "parquet.encryption.column.keys
 
 def reads_encrypted(session: JavaObject) -> bool:
     """Whether Spark is configured to read encrypted files."""
-    return _setting(session, FACTORY, {}) is not None
+    return _setting(session, ENCRYPTION_FACTORY, {}) is not None
 
 
 def writes_encrypted(session: JavaObject, options: Mapping[str, str]) -> bool:
     """Whether Spark would encrypt the files that it writes."""
-    factory = _setting(session, FACTORY, options)
+    factory = _setting(session, ENCRYPTION_FACTORY, options)
     if factory is None:
         return False
     return factory != _BY_PROPERTIES or any(_setting(session, key, options) is not None for key in _KEYS)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
@@ -11,20 +10,8 @@ from pyspark.sql import DataFrame
 from bayou.spark.jvm.core.adapters import Adapters
 
 if TYPE_CHECKING:
+    from bayou.spark.backend import FileTasks
     from bayou.spark.jvm.core.bridge import Jvm
-
-
-@dataclass(frozen=True, slots=True)
-class FileTasks:
-    """The tasks of a job.
-
-    Attributes:
-        count: the number of tasks.
-        column: the position of the task's number among the columns that are constant for a file.
-    """
-
-    count: int
-    column: int
 
 
 def in_file_tasks(jvm: Jvm, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, list[list[str]]]:

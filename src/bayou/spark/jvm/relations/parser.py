@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
 
 from bayou.errors import failed, redact_text
+from bayou.spark.backend import ParsedExpression
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
@@ -58,25 +58,6 @@ _FORBIDDEN = {
     "VariableReference": "a variable",
     "ExpressionWithUnresolvedIdentifier": "a name that is computed (IDENTIFIER)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedExpression:
-    """The parts of an expression.
-
-    Attributes:
-        text: the expression.
-        functions: the names of the functions that it calls, in lower case.
-        columns: the paths of the columns that it uses.
-        forbidden: the parts that no stored expression may have.
-        has_lambda: whether it has a function without a name, as `x -> x + 1`.
-    """
-
-    text: str
-    functions: frozenset[str]
-    columns: frozenset[tuple[str, ...]]
-    forbidden: tuple[str, ...]
-    has_lambda: bool = False
 
 
 def words(jvm: Jvm, text: str) -> Iterator[str]:

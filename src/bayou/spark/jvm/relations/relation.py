@@ -15,7 +15,7 @@ from bayou.spark.jvm.core.own_sessions import pairs_of
 from bayou.spark.jvm.core.session import dataset, java_session
 from bayou.spark.jvm.core.signatures import unknown_signature
 from bayou.spark.jvm.relations.own_sql import own_column
-from bayou.spark.jvm.relations.user_defined_types import for_spark
+from bayou.spark.user_defined_types import for_spark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

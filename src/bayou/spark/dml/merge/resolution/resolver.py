@@ -26,6 +26,7 @@ from bayou.spark.dml.merge.resolution.resolved import Resolution, ResolvedClause
 from bayou.spark.dml.statements.assignments import assignments_of
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.expressions.column_references import refuse_widened
+from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.casts import casts_implicitly
@@ -148,7 +149,7 @@ class Resolver:
             uri=self._snapshot.table_uri,
             version=self._snapshot.version,
         )
-        refuse_widened(self._bridge, self._spark, self._snapshot, after)
+        refuse_widened(backend_of_jvm(self._bridge), self._spark, self._snapshot, after)
         return after
 
     def _pairs(self, clause: Clause, schema: StructType, apart: list[Path]) -> Pairs:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayou.errors import StorageError
 from bayou.spark.dml.keys.key_conditions import MOST_VALUES, KeyValues
+from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core import nodes
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.given_options import storage_options_of
@@ -83,7 +84,7 @@ def _column_of(files: WholeFiles, key: SourceKey) -> str | None:
 
 def _footers(jvm: Jvm, sizes: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[pq.FileMetaData] | None:
     try:
-        answers = read_footers(jvm, sizes, storage_options)
+        answers = read_footers(backend_of_jvm(jvm), sizes, storage_options)
     except StorageError:
         return None
     footers = [each for each in answers if not isinstance(each, OSError)]

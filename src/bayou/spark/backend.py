@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou needs from a Spark session, as one interface with two implementations.
+
+`spark/jvm` implements it for classic sessions with Spark's internals. `spark/portable` implements it with the documented DataFrame
+API, for sessions of Spark Connect. All other modules of `spark` use a session through this interface alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.protocol.types.schema import StructType
+
+# The implementations are above this module, so it names them instead of importing them.
+_NATIVE: Final = "bayou.spark.jvm.backend"
+_PORTABLE: Final = "bayou.spark.portable.backend"
+_CONNECT: Final = "pyspark.sql.connect."
+
+SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
+"""The option of Spark's Parquet writer that shreds variants, on by default since Spark 4.2. Readers of a table without the feature
+`variantShredding` need not support such files."""
+ENCRYPTION_FACTORY: Final = "parquet.crypto.factory.class"
+"""The setting that names the factory for encryption. Without it files are plain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedExpression:
+    """The parts of an expression.
+
+    Attributes:
+        text: the expression.
+        functions: the names of the functions that it calls, in lower case.
+        columns: the paths of the columns that it uses.
+        forbidden: the parts that no stored expression may have.
+        has_lambda: whether it has a function without a name, as `x -> x + 1`.
+    """
+
+    text: str
+    functions: frozenset[str]
+    columns: frozenset[tuple[str, ...]]
+    forbidden: tuple[str, ...]
+    has_lambda: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that a job wrote.
+
+    Attributes:
+        uri: its absolute URI, percent-encoded.
+        size: bytes.
+        modification_time: milliseconds since the epoch.
+    """
+
+    uri: str
+    size: int
+    modification_time: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """A description of the files to write.
+
+    Attributes:
+        root: the folder's URI, not percent-encoded.
+        partition_by: the partition columns, which become folders and are not written into the files.
+        options: the Parquet writer's options.
+        hadoop: settings of the file system.
+        observations: the names of the observations in the rows to return.
+        open_files: the number of open files, one per partition value, after which a task sorts its remaining rows by partition;
+            None if the session decides.
+    """
+
+    root: str
+    partition_by: Sequence[str]
+    options: Mapping[str, str] = field(repr=False)
+    hadoop: Mapping[str, str] = field(repr=False)
+    observations: Sequence[str] = ()
+    open_files: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRows:
+    """The result of a job.
+
+    Attributes:
+        files: the files that it wrote.
+        observed: the values of the observations, by name, without those that Spark left out.
+        read_by_tasks: for each task the URIs of the files that it read, in order, if tasks were created for files.
+    """
+
+    files: list[WrittenFile]
+    observed: Mapping[str, list[Any]]
+    read_by_tasks: Sequence[Sequence[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileTasks:
+    """The tasks of a job in which one task reads several chosen files in order and writes one file.
+
+    Attributes:
+        count: the number of tasks.
+        column: the position of the task's number among the columns that are constant for a file.
+    """
+
+    count: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFailure:
+    """Why a job that writes files failed.
+
+    Attributes:
+        messages: the messages of all errors, the outermost first.
+        of_files: the file system's message, if a file or a folder could not be created; None otherwise.
+    """
+
+    messages: Sequence[str]
+    of_files: str | None = None
+
+
+class Backend(Protocol):
+    """A kind of session.
+
+    Attributes:
+        failures: the exceptions that a query of this session raises.
+        is_native: whether it uses Spark's internals.
+    """
+
+    failures: tuple[type[Exception], ...]
+    is_native: bool
+
+    @property
+    def spark_version(self) -> str:
+        """The version of Spark that runs the queries."""
+        ...
+
+    @property
+    def jvm(self) -> Any:
+        """The bridge into the JVM of a classic session: a `Jvm`.
+
+        Raises:
+            UnsupportedFeatureError: the session has none.
+        """
+        ...
+
+    def reason_of(self, error: Exception) -> str:
+        """Return the first line of the message of a failed query."""
+        ...
+
+    # The session
+
+    def settings(self, spark: SparkSession) -> dict[str, str]:
+        """Return all settings of a session that are set."""
+        ...
+
+    def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
+        """Recompute cached DataFrames of a table at their next use. A failure is a warning: the rows are committed."""
+        ...
+
+    # Rows
+
+    def columns_of(self, frame: DataFrame) -> StructType:
+        """Return the columns of a DataFrame, as the log spells them."""
+        ...
+
+    def names_of(self, frame: DataFrame) -> list[str]:
+        """Return the names of a DataFrame's columns."""
+        ...
+
+    def select(self, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
+        """Return columns of a DataFrame.
+
+        Args:
+            items: named columns: SQL of bayou or of a table (see `own_column`), names in tuples of one, or PySpark's columns.
+        """
+        ...
+
+    def own_column(self, spark: SparkSession, text: str) -> Column:
+        """Return SQL of bayou or of a table, without an alias, as a column. No setting changes how the text is read."""
+        ...
+
+    def alias_of(self, frame: DataFrame) -> str | None:
+        """Return the alias of a query's rows, or None."""
+        ...
+
+    def columns_of_nulls(self, frame: DataFrame) -> list[str]:
+        """Return the columns that a query is known to fill only with NULL."""
+        ...
+
+    def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """Return rows whose partitions do not change when they are computed again, and the number of partitions."""
+        ...
+
+    def rebalanced(
+        self, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
+    ) -> DataFrame:
+        """Return the rows in partitions of a good size, with equal values of some columns together.
+
+        Args:
+            columns: SQL of the columns.
+            size: the size in bytes of a partition's shuffled rows; None for Spark's default.
+            partitions: the number of partitions of the shuffle; None for Spark's settings. Only one of the two may be given.
+        """
+        ...
+
+    # Types
+
+    def knows_type(self, json_text: str) -> bool:
+        """Whether this Spark has all types and collations of a schema's JSON."""
+        ...
+
+    def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
+        """Align rows to a table's columns by Spark's rules of an INSERT: the session's store assignment, defaults, NULL."""
+        ...
+
+    def ansi_cast(self, spark: SparkSession, value: Column, kind: str, name: str) -> Column:
+        """Cast a column, whatever the session's settings. A value that the type cannot hold is an error that names the column.
+
+        Args:
+            kind: JSON of a schema with one column of the type.
+            name: the column's name in the error.
+        """
+        ...
+
+    def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
+        """Return a column of a DataFrame with its char values padded at any depth, as Spark pads them on reads.
+
+        Args:
+            number: the column's position.
+            declared: the column's type in SQL, with chars and varchars.
+        """
+        ...
+
+    # Expressions
+
+    def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
+        """Return the parts of an expression that a table stores. Raise InvalidSchemaError if it cannot be read."""
+        ...
+
+    def means_the_same(self, spark: SparkSession, text: str) -> bool:
+        """Whether the session's parser reads an expression as bayou does, so that no setting changes its meaning."""
+        ...
+
+    def may_upcast(self, frame: DataFrame) -> bool:
+        """Whether Spark casts a frame's first column to the type of its second column without loss."""
+        ...
+
+    def expression_type(self, spark: SparkSession, schema_json: str, text: str) -> str:
+        """Return the JSON schema of the column that a SQL expression gives, or raise InvalidSchemaError."""
+        ...
+
+    def columns_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return columns given as SQL, such as `a int, b string`, as JSON of a schema."""
+        ...
+
+    def type_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return a type given as SQL as JSON."""
+        ...
+
+    def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
+        """Return SQL expressions over some columns, resolved and simplified, each as Catalyst's JSON; None if that is unknown."""
+        ...
+
+    # Files
+
+    def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
+        """Write the rows of a DataFrame as Parquet files under a folder, in one job."""
+        ...
+
+    def write_failure(self, error: Exception) -> WriteFailure:
+        """Return why a job of `write_files` failed."""
+        ...
+
+    def in_file_tasks(self, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, Sequence[Sequence[str]]]:
+        """Return rows of files in given tasks, and for each task the URIs of its files in order."""
+        ...
+
+    def writes_encrypted(self, spark: SparkSession, options: Mapping[str, str]) -> bool:
+        """Whether Spark would encrypt the files of a write with these options."""
+        ...
+
+    def footers(self, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | Exception]:
+        """Return the last bytes of Parquet files of one store, with their footers.
+
+        Args:
+            files: the URI of each file, not percent-encoded, and its size in bytes.
+
+        Returns:
+            For each file the bytes from the start of its footer, as a Parquet file without data, or the error.
+        """
+        ...
+
+
+def backend_of(spark: SparkSession) -> Backend:
+    """Return the implementation for a session: one for each JVM, or for each client of Spark Connect."""
+    made = import_module(_PORTABLE if is_of_connect(spark) else _NATIVE)
+    return cast("Backend", made.backend_of(spark))
+
+
+def is_of_connect(given: Any) -> bool:
+    """Whether this is an object of Spark Connect. Check by name, because importing its classes requires grpc."""
+    return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou needs from a classic session, by the JVM: see `spark.backend`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from bayou.errors import SessionError, failed, reason
+from bayou.spark.backend import WriteFailure
+from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
+from bayou.spark.jvm.core import callbacks, exceptions, session
+from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parser, relation
+from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.protocol.types.schema import StructType
+    from bayou.spark.backend import FileTasks, ParsedExpression, WriteJob, WrittenRows
+
+
+class NativeBackend:
+    """The implementation of `Backend` for all sessions of one JVM."""
+
+    failures: tuple[type[Exception], ...] = callbacks.FAILED_CALL
+    is_native = True
+
+    def __init__(self, jvm: Jvm) -> None:
+        self.jvm = jvm
+
+    @property
+    def spark_version(self) -> str:
+        """The version of Spark that runs the queries."""
+        return self.jvm.spark_version_text
+
+    def reason_of(self, error: Exception) -> str:
+        """Return the first line of the message of a failed query."""
+        return callbacks.reason_of(error)
+
+    def settings(self, spark: SparkSession) -> dict[str, str]:
+        """Return all settings of a session, in two calls."""
+        return session.settings_of(spark)
+
+    def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
+        """Recompute cached DataFrames of a table at their next use."""
+        session.refresh_caches(spark, log, self.jvm, options)
+
+    def columns_of(self, frame: DataFrame) -> StructType:
+        """Return the columns of a DataFrame, as the log spells them."""
+        return frames.columns_of(frame)
+
+    def names_of(self, frame: DataFrame) -> list[str]:
+        """Return the names of a DataFrame's columns."""
+        return frames.names_of(frame)
+
+    def select(self, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
+        """Return columns of a DataFrame."""
+        return wide_columns.select(self.jvm, frame, items)
+
+    def own_column(self, spark: SparkSession, text: str) -> Column:
+        """Return SQL of bayou or of a table as a column."""
+        return own_sql.own_column(spark, text)
+
+    def alias_of(self, frame: DataFrame) -> str | None:
+        """Return the alias of a query's rows, or None."""
+        return relation.alias_of(frame)
+
+    def columns_of_nulls(self, frame: DataFrame) -> list[str]:
+        """Return the columns that a query fills only with NULL."""
+        return relation.columns_of_nulls(self.jvm, frame)
+
+    def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """Return rows in partitions that stay, and their number. The shuffles of the plan run for this."""
+        return relation.evaluated(frame)
+
+    def rebalanced(
+        self, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
+    ) -> DataFrame:
+        """Return the rows in partitions of a good size, with equal values of some columns together."""
+        return relation.rebalanced(self.jvm, frame, columns, size, partitions)
+
+    def knows_type(self, json_text: str) -> bool:
+        """Whether this Spark has all types and collations of a schema's JSON."""
+        return relation.knows_type(self.jvm, json_text)
+
+    def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
+        """Align rows to a table's columns by Spark's rules of an INSERT."""
+        return relation.aligned_rows(self.jvm, frame, table, schema_json, by_name=by_name)
+
+    def ansi_cast(self, spark: SparkSession, value: Column, kind: str, name: str) -> Column:
+        """Cast a column, whatever the session's settings."""
+        return casts.ansi_cast(self.jvm, value, spark, kind, name)
+
+    def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
+        """Return a column of a DataFrame with its char values padded at any depth."""
+        return casts.padded_chars(self.jvm, relation.analyzed_plan(frame), number, declared)
+
+    def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
+        """Return the parts of an expression that a table stores."""
+        return parser.parsed(self.jvm, session.java_session(spark), text)
+
+    def means_the_same(self, spark: SparkSession, text: str) -> bool:
+        """Whether the session's parser reads an expression as bayou does."""
+        return own_sql.means_the_same(self.jvm, session.java_session(spark), text)
+
+    def may_upcast(self, frame: DataFrame) -> bool:
+        """Whether Spark casts a frame's first column to the type of its second column without loss."""
+        return relation.may_upcast(self.jvm, frame)
+
+    def expression_type(self, spark: SparkSession, schema_json: str, text: str) -> str:
+        """Return the JSON schema of the column that a SQL expression gives."""
+        return relation.expression_type(self.jvm, spark, schema_json, text)
+
+    def columns_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return columns given as SQL as JSON of a schema."""
+        return parser.columns_in_json(session.java_session(spark), text)
+
+    def type_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return a type given as SQL as JSON."""
+        return parser.type_in_json(session.java_session(spark), text)
+
+    def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
+        """Return SQL expressions over some columns, resolved and simplified, each as Catalyst's JSON."""
+        return relation.expressions_in_json(self.jvm, spark, schema_json, texts)
+
+    def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
+        """Write the rows of a DataFrame as Parquet files under a folder, in one job."""
+        return file_writer.write_files(self.jvm, frame, job)
+
+    def write_failure(self, error: Exception) -> WriteFailure:
+        """Return why a job of `write_files` failed."""
+        chain = list(exceptions.causes(exceptions.thrown_by(error)))
+        of_files = next((exceptions.shown(cause) for cause in reversed(chain) if exceptions.is_failed_write(cause)), None)
+        return WriteFailure([str(error), *map(exceptions.message_of, chain)], of_files)
+
+    def in_file_tasks(self, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, Sequence[Sequence[str]]]:
+        """Return rows of files in given tasks, and for each task the URIs of its files in order."""
+        return file_tasks.in_file_tasks(self.jvm, frame, tasks)
+
+    def writes_encrypted(self, spark: SparkSession, options: Mapping[str, str]) -> bool:
+        """Whether Spark would encrypt the files of a write with these options."""
+        return encryption.writes_encrypted(session.java_session(spark), options)
+
+    def footers(self, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | Exception]:
+        """Return the footers of Parquet files of one store, read by Hadoop's file system."""
+        first = files[0][0]
+        try:
+            return HadoopFiles.of(self.jvm, first, storage_options).footers(files)
+        except (HadoopError, SessionError) as error:
+            raise failed("footers-unreadable", file=first, num_files=len(files), reason=reason(error)) from error
+
+
+_backends: WeakKeyDictionary[Jvm, NativeBackend] = WeakKeyDictionary()
+
+
+def backend_of(spark: SparkSession) -> NativeBackend:
+    """Return the implementation for the JVM of a session."""
+    return backend_of_jvm(Jvm.of(spark))
+
+
+def backend_of_jvm(jvm: Jvm) -> NativeBackend:
+    """Return the implementation for a JVM."""
+    return _backends.setdefault(jvm, NativeBackend(jvm))
