@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bayou.errors import DeltaError, failed
@@ -25,6 +24,7 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.exceptions import causes, is_failed_write, message_of, shown, thrown_by
 from bayou.spark.jvm.core.pinned_settings import SHREDS_VARIANTS
 from bayou.spark.jvm.core.session import java_session, settings_of
+from bayou.spark.jvm.gateway import Py4JJavaError
 from bayou.spark.jvm.relations.encryption import FACTORY, writes_encrypted
 from bayou.spark.jvm.relations.file_tasks import in_file_tasks
 from bayou.spark.jvm.relations.relation import rebalanced
