@@ -154,6 +154,7 @@ assert not {{"py4j", "pyspark.core"}} & set(sys.modules)
 
 
 def test_with_the_client_of_spark_connect_alone_each_name_is_there_and_a_classic_application_is_not():
+    pytest.importorskip("grpc", reason="the client of Spark Connect needs it")
     code = f"""
 import bayou
 for name in {NEED_SPARK}:
