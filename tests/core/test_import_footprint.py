@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.sources import FILES, SOURCE
 
 REPORT = "\nimport json, sys\nprint(json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
 
@@ -91,7 +92,7 @@ from importlib.abc import MetaPathFinder
 
 class Hidden(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == {package!r}:
+        if f"{{name}}.".startswith({prefixes!r}):
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
 
@@ -101,8 +102,8 @@ NEED_SPARK = ["enable", "DeltaTable", "IdentityGenerator", "install_as_delta", "
 
 
 def run_without(package, code, *arguments):
-    """A fresh interpreter that runs the code, and finds no such package."""
-    whole = WITHOUT.format(package=package) + code
+    """A fresh interpreter that runs the code, and finds no such package, or none of several with spaces between them."""
+    whole = WITHOUT.format(prefixes=tuple(f"{each}." for each in package.split())) + code
     return subprocess.run([sys.executable, "-c", whole, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -123,6 +124,53 @@ for name in {NEED_SPARK}:
 """
     run = run_without(package, code)
     assert run.returncode == 0, run.stderr
+
+
+# What a machine with the package `pyspark-client` does not have, unlike one with `pyspark`.
+LACKED_BY_THE_CLIENT = "py4j pyspark.core"
+
+
+def run_as_client(code):
+    pytest.importorskip("pyspark.core", reason="PySpark 3.5 has no client of its own")
+    return run_without(LACKED_BY_THE_CLIENT, code)
+
+
+def test_with_the_client_of_spark_connect_alone_every_module_can_be_imported():
+    paths = [file.relative_to(SOURCE).with_suffix("").parts for file in FILES if file.name != "__main__.py"]
+    modules = sorted(".".join(["bayou", *path]).removesuffix(".__init__") for path in paths)
+    code = f"""
+import sys
+from importlib import import_module
+
+for module in {modules}:
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        assert error.name == "IPython", (module, error)  # a notebook has it
+assert not {{"py4j", "pyspark.core"}} & set(sys.modules)
+"""
+    run = run_as_client(code)
+    assert run.returncode == 0, run.stderr
+
+
+def test_with_the_client_of_spark_connect_alone_each_name_is_there_and_a_classic_application_is_not():
+    pytest.importorskip("grpc", reason="the client of Spark Connect needs it")
+    code = f"""
+import bayou
+for name in {NEED_SPARK}:
+    getattr(bayou, name)
+bayou.install_as_delta()
+from bayou.spark.jvm.core.bridge import Jvm
+assert Jvm.running() is None
+from pyspark.sql.connect.session import SparkSession
+try:
+    bayou.enable(object.__new__(SparkSession))
+except bayou.errors.SessionError as error:
+    print(error)
+"""
+    run = run_as_client(code)
+    assert run.returncode == 0, run.stderr
+    assert "Spark Connect" in run.stdout
 
 
 @pytest.mark.parametrize("code", ["from bayou import enable", "import bayou.as_delta.__main__", "import bayou.testing.as_delta"])

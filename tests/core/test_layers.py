@@ -43,7 +43,7 @@ ROOMS = (
         "health_report",
     ),
     *("spark/user_defined_types", "spark/backend"),
-    *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
+    *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
@@ -225,6 +225,11 @@ def test_pyspark_is_not_imported_for_types_outside_spark():
     files = [file for file in FILES if room_of(file) not in SPARK_ROOMS | {"__init__"}]
     of_spark = {"pyspark", "py4j"}
     assert not [where(file, each.line) for file in files for each in imports(file) if each.module.split(".")[0] in of_spark]
+
+
+def test_one_module_imports_py4j():
+    users = {place(file) for file in FILES for each in imports(file) if each.module.split(".")[0] == "py4j"}
+    assert users == {"spark/jvm/gateway"}
 
 
 def test_only_spark_jvm_knows_the_internals_of_spark():

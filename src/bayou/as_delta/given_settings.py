@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark import SparkContext
-
 from bayou.as_delta.default_settings import DEFAULTS
 from bayou.as_delta.settings import CATALOGS, is_class, kept_value
+from bayou.spark.jvm.gateway import running_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyspark import SparkConf
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
     from pyspark.sql.conf import RuntimeConfig
 
@@ -51,7 +50,7 @@ def _left_out(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _of_running() -> dict[str, str]:
-    running = SparkContext._active_spark_context  # noqa: SLF001  (PySpark's way to ask without creating one)
+    running = running_context()
     return {**_of_launch, **({} if running is None else noted(running))}
 
 
@@ -73,7 +72,7 @@ def set_given(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `spark.conf.set`: note a catalog of Delta's instead of setting it."""
 
     def set_(self: RuntimeConfig, key: str, value: Any) -> None:
-        running = SparkContext._active_spark_context  # noqa: SLF001  (as above)
+        running = running_context()
         if running is not None and str(key).startswith(CATALOGS):
             if is_class(str(value)):
                 return note(running, {key: value})
@@ -87,7 +86,7 @@ def unset_given(original: Callable[..., None]) -> Callable[..., None]:
     """Wrap `spark.conf.unset`: delete the note too."""
 
     def unset(self: RuntimeConfig, key: str) -> None:
-        running = SparkContext._active_spark_context  # noqa: SLF001  (as above)
+        running = running_context()
         if running is not None:
             running.__dict__.get(_NOTES, {}).pop(key, None)
         return original(self, key)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyspark
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.sql import SparkSession
 from pyspark.sql.conf import RuntimeConfig
 
@@ -29,6 +29,8 @@ from bayou.spark.jvm.core.system_properties import change_spark_properties
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from pyspark import SparkContext
+
 
 _SUBMIT_ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 _enabling = threading.local()
@@ -36,10 +38,12 @@ _enabling = threading.local()
 
 def wrap_pyspark() -> None:
     """Wrap PySpark's methods, each at most once, and also if called again."""
-    _wrap(SparkContext, "__init__", _clean_configuration)
-    _wrap(SparkContext, "_ensure_initialized", _clean_launch)
+    context = getattr(pyspark, "SparkContext", None)  # the client of Spark Connect has none
+    if context is not None:
+        _wrap(context, "__init__", _clean_configuration)
+        _wrap(context, "_ensure_initialized", _clean_launch)
+        _wrap(context, "getConf", conf_given)
     _wrap(SparkSession, "__init__", _enable_made)
-    _wrap(SparkContext, "getConf", conf_given)
     _wrap(RuntimeConfig, "get", get_given)
     _wrap(RuntimeConfig, "set", set_given)
     _wrap(RuntimeConfig, "unset", unset_given)

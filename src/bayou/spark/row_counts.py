@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,6 +18,7 @@ from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.data_files.constraint_evaluation import RowRule, condition_of, counts_of
 from bayou.spark.enable import enable
 from bayou.spark.jvm.core.session import java_session
+from bayou.spark.jvm.gateway import Py4JError
 from bayou.spark.read.reader import scan_frame
 from bayou.spark.read.request import TableRequest, resolve
 from bayou.spark.scan.scan import Scan

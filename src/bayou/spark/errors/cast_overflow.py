@@ -7,11 +7,11 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from bayou.errors import DeltaError, failed
 from bayou.spark.jvm.core.exceptions import causes, message_of, thrown_by
+from bayou.spark.jvm.gateway import Py4JJavaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

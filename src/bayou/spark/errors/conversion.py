@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkException, PySparkTypeError
 from pyspark.errors.exceptions import captured
 
@@ -24,6 +23,7 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import ERRORS, JAVA_ERRORS, java_error
 from bayou.spark.jvm.core.exceptions import causes, class_of, declared, key_of, message_of
 from bayou.spark.jvm.core.signatures import missing_call
+from bayou.spark.jvm.gateway import Py4JError, Py4JJavaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

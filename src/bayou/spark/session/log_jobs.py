@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.protocol import Py4JError
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -22,6 +21,7 @@ from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.own_sessions import default_session
 from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values, with_options
 from bayou.spark.jvm.core.session import java_session, session_of
+from bayou.spark.jvm.gateway import Py4JError
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bayou.log.commit.transaction import Transaction
+from bayou.spark.jvm.gateway import Py4JError
 from bayou.spark.session.interrupts import check_interrupted
 from bayou.spark.session.settings import user_metadata_of
 

@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from py4j.protocol import Py4JJavaError
-
 from bayou.errors import failed
 from bayou.spark.jvm.core.adapter_cache import AdapterCache
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.gateway import Py4JJavaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from py4j.java_gateway import JavaClass
-from pyspark import SparkContext
-
 from bayou.errors import DeltaError, failed
 from bayou.spark.jvm.core.signatures import by_name, fitting, parse_members, unknown_signature
+from bayou.spark.jvm.gateway import JavaClass, running_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from bayou.spark.jvm.core.signatures import Parameters
@@ -58,7 +57,7 @@ class Jvm:
     @classmethod
     def running(cls) -> Jvm | None:
         """Return the bridge into the JVM of this process's application, or None if no application runs."""
-        context = SparkContext._active_spark_context  # noqa: SLF001  (no public call asks without creating one)
+        context = running_context()
         return None if context is None else cls._of_context(context)
 
     @classmethod
@@ -71,7 +70,7 @@ class Jvm:
     @property
     def context(self) -> JavaObject | None:
         """The running `SparkContext` of this JVM, or None."""
-        running = SparkContext._active_spark_context  # noqa: SLF001  (no public call asks without creating one)
+        running = running_context()
         if running is None or running._gateway is not self.gateway:  # noqa: SLF001
             return None
         return running._jsc.sc()  # noqa: SLF001

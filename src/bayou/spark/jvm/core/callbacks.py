@@ -11,13 +11,12 @@ import secrets
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from py4j.java_gateway import JavaObject as Py4JObject
-from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import ensure_callback_server_started
 
 from bayou.errors import DeltaError, SqlSyntaxError
 from bayou.spark.jvm.core.signatures import missing_call
+from bayou.spark.jvm.gateway import JavaObject as Py4JObject
+from bayou.spark.jvm.gateway import Py4JError, Py4JJavaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +184,8 @@ def start(jvm: Jvm) -> bool:
     Returns:
         Whether callbacks are authenticated. They are not if another part of the program started the server before.
     """
+    from pyspark.java_gateway import ensure_callback_server_started  # noqa: PLC0415  (it imports py4j)
+
     gateway = jvm.gateway
     attributes = vars(gateway)  # py4j would look up a missing attribute in the JVM
     parameters = attributes.get("python_parameters") or attributes["callback_server_parameters"]

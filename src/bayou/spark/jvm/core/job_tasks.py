@@ -99,7 +99,7 @@ class JobTasks:
 
     def _volume(self, job: JavaObject) -> tuple[int, int]:
         """Return the rows that a job has written and the bytes that it has read. Stages that Spark has dropped do not count."""
-        from py4j.protocol import Py4JJavaError  # noqa: PLC0415  (this module must not load py4j if no progress is shown)
+        from bayou.spark.jvm.gateway import Py4JJavaError  # noqa: PLC0415  (this module must not load py4j if no progress is shown)
 
         rows = size_bytes = 0
         for stage in filter(None, job.stageIds().mkString(",").split(",")):

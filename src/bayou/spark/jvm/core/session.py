@@ -6,14 +6,13 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from bayou.errors import DeltaError, SessionError, failed, reason
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, BiFunction, reason_of
+from bayou.spark.jvm.gateway import Py4JJavaError
 from bayou.storage.paths import redact_uri
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def java_session(spark: SparkSession) -> JavaObject:
 
 def session_of(session: JavaObject) -> SparkSession:
     """Return Python's side of a session of the JVM, also on a thread without an active session."""
+    from pyspark import SparkContext  # noqa: PLC0415  (the client of Spark Connect has none)
+
     return SparkSession(SparkContext.getOrCreate(), session)
 
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JError
-
 from bayou.log.commit.active_transactions import watch
+from bayou.spark.jvm.gateway import Py4JError
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import Jvm

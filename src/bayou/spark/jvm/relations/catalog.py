@@ -7,11 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from py4j.protocol import Py4JJavaError
-
 from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
+from bayou.spark.jvm.gateway import Py4JJavaError
 from bayou.spark.jvm.relations.parser import table_name
 from bayou.spark.jvm.relations.relation import struct_type
 

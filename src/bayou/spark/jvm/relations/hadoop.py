@@ -18,10 +18,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from bayou.spark.jvm.core.adapters import Adapters
+from bayou.spark.jvm.gateway import Py4JError
 from bayou.storage import host_of, redact_uri
 
 if TYPE_CHECKING:
