@@ -159,7 +159,7 @@ SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/spark/jvm/catalyst/test_lookups.py": (40, _JOBS),
     "tests/spark/jvm/catalyst/test_wide_columns.py": (260, _JOBS),
     "tests/spark/jvm/core/test_adapter_cache.py": (40, _JOBS),
-    "tests/spark/jvm/core/test_pinned_settings.py": (100, _JOBS),
+    "tests/spark/test_pinned_settings.py": (100, _JOBS),
     "tests/spark/maintenance/test_auto_compaction.py": (40, _JOBS),
     "tests/spark/maintenance/test_clustering.py": (100, _JOBS),
     "tests/spark/maintenance/test_convert.py": (120, _JOBS),

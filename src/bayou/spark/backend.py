@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.protocol.types.schema import StructType
+    from bayou.protocol.types.schema import DataType, StructType
 
 # The implementations are above this module, so it names them instead of importing them.
 _NATIVE: Final = "bayou.spark.jvm.backend"
@@ -213,6 +213,10 @@ class Backend(Protocol):
         """
         ...
 
+    def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
+        """Return rows with an observation, whose values `write_files` returns."""
+        ...
+
     # Types
 
     def knows_type(self, json_text: str) -> bool:
@@ -223,11 +227,13 @@ class Backend(Protocol):
         """Align rows to a table's columns by Spark's rules of an INSERT: the session's store assignment, defaults, NULL."""
         ...
 
-    def ansi_cast(self, spark: SparkSession, value: Column, kind: str, name: str) -> Column:
+    def ansi_cast(self, spark: SparkSession, value: str, given: DataType, wanted: DataType, name: str) -> Column:
         """Cast a column, whatever the session's settings. A value that the type cannot hold is an error that names the column.
 
         Args:
-            kind: JSON of a schema with one column of the type.
+            value: the column's name, quoted.
+            given: its type.
+            wanted: the type to cast it to.
             name: the column's name in the error.
         """
         ...

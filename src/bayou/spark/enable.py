@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from pyspark.sql import SparkSession  # noqa: TC002  (typing.get_type_hints)
 
+from bayou.spark.backend import is_of_connect
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters, has_delta_spark
@@ -74,6 +75,11 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
         >>> spark = bayou.enable(SparkSession.builder)
     """
     session = session_of(spark)
+    if is_of_connect(session):
+        from bayou.spark.portable.session import enable_connect  # noqa: PLC0415  (classic sessions need none of it)
+
+        enable_connect(session)
+        return session
     _quiet_py4j()
     jvm = Jvm.of(session)
     callbacks.start(jvm)

@@ -75,7 +75,10 @@ def observing(frame: DataFrame, rules: Sequence[RowRule], schema: StructType, *,
         rules: the rules; an error reports the first one that is broken.
         unless: a SQL condition, never NULL, for rows to which the rules do not apply.
     """
-    return frame.observe(OBSERVATION, *_aggregates(frame.sparkSession, rules, schema, unless)) if rules else frame
+    if not rules:
+        return frame
+    spark = frame.sparkSession
+    return backend_of(spark).observe(frame, OBSERVATION, _aggregates(spark, rules, schema, unless))
 
 
 def violations_in(frame: DataFrame, rules: Sequence[RowRule], schema: StructType) -> Violations:

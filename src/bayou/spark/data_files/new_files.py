@@ -31,7 +31,7 @@ from bayou.spark.data_files.placed_files import SplitFolders
 from bayou.spark.data_files.projection import NO_AUXILIARY, Projection
 from bayou.spark.data_files.write_jobs import Placement, footers_of, relative_path, write_into
 from bayou.spark.data_files.written_files import NewFiles
-from bayou.spark.jvm.core.pinned_settings import Job, with_options
+from bayou.spark.pinned_settings import Job, with_options
 from bayou.spark.read.change_rows import IS_CHANGE, AuxiliaryColumns
 from bayou.spark.session.progress import phase
 from bayou.spark.types.types import physical_field, readable_schema, spark_data_type, spark_schema, stored_fields

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
 from bayou.errors import SessionError, failed, reason
 from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
-    from bayou.protocol.types.schema import StructType
+    from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, ParsedExpression, WriteJob, WrittenRows
 
 
@@ -84,6 +86,10 @@ class NativeBackend:
         """Return the rows in partitions of a good size, with equal values of some columns together."""
         return relation.rebalanced(self.jvm, frame, columns, size, partitions)
 
+    def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
+        """Return rows with an observation, whose values `write_files` returns."""
+        return frame.observe(name, *aggregates)
+
     def knows_type(self, json_text: str) -> bool:
         """Whether this Spark has all types and collations of a schema's JSON."""
         return relation.knows_type(self.jvm, json_text)
@@ -92,9 +98,10 @@ class NativeBackend:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
         return relation.aligned_rows(self.jvm, frame, table, schema_json, by_name=by_name)
 
-    def ansi_cast(self, spark: SparkSession, value: Column, kind: str, name: str) -> Column:
+    def ansi_cast(self, spark: SparkSession, value: str, given: DataType, wanted: DataType, name: str) -> Column:
         """Cast a column, whatever the session's settings."""
-        return casts.ansi_cast(self.jvm, value, spark, kind, name)
+        del given
+        return casts.ansi_cast(self.jvm, F.col(value), spark, casts.schema_of(wanted), name)
 
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""

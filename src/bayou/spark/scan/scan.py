@@ -26,10 +26,10 @@ from bayou.spark.jvm.catalyst.wide_columns import projected
 from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
-from bayou.spark.jvm.core.pinned_settings import Job, values, with_options
 from bayou.spark.jvm.core.session import dataset, session_of
 from bayou.spark.jvm.relations.plans import analyzed, class_name, file_metadata_name, schema_of, union, where
 from bayou.spark.jvm.relations.relation import FileRelation, java_frame, logical_relation
+from bayou.spark.pinned_settings import Job, values, with_options
 from bayou.spark.scan import vector_columns
 from bayou.spark.scan.file_index import (
     FileGroups,

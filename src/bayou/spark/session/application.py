@@ -21,8 +21,8 @@ from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.own_sessions import default_session
-from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.spark.session.log_jobs import SparkLogJobs
 from bayou.spark.session.object_stores import check_file_system
@@ -147,7 +147,7 @@ class Application:
             register_log_jobs(SparkLogJobs())
             self.authenticated = callbacks.start(self.jvm)
             Adapters.of(self.jvm)
-        extend_conversion(self._missing_data_file, self._unreadable_data_file)
+            extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
         self._workbenches: dict[str, JavaObject] = {}
         self._lock = threading.Lock()

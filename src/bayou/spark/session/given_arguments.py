@@ -8,10 +8,10 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from bayou.errors import failed
+from bayou.spark.backend import is_of_connect
 from bayou.spark.jvm.java_home import started
 
 _GET_SESSION: Final = "Pass SparkSession.builder.getOrCreate()"
-_CONNECT: Final = "pyspark.sql.connect."
 _SPARK_FRAMES: Final = {
     "pandas": "Make a Spark DataFrame first: spark.createDataFrame(frame).",
     "polars": "Make a Spark DataFrame first: spark.createDataFrame(frame.to_pandas()).",
@@ -28,7 +28,7 @@ def session_of(given: Any) -> SparkSession:
         ArgumentTypeError: the object is neither a session nor a builder.
         SessionError: the builder cannot start Spark, because the Java is too old or missing.
     """
-    if isinstance(given, SparkSession) or (_is_of_connect(given) and not _is_builder(given)):
+    if isinstance(given, SparkSession) or (is_of_connect(given) and not _is_builder(given)):
         session: SparkSession = given
         return session
     if _is_builder(given):
@@ -38,19 +38,14 @@ def session_of(given: Any) -> SparkSession:
 
 def frame_of(given: Any) -> DataFrame:
     """Return a user-supplied DataFrame, classic or Spark Connect. Raise ArgumentTypeError for any other object."""
-    if isinstance(given, DataFrame) or _is_of_connect(given):
+    if isinstance(given, DataFrame) or is_of_connect(given):
         frame: DataFrame = given
         return frame
     raise failed("spark-frame", given=_in_words(given), next_step=_how_to_make_a_frame(given))
 
 
 def _is_builder(given: Any) -> bool:
-    return isinstance(given, SparkSession.Builder) or (_is_of_connect(given) and hasattr(given, "getOrCreate"))
-
-
-def _is_of_connect(given: Any) -> bool:
-    """Whether this is an object of Spark Connect. Check by name, because importing its classes requires grpc."""
-    return not isinstance(given, type) and any(base.__module__.startswith(_CONNECT) for base in type(given).__mro__)
+    return isinstance(given, SparkSession.Builder) or (is_of_connect(given) and hasattr(given, "getOrCreate"))
 
 
 def _how_to_pass_a_session(given: Any) -> str:

@@ -19,9 +19,9 @@ from bayou.log.checkpoint.sharding import MIN_FILES, LogJobError
 from bayou.log.staging.footer_statistics import columns_of
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.own_sessions import default_session
-from bayou.spark.jvm.core.pinned_settings import SQL_PREFIX, Job, values, with_options
 from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.gateway import Py4JError
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values, with_options
 from bayou.storage import qualify
 
 if TYPE_CHECKING:

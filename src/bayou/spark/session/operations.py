@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final
 
+from bayou.spark.backend import is_of_connect
 from bayou.spark.session.interrupts import interruptible
 from bayou.spark.session.progress import displayed, phase
 
@@ -33,6 +34,9 @@ def operation(name: str, spark: SparkSession, settings: Mapping[str, str], table
         table: the table's name in the catalog, or its path without secrets.
         closes: whether a closing line follows. The planning of an operation leaves it to the operation.
     """
+    if is_of_connect(spark):
+        yield
+        return
     with interruptible(spark), displayed(f"{name} {_short(table)}", spark, settings, closes=closes):
         yield
 
@@ -48,6 +52,9 @@ def log_operation(name: str, step: str, spark: SparkSession, settings: Mapping[s
         settings: the settings of the session.
         table: the table's name in the catalog, or its path without secrets.
     """
+    if is_of_connect(spark):
+        yield
+        return
     with displayed(f"{name} {_short(table)}", spark, settings):
         phase(step)
         yield
@@ -56,6 +63,9 @@ def log_operation(name: str, step: str, spark: SparkSession, settings: Mapping[s
 @contextlib.contextmanager
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
     """Describe the jobs of this thread within the block, after the caller's own description. The text must not contain secrets."""
+    if is_of_connect(spark):
+        yield
+        return
     context = spark.sparkContext
     description = context.getLocalProperty(_DESCRIPTION)
     context.setLocalProperty(_DESCRIPTION, f"{description}: {text}" if description else text)

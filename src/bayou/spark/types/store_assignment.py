@@ -92,10 +92,9 @@ def with_ansi_casts(
     labelled = rows if has_unique_names else rows.toDF(*labels)
     columns = [F.col(quoted_name(label)) for label in labels]
     for number in changed:
-        kind = schema_to_json(StructType((replace(wanted.fields[number], name="value", metadata={}),)))
-        columns[number] = backend.ansi_cast(
-            rows.sparkSession, columns[number], kind, _name_of(number, given, table, by_name=by_name)
-        )
+        name = _name_of(number, given, table, by_name=by_name)
+        kinds = given.fields[number].type, wanted.fields[number].type
+        columns[number] = backend.ansi_cast(rows.sparkSession, quoted_name(labels[number]), *kinds, name)
     return labelled.select(*(column.alias(field.name) for column, field in zip(columns, given.fields, strict=True)))
 
 

@@ -10,7 +10,7 @@ from tests.scenarios.spark.sessions import setting_scenario
 from tests.scenarios.spark.sessions.setting_scenario import KINDS, boolean_settings, flipped
 
 from bayou.errors import DeltaError
-from bayou.spark.jvm.core.pinned_settings import PINS
+from bayou.spark.pinned_settings import PINS
 
 DANGEROUS = (
     "spark.sql.parquet.fieldId.write.enabled",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
+from bayou.spark.backend import backend_of
 from bayou.spark.dml.core.live_rows import count_live
 from bayou.spark.dml.core.row_counts import check_written, other_rows
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
@@ -100,7 +101,8 @@ def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
         return f"count(if({is_one_of(numbers)}, 1, null))" if numbers else "sum(0)"
 
     counts = (count(Action.UPDATE), count(Action.DELETE), f"count(if({ACTION} < 0, 1, null))", count(Action.INSERT))
-    return rows.observe(name, *(F.expr(text).alias(kind) for text, kind in zip(counts, _KINDS, strict=True)))
+    columns = [F.expr(text).alias(kind) for text, kind in zip(counts, _KINDS, strict=True)]
+    return backend_of(rows.sparkSession).observe(rows, name, columns)
 
 
 def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bool, is_counted: bool) -> None:

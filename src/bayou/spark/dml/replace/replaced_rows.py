@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import failed
+from bayou.spark.backend import backend_of
 from bayou.spark.data_files.carried_rows import OF_KEPT, CarriedRows
 from bayou.spark.dml.core.live_rows import known_live
 from bayou.spark.dml.core.removed_files import RemovedFiles
@@ -69,7 +70,7 @@ class ReplacedRows:
             return cls(change, gone.files, CarriedRows(rule), gone.num_deleted)
         rows = kept_rows(change, gone.files_to_rewrite, feeds=change.feeds)
         kept = F.when(F.col(ROW_ACTION) == int(RowAction.KEPT), 1) if change.feeds else F.lit(1)
-        rows = rows.observe(OF_KEPT, F.count(kept).alias("count"))
+        rows = backend_of(rows.sparkSession).observe(rows, OF_KEPT, [F.count(kept).alias("count")])
         carried = CarriedRows(rule, gone.num_kept, rows, auxiliary_of_stored(change.snapshot))
         return cls(change, gone.files, carried, gone.num_deleted)
 

@@ -19,9 +19,9 @@ from bayou.spark.jvm.catalyst.expression_list import names_of_output
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import Block
 from bayou.spark.jvm.core.own_sessions import pinned_session
-from bayou.spark.jvm.core.pinned_settings import Job, for_writer, is_unset_in_hadoop
-from bayou.spark.jvm.core.pinned_settings import values as pinned_values
 from bayou.spark.jvm.relations.relation import executed_plan, observed
+from bayou.spark.pinned_settings import Job, for_writer, is_unset_in_hadoop
+from bayou.spark.pinned_settings import values as pinned_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.nodes import column
-from bayou.spark.jvm.core.pinned_settings import Job, defaults
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.gateway import Py4JJavaError
+from bayou.spark.pinned_settings import Job, defaults
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.cases import in_one_test
 
-from bayou.spark.jvm.core.pinned_settings import OPTIONS, PINS, UNSET_IN_HADOOP, Job, for_writer, table, values, with_options
+from bayou.spark.pinned_settings import OPTIONS, PINS, UNSET_IN_HADOOP, Job, for_writer, table, values, with_options
 
 PAGE = Path(__file__).parents[5] / "docs" / "settings.md"
 
@@ -17,7 +17,7 @@ def test_the_page_shows_the_settings_of_the_module():
     between = (
         PAGE.read_text(encoding="utf-8").split("<!-- pinned settings: begin -->\n")[1].split("<!-- pinned settings: end -->")[0]
     )
-    assert between.strip() == table(), "docs/settings.md is out of date: paste bayou.spark.jvm.core.pinned_settings.table()"
+    assert between.strip() == table(), "docs/settings.md is out of date: paste bayou.spark.pinned_settings.table()"
 
 
 @pytest.mark.parametrize("job", Job)

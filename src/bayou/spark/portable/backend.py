@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What bayou needs from a session of Spark Connect, by the documented DataFrame API: see `spark.backend`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import uuid
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+from pyspark.sql.types import StructType as SparkStructType
+
+from bayou.errors import failed
+from bayou.protocol.types.schema import parse_schema
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
+from bayou.spark.pinned_settings import Job, for_writer, values
+from bayou.spark.portable import casts
+from bayou.spark.portable.files import files_in, footers_in
+from bayou.spark.portable.settings import pinned
+from bayou.spark.user_defined_types import for_spark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.delta_log import DeltaLog
+    from bayou.protocol.types.schema import DataType, StructType
+    from bayou.spark.backend import FileTasks, ParsedExpression, WriteJob
+
+_NO_JVM: Final = "this operation"
+_NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
+"""Parts of a file system's messages about a file or a folder that it could not create."""
+
+
+class PortableBackend:
+    """The implementation of `Backend` for the session of one client."""
+
+    failures: tuple[type[Exception], ...] = (PySparkException,)
+    is_native = False
+
+    def __init__(self, version: str) -> None:
+        self.spark_version = version
+        self._persisted: dict[int, DataFrame] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def jvm(self) -> Any:
+        """Raise UnsupportedFeatureError: there is no JVM in reach."""
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=_NO_JVM, features=("Spark Connect",))
+
+    def reason_of(self, error: Exception) -> str:
+        """Return the first line of the message of a failed query."""
+        return next((line.strip() for line in str(error).split("\n") if line.strip()), "")
+
+    def settings(self, spark: SparkSession) -> dict[str, str]:
+        """Return all settings of a session, in one request."""
+        return dict(spark.conf.getAll)
+
+    def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
+        """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
+
+    def columns_of(self, frame: DataFrame) -> StructType:
+        """Return the columns of a DataFrame, as the log spells them."""
+        return parse_schema(frame.schema.json())
+
+    def names_of(self, frame: DataFrame) -> list[str]:
+        """Return the names of a DataFrame's columns."""
+        return list(frame.columns)
+
+    def select(self, frame: DataFrame, items: Sequence[Any]) -> DataFrame:
+        """Return columns of a DataFrame."""
+        return frame.select(*map(_column, items))
+
+    def own_column(self, spark: SparkSession, text: str) -> Column:  # noqa: ARG002  (the interface)
+        """Return SQL of bayou or of a table as a column."""
+        return F.expr(text)
+
+    def alias_of(self, frame: DataFrame) -> str | None:
+        """Return the alias of a query's rows, or None."""
+        plan = getattr(frame, "_plan", None)
+        return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (it has no public name)
+
+    def columns_of_nulls(self, frame: DataFrame) -> list[str]:  # noqa: ARG002  (the interface)
+        """No columns: the client does not see what the server's optimizer finds."""
+        return []
+
+    def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """Return rows that the server keeps until they are written, and the number of their partitions."""
+        kept = frame.persist()
+        last = kept.select(F.max(F.spark_partition_id())).collect()[0][0]
+        with self._lock:
+            self._persisted[threading.get_ident()] = kept
+        return kept, 1 if last is None else int(last) + 1
+
+    def rebalanced(
+        self, frame: DataFrame, columns: Sequence[str], size: int | None = None, partitions: int | None = None
+    ) -> DataFrame:
+        """Return the rows in partitions of a good size. The client cannot state the size, so Spark's applies."""
+        del size
+        return frame.hint("rebalance", *([] if partitions is None else [partitions]), *map(F.expr, columns))
+
+    def observe(self, frame: DataFrame, name: str, aggregates: Sequence[Column]) -> DataFrame:
+        """Return rows with an observation, whose values `write_files` returns."""
+        return frame.observe(Observation(name), *aggregates)
+
+    def knows_type(self, json_text: str) -> bool:
+        """Whether this client has all types of a schema's JSON."""
+        try:
+            SparkStructType.fromJson(_loaded(json_text))
+        except Exception:  # noqa: BLE001  (PySpark has several exceptions for it)
+            return False
+        return True
+
+    def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
+        """Align rows to a table's columns by Spark's rules of an INSERT."""
+        policy = self.settings(frame.sparkSession).get(casts.POLICY, "ANSI")
+        return casts.aligned_rows(frame, self.columns_of(frame), parse_schema(schema_json), table, policy=policy, by_name=by_name)
+
+    def ansi_cast(self, spark: SparkSession, value: str, given: DataType, wanted: DataType, name: str) -> Column:
+        """Cast a column, whatever the session's settings."""
+        del spark
+        return casts.ansi_cast(value, given, wanted, name)
+
+    def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
+        """Return a column of a DataFrame with its char values padded at any depth."""
+        return casts.padded_chars(frame.columns[number], declared)
+
+    def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:  # noqa: ARG002  (the interface)
+        """Return the parts of an expression that a table stores."""
+        from bayou.spark.portable.text.facts import parsed_expression  # noqa: PLC0415  (most writes parse nothing)
+
+        return parsed_expression(text)
+
+    def means_the_same(self, spark: SparkSession, text: str) -> bool:
+        """Whether the session's parser reads an expression as bayou does: no setting of the parser has another value."""
+        del text
+        settings = self.settings(spark)
+        return not any(name in settings for name in _PARSER_SETTINGS)
+
+    def may_upcast(self, frame: DataFrame) -> bool:
+        """Whether Spark casts a frame's first column to the type of its second column without loss."""
+        given, wanted = (field.type for field in self.columns_of(frame).fields)
+        return casts.may_upcast(given, wanted)
+
+    def expression_type(self, spark: SparkSession, schema_json: str, text: str) -> str:
+        """Return the JSON schema of the column that a SQL expression gives."""
+        nothing = spark.createDataFrame([], SparkStructType.fromJson(_loaded(schema_json)))
+        try:
+            return nothing.select(F.expr(f"({text}\n)").alias("value")).schema.json()
+        except PySparkException as error:
+            raise failed("DELTA_SCHEMA_NOT_SET/expression", expression=text, reason=self.reason_of(error)) from None
+
+    def columns_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return columns given as SQL as JSON of a schema."""
+        return spark.createDataFrame([], text).schema.json()
+
+    def type_in_json(self, spark: SparkSession, text: str) -> str:
+        """Return a type given as SQL as JSON."""
+        return spark.createDataFrame([], f"given {text}").schema.fields[0].dataType.json()
+
+    def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
+        """None: the client does not see resolved expressions."""
+        del spark, schema_json, texts
+
+    def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
+        """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
+        folder = f"{job.root}/b-{uuid.uuid4().hex}"
+        options = {**for_writer(job.options), **job.hadoop, **_WRITER_OPTIONS}
+        observations = _observations(frame)
+        try:
+            with pinned(frame.sparkSession, values(Job.WRITE)):
+                frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
+        finally:
+            self._let_go()
+        observed = {name: found for name in job.observations if (found := _values(observations.get(name))) is not None}
+        return WrittenRows(files_in(folder, job.hadoop), observed)
+
+    def _let_go(self) -> None:
+        with self._lock:
+            kept = self._persisted.pop(threading.get_ident(), None)
+        if kept is not None:
+            with contextlib.suppress(PySparkException):
+                kept.unpersist()
+
+    def write_failure(self, error: Exception) -> WriteFailure:
+        """Return why a job of `write_files` failed."""
+        lines = str(error).split("\n")
+        of_files = next((line.strip() for line in lines if any(part in line for part in _NOT_CREATED)), None)
+        return WriteFailure([str(error)], of_files)
+
+    def in_file_tasks(self, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, Sequence[Sequence[str]]]:
+        """Raise UnsupportedFeatureError: tasks of chosen files need the JVM."""
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="OPTIMIZE", features=("Spark Connect",))
+
+    def writes_encrypted(self, spark: SparkSession, options: Mapping[str, str]) -> bool:
+        """Whether the options or the session name a factory for encryption."""
+        names = {name.lower() for name in (*options, *self.settings(spark))}
+        return ENCRYPTION_FACTORY in names or f"spark.hadoop.{ENCRYPTION_FACTORY}" in names
+
+    def footers(self, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | Exception]:
+        """Return the footers of Parquet files of one store, read by this process."""
+        return footers_in(files, storage_options)
+
+
+_WRITER_OPTIONS: Final = {
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+    "mapreduce.fileoutputcommitter.algorithm.version": "2",
+}
+"""No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
+_PARSER_SETTINGS: Final = (
+    "spark.sql.ansi.doubleQuotedIdentifiers",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled",
+    "spark.sql.legacy.interval.enabled",
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.timestampType",
+)
+
+_backends: WeakKeyDictionary[Any, PortableBackend] = WeakKeyDictionary()
+_making: Final = threading.Lock()
+
+
+def backend_of(spark: SparkSession) -> PortableBackend:
+    """Return the implementation for the client of a session."""
+    client = spark.client  # type: ignore[attr-defined]  (only a session of Spark Connect has it)
+    with _making:
+        if client not in _backends:
+            _backends[client] = PortableBackend(spark.version)
+        return _backends[client]
+
+
+def _column(item: Any) -> Column:
+    if isinstance(item, tuple):
+        return F.col(quoted_name(item[0]))
+    if isinstance(item, str):
+        return F.col("*") if item == "*" else F.expr(item)
+    column: Column = item
+    return column
+
+
+def _values(observation: Any) -> list[Any] | None:
+    """Return the values of an observation; None if the server sent none, because it found no rows."""
+    try:
+        return None if observation is None else list(observation.get.values())
+    except PySparkException:
+        return None
+
+
+def _loaded(json_text: str) -> Any:
+    return json.loads(for_spark(json_text))
+
+
+def _observations(frame: DataFrame) -> dict[str, Any]:
+    return dict(frame._plan.observations)  # type: ignore[attr-defined]  # noqa: SLF001  (PySpark has no public name for it)

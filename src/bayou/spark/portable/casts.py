@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cast and pad values with documented functions, whose result no setting of the session changes.
+
+Source of the rules: Spark's `Cast.canUpCast`, `Cast.canANSIStoreAssign`, `CheckOverflowInTableInsert` and
+`CharVarcharUtils.addPaddingForScan`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.types.char_varchar import bounded_length, parse_type_text, type_text
+from bayou.protocol.types.partition_values import INTEGER_BITS, decimal_type
+from bayou.protocol.types.schema import VOID_TYPES, ArrayType, MapType, StructType
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.types.alignment import same_names_and_types
+from bayou.spark.types.types import sql_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.protocol.types.schema import DataType
+
+POLICY: Final = "spark.sql.storeAssignmentPolicy"
+_FLOATS: Final = {"float": 24, "double": 53}
+"""The bits of the integers that each type holds exactly."""
+_TIMES: Final = ("date", "timestamp", "timestamp_ntz")
+_INTEGER_DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+"""The precision of the decimal that Spark takes for each type of integers."""
+
+
+def aligned_rows(frame: DataFrame, given: StructType, wanted: StructType, table: str, *, policy: str, by_name: bool) -> DataFrame:
+    """Return rows with a table's columns and types.
+
+    Args:
+        given: the columns of the rows.
+        wanted: the table's columns.
+        table: its name, for errors.
+        policy: the session's store assignment policy.
+        by_name: whether columns match by name; otherwise by position.
+
+    Raises:
+        AnalysisException: a type cannot be stored as the column's.
+    """
+    columns = []
+    for number, field in enumerate(wanted.fields):
+        source = given.field(field.name) if by_name else given.fields[number]
+        if source is None:
+            columns.append(F.expr(f"cast(null as {sql_type(field.type)})").alias(field.name))
+            continue
+        if not _may_store(source.type, field.type, policy.upper()):
+            raise _incompatible(table, field.name, source.type, field.type)
+        value = quoted_name(source.name)
+        columns.append(F.expr(_stored(value, source.type, field.type, quoted_name(field.name))).alias(field.name))
+    return frame.select(*columns)
+
+
+def ansi_cast(value: str, given: DataType, wanted: DataType, name: str) -> Column:
+    """Cast a column. A value that the type cannot hold is an error that names the column.
+
+    Args:
+        value: the column's name, quoted.
+        given: its type.
+        wanted: the type to cast it to.
+        name: the name of the table's column, for the error.
+    """
+    return F.expr(_stored(value, given, wanted, name))
+
+
+def padded_chars(name: str, declared: str) -> Column:
+    """Return a column with its char values padded to their length at any depth.
+
+    Args:
+        declared: its type in SQL, with chars and varchars.
+    """
+    return F.expr(_padded(quoted_name(name), parse_type_text(declared), 0))
+
+
+def may_upcast(given: DataType, wanted: DataType) -> bool:
+    """Whether each value of a type is the same in another type."""
+    if given == wanted or given in VOID_TYPES:
+        return True
+    if not isinstance(given, str) or not isinstance(wanted, str):
+        return _each(given, wanted, may_upcast)
+    if wanted == "string" and given not in ("binary",):
+        return True
+    if given in INTEGER_BITS and wanted in INTEGER_BITS:
+        return INTEGER_BITS[given] <= INTEGER_BITS[wanted]
+    if given in INTEGER_BITS and wanted in _FLOATS:
+        return True
+    if (given, wanted) == ("float", "double"):
+        return True
+    if wanted in ("timestamp", "timestamp_ntz") and given in _TIMES:
+        return True
+    return _fits_decimal(given, wanted)
+
+
+def _fits_decimal(given: str, wanted: str) -> bool:
+    target = decimal_type(wanted)
+    if target is None:
+        return False
+    precision, scale = target
+    if given in _INTEGER_DIGITS:
+        return precision - scale >= _INTEGER_DIGITS[given]
+    source = decimal_type(given)
+    return source is not None and precision - scale >= source[0] - source[1] and scale >= source[1]
+
+
+def _may_store(given: DataType, wanted: DataType, policy: str) -> bool:
+    if given == wanted or given in VOID_TYPES or same_names_and_types(given, wanted):
+        return True
+    if policy == "STRICT":
+        return may_upcast(given, wanted)
+    if not isinstance(given, str) or not isinstance(wanted, str):
+        return _each(given, wanted, lambda one, other: _may_store(one, other, policy))
+    if policy == "LEGACY" or wanted == "string" or (_is_number(given) and _is_number(wanted)):
+        return True
+    return given in _TIMES and wanted in _TIMES
+
+
+def _each(given: DataType, wanted: DataType, test: Callable[[DataType, DataType], bool]) -> bool:
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return test(given.element_type, wanted.element_type)
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        return test(given.key_type, wanted.key_type) and test(given.value_type, wanted.value_type)
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        pairs = [(given.field(field.name), field) for field in wanted.fields]
+        return all(one is None or test(one.type, other.type) for one, other in pairs)
+    return False
+
+
+def _is_number(kind: str) -> bool:
+    return kind in INTEGER_BITS or kind in _FLOATS or decimal_type(kind) is not None
+
+
+def _stored(value: str, given: DataType, wanted: DataType, name: str, depth: int = 0) -> str:
+    """Return the SQL of a value with another type. A part of it that the type cannot hold is an error."""
+    if same_names_and_types(given, wanted):
+        return value
+    if isinstance(given, StructType) and isinstance(wanted, StructType):
+        members = []
+        for field in wanted.fields:
+            found = given.field(field.name)
+            inner = (
+                f"cast(null as {sql_type(field.type)})"
+                if found is None
+                else _stored(
+                    f"{value}.{quoted_name(found.name)}", found.type, field.type, f"{name}.{quoted_name(field.name)}", depth
+                )
+            )
+            members.append(f"{inner} as {quoted_name(field.name)}")
+        return f"if({value} is null, null, struct({', '.join(members)}))"
+    each = f"x{depth}"
+    if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
+        return f"transform({value}, {each} -> {_stored(each, given.element_type, wanted.element_type, name, depth + 1)})"
+    if isinstance(given, MapType) and isinstance(wanted, MapType):
+        key, item = f"k{depth}", f"v{depth}"
+        keys = _stored(key, given.key_type, wanted.key_type, name, depth + 1)
+        items = _stored(item, given.value_type, wanted.value_type, name, depth + 1)
+        return f"transform_values(transform_keys({value}, ({key}, {item}) -> {keys}), ({key}, {item}) -> {items})"
+    if given in VOID_TYPES or not isinstance(given, str) or not isinstance(wanted, str) or may_upcast(given, wanted):
+        return f"cast({value} as {sql_type(wanted)})"
+    return _checked(value, given, wanted, name)
+
+
+def _checked(value: str, given: str, wanted: str, name: str) -> str:
+    """Return a cast that fails for a value that the type cannot hold, whether the session is in ANSI mode or not."""
+    made = f"try_cast({value} as {sql_type(wanted)})"
+    text = (
+        f'[CAST_OVERFLOW_IN_TABLE_INSERT] Fail to assign a value of "{type_text(given).upper()}" type to the '
+        f'"{type_text(wanted).upper()}" type column or variable {name} due to an overflow.'
+    )
+    literal = "'" + text.replace("\\", "").replace("'", "") + "'"
+    return f"if({value} is not null and {made} is null, raise_error({literal}), {made})"
+
+
+def _padded(value: str, kind: DataType, depth: int) -> str:
+    if isinstance(kind, StructType):
+        members = (f"{_padded(f'{value}.{quoted_name(f.name)}', f.type, depth)} as {quoted_name(f.name)}" for f in kind.fields)
+        return f"if({value} is null, null, struct({', '.join(members)}))"
+    if isinstance(kind, ArrayType):
+        inner = _padded(f"x{depth}", kind.element_type, depth + 1)
+        return value if inner == f"x{depth}" else f"transform({value}, x{depth} -> {inner})"
+    if isinstance(kind, MapType):
+        key, item = f"k{depth}", f"v{depth}"
+        keys, items = _padded(key, kind.key_type, depth + 1), _padded(item, kind.value_type, depth + 1)
+        if (keys, items) == (key, item):
+            return value
+        return f"transform_values(transform_keys({value}, ({key}, {item}) -> {keys}), ({key}, {item}) -> {items})"
+    bounded = bounded_length(kind)
+    if bounded is None or bounded[0] != "char":
+        return value
+    return f"if(length({value}) < {bounded[1]}, rpad({value}, {bounded[1]}, ' '), {value})"
+
+
+def _incompatible(table: str, column: str, given: DataType, wanted: DataType) -> AnalysisException:
+    """Return Spark's error for a type that cannot be stored."""
+    shown = json.dumps(type_text(given).upper()), json.dumps(type_text(wanted).upper())
+    return AnalysisException(
+        f"[INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST] Cannot write incompatible data for the table {table}: "
+        f"Cannot safely cast {quoted_name(column)} {shown[0]} to {shown[1]}."
+    )

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Change settings of a session for one request of bayou, and restore them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from pyspark.errors import PySparkException
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+
+class _Pins:
+    """The settings of one client that are changed at the moment."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users: Counter[str] = Counter()
+        self.before: dict[str, str | None] = {}
+
+
+_pins: Final[WeakKeyDictionary[Any, _Pins]] = WeakKeyDictionary()
+_making: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def pinned(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Within the block, give settings of a session these values. A session that has them already sends one request, for all.
+
+    The server has no settings for a single request. Another thread of the program that uses the session meanwhile sees the
+    changed values, too. The last of several concurrent blocks restores them.
+    """
+    client = spark.client  # type: ignore[attr-defined]  (only a session of Spark Connect has it)
+    with _making:
+        pins = _pins.setdefault(client, _Pins())
+    changed = _change(spark, pins, wanted)
+    try:
+        yield
+    finally:
+        _restore(spark, pins, changed)
+
+
+def _change(spark: SparkSession, pins: _Pins, wanted: Mapping[str, str]) -> list[str]:
+    with pins.lock:
+        current = dict(spark.conf.getAll)
+        changed = []
+        for name, value in wanted.items():
+            # A setting without a value has Spark's default, which `get` returns if this Spark knows the setting.
+            known = current.get(name) if name in current else _default(spark, name)
+            if pins.users[name]:
+                pins.users[name] += 1
+                changed.append(name)
+            elif known is not None and known.lower() != value.lower():
+                pins.before[name] = current.get(name)
+                spark.conf.set(name, value)
+                pins.users[name] = 1
+                changed.append(name)
+        return changed
+
+
+def _default(spark: SparkSession, name: str) -> str | None:
+    try:
+        return spark.conf.get(name)
+    except PySparkException:  # this Spark does not have the setting
+        return None
+
+
+def _restore(spark: SparkSession, pins: _Pins, changed: list[str]) -> None:
+    with pins.lock:
+        for name in changed:
+            pins.users[name] -= 1
+            if pins.users[name]:
+                continue
+            before = pins.before.pop(name)
+            if before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, before)
