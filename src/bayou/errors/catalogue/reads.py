@@ -13,6 +13,9 @@ spark-frame ArgumentTypeError
 connect-session SessionError
     This is a Spark Connect session, which has no JVM in this process, and bayou needs one.
     Next: Use a classic session; bayou's log functions (bayou.open, the CLI) need none.
+DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
+    {what} is not possible on a Spark Connect session, and nothing was changed.
+    Next: Run it on a classic session.
 stopped-session SessionError
     This Spark session was stopped.
     Next: Make a new session, enable it, and open the table on it again.

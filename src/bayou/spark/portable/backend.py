@@ -20,7 +20,7 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
-from bayou.spark.portable import casts
+from bayou.spark.portable import casts, client
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.settings import pinned
 from bayou.spark.user_defined_types import for_spark
@@ -84,8 +84,7 @@ class PortableBackend:
 
     def alias_of(self, frame: DataFrame) -> str | None:
         """Return the alias of a query's rows, or None."""
-        plan = getattr(frame, "_plan", None)
-        return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (it has no public name)
+        return client.alias_of(frame)
 
     def columns_of_nulls(self, frame: DataFrame) -> list[str]:  # noqa: ARG002  (the interface)
         """No columns: the client does not see what the server's optimizer finds."""
@@ -134,9 +133,7 @@ class PortableBackend:
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:  # noqa: ARG002  (the interface)
         """Return the parts of an expression that a table stores."""
-        from bayou.spark.portable.text.facts import parsed_expression  # noqa: PLC0415  (most writes parse nothing)
-
-        return parsed_expression(text)
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="a stored expression", features=("Spark Connect",))
 
     def means_the_same(self, spark: SparkSession, text: str) -> bool:
         """Whether the session's parser reads an expression as bayou does: no setting of the parser has another value."""
@@ -168,12 +165,13 @@ class PortableBackend:
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """None: the client does not see resolved expressions."""
         del spark, schema_json, texts
+        return None
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
         folder = f"{job.root}/b-{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **job.hadoop, **_WRITER_OPTIONS}
-        observations = _observations(frame)
+        observations = client.plan_of(frame).observations
         try:
             with pinned(frame.sparkSession, values(Job.WRITE)):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
@@ -197,6 +195,7 @@ class PortableBackend:
 
     def in_file_tasks(self, frame: DataFrame, tasks: FileTasks) -> tuple[DataFrame, Sequence[Sequence[str]]]:
         """Raise UnsupportedFeatureError: tasks of chosen files need the JVM."""
+        del frame, tasks
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="OPTIMIZE", features=("Spark Connect",))
 
     def writes_encrypted(self, spark: SparkSession, options: Mapping[str, str]) -> bool:
@@ -230,11 +229,11 @@ _making: Final = threading.Lock()
 
 def backend_of(spark: SparkSession) -> PortableBackend:
     """Return the implementation for the client of a session."""
-    client = spark.client  # type: ignore[attr-defined]  (only a session of Spark Connect has it)
+    key = client.client_of(spark)
     with _making:
-        if client not in _backends:
-            _backends[client] = PortableBackend(spark.version)
-        return _backends[client]
+        if key not in _backends:
+            _backends[key] = PortableBackend(spark.version)
+        return _backends[key]
 
 
 def _column(item: Any) -> Column:
@@ -256,7 +255,3 @@ def _values(observation: Any) -> list[Any] | None:
 
 def _loaded(json_text: str) -> Any:
     return json.loads(for_spark(json_text))
-
-
-def _observations(frame: DataFrame) -> dict[str, Any]:
-    return dict(frame._plan.observations)  # type: ignore[attr-defined]  # noqa: SLF001  (PySpark has no public name for it)

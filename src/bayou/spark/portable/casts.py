@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import DataType
 
 POLICY: Final = "spark.sql.storeAssignmentPolicy"
-_FLOATS: Final = {"float": 24, "double": 53}
-"""The bits of the integers that each type holds exactly."""
+_FLOATS: Final = ("float", "double")
 _TIMES: Final = ("date", "timestamp", "timestamp_ntz")
 _INTEGER_DIGITS: Final = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 """The precision of the decimal that Spark takes for each type of integers."""
@@ -88,17 +87,12 @@ def may_upcast(given: DataType, wanted: DataType) -> bool:
         return True
     if not isinstance(given, str) or not isinstance(wanted, str):
         return _each(given, wanted, may_upcast)
-    if wanted == "string" and given not in ("binary",):
-        return True
     if given in INTEGER_BITS and wanted in INTEGER_BITS:
         return INTEGER_BITS[given] <= INTEGER_BITS[wanted]
-    if given in INTEGER_BITS and wanted in _FLOATS:
-        return True
-    if (given, wanted) == ("float", "double"):
-        return True
-    if wanted in ("timestamp", "timestamp_ntz") and given in _TIMES:
-        return True
-    return _fits_decimal(given, wanted)
+    is_text = wanted == "string" and given != "binary"
+    is_float = wanted in _FLOATS and (given in INTEGER_BITS or (given, wanted) == ("float", "double"))
+    is_time = wanted in ("timestamp", "timestamp_ntz") and given in _TIMES
+    return is_text or is_float or is_time or _fits_decimal(given, wanted)
 
 
 def _fits_decimal(given: str, wanted: str) -> bool:

@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 
 from pyspark.errors import PySparkException
 
+from bayou.spark.portable.client import client_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -37,9 +39,8 @@ def pinned(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
     The server has no settings for a single request. Another thread of the program that uses the session meanwhile sees the
     changed values, too. The last of several concurrent blocks restores them.
     """
-    client = spark.client  # type: ignore[attr-defined]  (only a session of Spark Connect has it)
     with _making:
-        pins = _pins.setdefault(client, _Pins())
+        pins = _pins.setdefault(client_of(spark), _Pins())
     changed = _change(spark, pins, wanted)
     try:
         yield
