@@ -42,6 +42,7 @@ ROOMS = (
         "diffs",
         "health_report",
     ),
+    *("spark/text", "spark/portable/text"),
     *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),

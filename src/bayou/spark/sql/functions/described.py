@@ -15,7 +15,7 @@ from bayou.spark.sql.statements.reader import Reader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bayou.spark.jvm.relations.words import Word
+    from bayou.spark.text.words import Word
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import TableReference
 
