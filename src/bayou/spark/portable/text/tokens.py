@@ -125,7 +125,10 @@ def words(text: str) -> list[Word]:
 
 
 def _after_hidden(text: str, at: int) -> int | None:
-    """Return the end of the blanks or the comment at a position; the position if there are none; None if a comment is not closed."""
+    """Return the end of the blanks or the comment at a position, which is the position itself without them.
+
+    Return None if a comment is not closed.
+    """
     hidden = _BLANKS.match(text, at) or _COMMENT.match(text, at)
     if hidden is not None:
         return hidden.end()
