@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from bayou.protocol.types.schema import StructField
     from bayou.spark.data_files.target import WriteTarget
     from bayou.spark.jvm.core.bridge import Jvm
-    from bayou.spark.jvm.relations.parser import ParsedExpression
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 NO_AUXILIARY = AuxiliaryColumns()
 """The auxiliary columns of rows that have only the table's columns."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bayou.protocol.actions.actions import Metadata
     from bayou.spark.jvm.core.bridge import Jvm
-    from bayou.spark.jvm.relations.parser import ParsedExpression
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 _CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 

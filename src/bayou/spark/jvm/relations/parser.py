@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -14,6 +13,7 @@ from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
+from bayou.spark.text.parsed_expression import ParsedExpression
 from bayou.spark.text.words import Word
 
 if TYPE_CHECKING:
@@ -58,25 +58,6 @@ _FORBIDDEN = {
     "VariableReference": "a variable",
     "ExpressionWithUnresolvedIdentifier": "a name that is computed (IDENTIFIER)",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedExpression:
-    """The parts of an expression.
-
-    Attributes:
-        text: the expression.
-        functions: the names of the functions that it calls, in lower case.
-        columns: the paths of the columns that it uses.
-        forbidden: the parts that no stored expression may have.
-        has_lambda: whether it has a function without a name, as `x -> x + 1`.
-    """
-
-    text: str
-    functions: frozenset[str]
-    columns: frozenset[tuple[str, ...]]
-    forbidden: tuple[str, ...]
-    has_lambda: bool = False
 
 
 def words(jvm: Jvm, text: str) -> Iterator[str]:

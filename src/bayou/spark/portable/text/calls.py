@@ -115,7 +115,7 @@ class Calls(Cursor, ABC):
             arguments: list[Expression] = [self._word()]
             while self.take(","):
                 arguments.append(self.value())
-            return self._closed(said, arguments, start)
+            return self._closed("TIMESTAMPADD" if said.endswith("ADD") else "TIMESTAMPDIFF", arguments, start)
         return self._with_words(said) or self.name_or_call()
 
     def name_or_call(self) -> Expression:
@@ -132,9 +132,10 @@ class Calls(Cursor, ABC):
             self.take("ALL")
         arguments: list[Expression] = []
         if is_distinct or not self.next_is(")"):
-            arguments.append(self._argument())
+            read = self.maybe_named if name[-1].upper() == "STRUCT" else self._argument
+            arguments.append(read())
             while self.take(","):
-                arguments.append(self._argument())
+                arguments.append(read())
         if self.take_one("IGNORE", "RESPECT"):
             self.expect("NULLS")
         self.expect(")")
@@ -200,7 +201,7 @@ class Calls(Cursor, ABC):
             name = self.part()
             self.at += 1
             return Named(self.expression(), (name,), is_argument=True, start=start, end=self.end_of_read)
-        return self.maybe_named()
+        return self.expression()
 
     def _word(self) -> Literal:
         """Read a word that is an argument, such as a unit."""

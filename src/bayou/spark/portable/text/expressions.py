@@ -26,6 +26,7 @@ _LEVELS: Final = (
     {"*": "*", "/": "/", "%": "%", "DIV": "div"},
 )
 """Operators with two operands and their names in the tree, those that bind least first. All of them group from the left."""
+_OPERATORS: Final = {sign: (level, name) for level, names in enumerate(_LEVELS) for sign, name in names.items()}
 _SIGNS: Final = {"-": "negative", "+": "positive", "~": "~"}
 
 
@@ -129,16 +130,17 @@ class ExpressionReader(Primaries):
             return (pattern,), name
         return (pattern, Literal(self.string(), "string", start=start, end=self.end_of_read)), name
 
-    def _binary(self, level: int) -> Expression:
-        if level == len(_LEVELS):
-            return self._signed()
+    def _binary(self, least: int) -> Expression:
+        """Read operands with the operators between them that bind at least as closely as a level."""
         start = self.position
-        found = self._binary(level + 1)
-        while (operator := _LEVELS[level].get(self.said())) is not None:
+        found = self._signed()
+        while True:
+            level, operator = _OPERATORS.get(self.said(), (-1, ""))
+            if level < least:
+                return found
             self.at += 1
             other = self._binary(level + 1)
             found = Operation(operator, (found, other), start=start, end=self.end_of_read)
-        return found
 
     def _signed(self) -> Expression:
         start, sign = self.position, self.said()

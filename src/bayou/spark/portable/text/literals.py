@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.words import Word
 
 _ESCAPES: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL)
 _SUFFIXES: Final = {
     "BIGINT_LITERAL": ("long", 1),
     "SMALLINT_LITERAL": ("short", 1),

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 _NO_NAMES: Final = frozenset(
     """
-    AND AS ASC BETWEEN DESC DISTINCT ELSE END ESCAPE FROM GROUP HAVING ILIKE IN IS LIKE LIMIT NOT ON OR ORDER REGEXP RLIKE SELECT SET
-    THEN UNION USING WHEN WHERE
+    AND AS ASC BETWEEN DESC DISTINCT ELSE END ESCAPE FROM GROUP HAVING ILIKE IN IS LIKE LIMIT NOT ON OR ORDER REGEXP RLIKE SELECT
+    SET THEN UNION USING WHEN WHERE
     """.split()  # noqa: SIM905
 )
-"""Words that could be names of columns in Spark, but hardly are: bayou does not read an expression that begins with one."""
+"""Words that could be names of columns in Spark, but hardly are. An expression with one of them in front is not read."""
 _CONSTANTS: Final = {"TRUE": (True, "boolean"), "FALSE": (False, "boolean"), "NULL": (None, "void")}
 _UNITS: Final = frozenset(
     each + plural
@@ -89,7 +89,7 @@ class Primaries(Calls):
             self.take("WITHOUT", "TIME", "ZONE")
         return self.text[start : self.end_of_read]
 
-    def _first(self) -> Expression:
+    def _first(self) -> Expression:  # noqa: PLR0911  (one return for each kind)
         word = self.peek()
         if word is None:
             self.fail()
@@ -110,7 +110,7 @@ class Primaries(Calls):
             self.fail()
         return self._worded()
 
-    def _worded(self) -> Expression:
+    def _worded(self) -> Expression:  # noqa: PLR0911  (one return for each kind)
         """Read what begins with a word or a name."""
         said, following = self.said(), self.said(1)
         if said in _CONSTANTS and following not in ("(", "."):
