@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stock Spark Connect server for all tests of this folder, and a session on it.
+
+A process serves either classic or Connect sessions, because `pyspark.sql` decides this for the whole process. These tests
+run in a pytest process without tests of classic sessions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.connect_server import ConnectServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[ConnectServer]:
+    """A stock server of the installed PySpark that runs until the end of the tests."""
+    pytest.importorskip("grpc", reason="the client of Spark Connect needs grpcio")
+    with ConnectServer() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def plain_spark(server: ConnectServer) -> Iterator[SparkSession]:
+    """A session on the server, without bayou on it. It replaces the classic session of the other tests."""
+    from pyspark.sql import SparkSession
+
+    # The time zone of a session is the client's. The server of the tests is in UTC.
+    session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(plain_spark: SparkSession) -> SparkSession:
+    """The session on the server."""
+    return plain_spark
+
+
+@pytest.fixture(autouse=True)
+def _session_as_before() -> None:
+    """Replaces the check of the classic session, which asks the JVM for its settings."""
