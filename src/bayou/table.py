@@ -17,12 +17,11 @@ from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.protocol import arguments
+from bayou.spark.backend import backend_of
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
 from bayou.spark.data_files.request import WriteOptions, WriteRequest
 from bayou.spark.enable import enable
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.maintenance.convert import convert_table
 from bayou.spark.read.change_request import change_options
 from bayou.spark.read.net_changes import net_changes
@@ -196,7 +195,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         """
         arguments.text(tableOrViewName, "tableOrViewName")
         session = enable(sparkSession)
-        entry = Catalog(Jvm.of(session), session).delta_entry(tableOrViewName)
+        entry = backend_of(session).catalog(session).delta_entry(tableOrViewName)
         table = cls.forPath(session, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
         table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may use this name)

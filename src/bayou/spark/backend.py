@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
+    from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 # The implementations are above this module, so it names them instead of importing them.
@@ -145,11 +147,40 @@ class Backend(Protocol):
         """Return all settings of a session that are set."""
         ...
 
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
+        ...
+
+    def catalog(self, spark: SparkSession) -> Catalog:
+        """Return the catalog of a session."""
+        ...
+
+    def parquet_entry(self, spark: SparkSession, name: Any) -> ParquetEntry:
+        """Return the catalog's entry of a table of Parquet files, to convert it.
+
+        Args:
+            name: a name that the catalog returned.
+        """
+        ...
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use. A failure is a warning: the rows are committed."""
         ...
 
     # Rows
+
+    def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
+        """Return a small Arrow table as a DataFrame.
+
+        Args:
+            rows: the rows, of scalars, structs, lists of strings and maps.
+            schema_json: JSON of the DataFrame's columns.
+        """
+        ...
 
     def columns_of(self, frame: DataFrame) -> StructType:
         """Return the columns of a DataFrame, as the log spells them."""
@@ -260,6 +291,17 @@ class Backend(Protocol):
         ...
 
     # Files
+
+    def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+        """Return the schemas that Spark derives from the Parquet types of files, under the session's settings.
+
+        Args:
+            uris: the files, not percent-encoded.
+
+        Returns:
+            For each file JSON of its schema, or why Spark cannot read it.
+        """
+        ...
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files under a folder, in one job."""

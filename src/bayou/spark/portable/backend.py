@@ -7,6 +7,7 @@ import contextlib
 import json
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client
+from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.settings import pinned
 from bayou.spark.portable.text.facts import parsed_text
@@ -30,13 +32,20 @@ from bayou.spark.user_defined_types import for_spark
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
+    from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.text.parsed_expression import ParsedExpression
 
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
+_REQUESTS: Final = 8
+"""So many requests about schemas run at once."""
+_ONE_FILE: Final = {"recursiveFileLookup": "true", "__globPaths__": "false"}
+"""Spark takes no part of a path for a partition, and no character for a pattern. The second option is internal to Spark."""
 _NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
@@ -66,8 +75,25 @@ class PortableBackend:
         """Return all settings of a session, in one request."""
         return dict(spark.conf.getAll)
 
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone."""
+        return str(session.conf.get(_TIME_ZONE) or "UTC")
+
+    def catalog(self, spark: SparkSession) -> Catalog:
+        """Return the catalog of a session."""
+        return PortableCatalog(spark)
+
+    def parquet_entry(self, spark: SparkSession, name: Any) -> ParquetEntry:
+        """Raise UnsupportedFeatureError: the entry could not become that of a Delta table."""
+        del spark
+        raise refusal(name)
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
+
+    def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
+        """Return a small Arrow table as a DataFrame, whose rows are part of each request."""
+        return spark.createDataFrame(rows, SparkStructType.fromJson(_loaded(schema_json)))
 
     def columns_of(self, frame: DataFrame) -> StructType:
         """Return the columns of a DataFrame, as the log spells them."""
@@ -163,16 +189,27 @@ class PortableBackend:
 
     def columns_in_json(self, spark: SparkSession, text: str) -> str:
         """Return columns given as SQL as JSON of a schema."""
-        return spark.createDataFrame([], text).schema.json()
+        return client.columns_in_sql(spark, text).json()
 
     def type_in_json(self, spark: SparkSession, text: str) -> str:
         """Return a type given as SQL as JSON."""
-        return spark.createDataFrame([], f"given {text}").schema.fields[0].dataType.json()
+        return client.type_in_sql(spark, text).json()
 
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """None: the client does not see resolved expressions."""
         del spark, schema_json, texts
         return None
+
+    def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+        """Return the schemas that Spark derives from the Parquet types of files, in one request for each."""
+        with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="bayou-schemas") as pool:
+            return list(pool.map(lambda uri: self._parquet_schema(spark, uri, options), uris))
+
+    def _parquet_schema(self, spark: SparkSession, uri: str, options: Mapping[str, str]) -> str | ValueError:
+        try:
+            return spark.read.options(**options, **_ONE_FILE).parquet(uri).schema.json()
+        except PySparkException as error:
+            return ValueError(self.reason_of(error))
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
