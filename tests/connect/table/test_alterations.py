@@ -79,10 +79,10 @@ def test_columns_are_renamed_and_dropped_with_column_mapping(table: DeltaTable, 
 
 def test_a_column_gets_another_type_comment_and_place(table: DeltaTable, table_path: str) -> None:
     table.setProperties({"delta.enableTypeWidening": "true"})
-    table.changeColumn("n", "BIGINT", comment="count", first=True)
+    table.changeColumn("n", dataType="BIGINT", comment="count", first=True)
     assert schema(table_path) == {"n": "long", "id": "long", "t": "string"}
     with pytest.raises(InvalidSchemaError):
-        table.changeColumn("n", "IN T")
+        table.changeColumn("n", dataType="IN T")
 
 
 def test_not_null_is_checked(spark: SparkSession, table: DeltaTable, table_path: str) -> None:
@@ -101,8 +101,10 @@ def test_defaults(spark: SparkSession, table: DeltaTable, table_path: str) -> No
         table.setDefault("n", "'no number'")
 
 
-def test_clustering_columns(table: DeltaTable, table_path: str) -> None:
-    table.addFeatureSupport("clustering")
+def test_clustering_columns(spark: SparkSession, table_path: str) -> None:
+    clustered = DeltaTable.create(spark).location(table_path).addColumn("id", "INT").addColumn("t", "STRING").clusterBy("t")
+    table = clustered.execute()
+    assert table.detail().collect()[0].clusteringColumns == ["t"]
     table.clusterBy("id", "t")
     assert table.detail().collect()[0].clusteringColumns == ["id", "t"]
 

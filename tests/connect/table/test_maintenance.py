@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.support.observing import parquet_files
-from tests.support.tables.built import numbers_table, without_rows
 from tests.support.tables.built import numbers as file_of_numbers
+from tests.support.tables.built import numbers_table, without_rows
 
 import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, VersionNotFoundError
-from bayou.testing.table_builder import remove
+from bayou.protocol.actions.actions import Protocol
+from bayou.testing.table_builder import TableBuilder, remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,8 +89,8 @@ def test_statistics_are_read_from_footers(spark: SparkSession, table_path: str) 
 
 
 def test_statistics_of_files_with_deleted_rows_are_read_from_rows(spark: SparkSession, table_path: str) -> None:
-    feature = {"delta.enableDeletionVectors": "true"}
-    bayou.testing.table_builder.TableBuilder(table_path).create(configuration=feature).commit(
+    vectors = Protocol(3, 7, ("deletionVectors",), ("deletionVectors",))
+    TableBuilder(table_path).create(configuration={"delta.enableDeletionVectors": "true"}, protocol=vectors).commit(
         file_of_numbers(table_path, "a.parquet", [1, 2, 3, 9], **without_rows([3]))
     )
     DeltaTable.forPath(spark, table_path).computeStatistics()

@@ -122,7 +122,7 @@ class PortableBackend:
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows that the server keeps until they are written, and the number of their partitions."""
         kept = frame.persist()
-        last = kept.select(F.max(F.spark_partition_id())).collect()[0][0]
+        last = kept.select(F.spark_partition_id().alias("number")).agg(F.max("number")).collect()[0][0]
         with self._lock:
             self._persisted[threading.get_ident()] = kept
         return kept, 1 if last is None else int(last) + 1
