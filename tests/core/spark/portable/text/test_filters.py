@@ -94,6 +94,7 @@ def predicate(text, table=TABLE, zone="UTC"):
                 )
             ),
         ),
+        ("st['x'] = 1 and (st).x = 1", And((Comparison("=", Column(("st", "px")), Literal(1, "integer")),) * 2)),
         ("`a b` > 1", compared("col-1", ">", 1, "integer")),
         ("d > 1.5 and f < 2", And((compared("d", ">", 1.5, "double"), compared("f", "<", 2.0, "double")))),
         (
