@@ -16,7 +16,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
 from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
-from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, vectors_of, without_deleted
+from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, without_deleted
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
 from bayou.spark.types.aligned_sql import aligned
@@ -121,7 +121,7 @@ class _Scan:
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
         rows = rows.where(known)
-        vectors = vectors_of(self.snapshot, source.listed, self.storage_options)
+        vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
             rows = rows.where(is_live(constants, vectors, row))
