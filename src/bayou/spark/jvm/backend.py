@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import SessionError, failed, reason
 from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
+from bayou.spark.jvm.catalyst.lookups import NativeLookups
 from bayou.spark.jvm.core import callbacks, exceptions, session
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.bulk import Bulk
@@ -139,6 +140,10 @@ class NativeBackend:
     def knows_type(self, json_text: str) -> bool:
         """Whether this Spark has all types and collations of a schema's JSON."""
         return relation.knows_type(self.jvm, json_text)
+
+    def lookups(self, spark: SparkSession) -> NativeLookups:
+        """Return searches in sorted arrays, by Java's binary search."""
+        return NativeLookups(self.jvm, spark)
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""

@@ -25,7 +25,7 @@ from bayou.protocol import properties
 from bayou.protocol.stats.file_stats import LeafStatistics, indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.maintenance.optimize import files_matching
+from bayou.spark.maintenance.conditions import files_matching
 from bayou.spark.read.file_rows import file_rows
 from bayou.spark.scan.footers import footers_in_turn
 from bayou.spark.session.log_jobs import collected

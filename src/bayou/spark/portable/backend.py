@@ -24,6 +24,7 @@ from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
+from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.settings import pinned
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -146,6 +147,11 @@ class PortableBackend:
             return False
         return True
 
+    def lookups(self, spark: SparkSession) -> PortableLookups:
+        """Return searches in sorted arrays, by higher-order functions."""
+        del spark
+        return PortableLookups()
+
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
         policy = self.settings(frame.sparkSession).get(casts.POLICY, "ANSI")
@@ -215,9 +221,10 @@ class PortableBackend:
         """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
         folder = f"{job.root}/b-{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **job.hadoop, **_WRITER_OPTIONS}
+        settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
         try:
-            with pinned(frame.sparkSession, values(Job.WRITE)):
+            with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         finally:
             self._let_go()
@@ -257,6 +264,7 @@ _WRITER_OPTIONS: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "2",
 }
 """No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
+_OPEN_FILES: Final = "spark.sql.maxConcurrentOutputFileWriters"
 _PARSER_SETTINGS: Final = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.legacy.consecutiveStringLiterals.enabled",
