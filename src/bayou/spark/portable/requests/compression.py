@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import DecodeError
 from pyspark.sql.connect import proto
@@ -11,7 +11,7 @@ from pyspark.sql.connect import proto
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OPERATIONS = "op_type"
+_OPERATIONS: Final = "op_type"
 
 
 def change_plan(plan: proto.Plan, change: Callable[[proto.Plan], bool]) -> bool:
@@ -27,7 +27,7 @@ def change_plan(plan: proto.Plan, change: Callable[[proto.Plan], bool]) -> bool:
     Returns:
         True if the plan changed.
     """
-    if plan.WhichOneof(OPERATIONS) != "compressed_operation":
+    if plan.WhichOneof(_OPERATIONS) != "compressed_operation":
         return change(plan)
     opened = opened_plan(plan)
     if opened is None or not change(opened):
@@ -35,14 +35,14 @@ def change_plan(plan: proto.Plan, change: Callable[[proto.Plan], bool]) -> bool:
     codec = _codec(plan)
     if codec is None:
         return False
-    operation = opened.root if opened.WhichOneof(OPERATIONS) == "root" else opened.command
+    operation = opened.root if opened.WhichOneof(_OPERATIONS) == "root" else opened.command
     plan.compressed_operation.data = codec.compress(operation.SerializeToString())
     return True
 
 
 def opened_plan(plan: proto.Plan) -> proto.Plan | None:
     """A plan without compression, or None if this Python cannot open it. A plan that is not compressed is returned itself."""
-    if plan.WhichOneof(OPERATIONS) != "compressed_operation":
+    if plan.WhichOneof(_OPERATIONS) != "compressed_operation":
         return plan
     codec = _codec(plan)
     if codec is None:
@@ -65,7 +65,7 @@ def _codec(plan: proto.Plan) -> Any:
     if plan.compressed_operation.compression_codec != proto.CompressionCodec.COMPRESSION_CODEC_ZSTD:
         return None
     try:
-        import zstandard
+        import zstandard  # noqa: PLC0415  (a client without it compresses nothing)
     except ImportError:
         return None
     return zstandard

@@ -36,6 +36,6 @@ class _Given(LogicalPlan):
         self._relation.CopyFrom(relation)
         self._relation.common.plan_id = self._root_plan_id
 
-    def plan(self, session: object) -> proto.Relation:
+    def plan(self, session: object) -> proto.Relation:  # noqa: ARG002  (PySpark calls it)
         # PySpark copies what it gets.
         return self._relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.connect import proto
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from bayou.spark.portable.requests.answers import Answers
 
-_KIND = "rel_type"
+_KIND: Final = "rel_type"
 _DROPPED_VIEWS = ("drop_temp_view", "drop_global_temp_view")
 
 

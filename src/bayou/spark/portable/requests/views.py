@@ -158,7 +158,7 @@ def _key(name: str) -> str:
 
 
 def _content(command: proto.CreateDataFrameViewCommand) -> bytes:
-    return command.input.SerializeToString(deterministic=True)
+    return bytes(command.input.SerializeToString(deterministic=True))
 
 
 def _copy(command: proto.CreateDataFrameViewCommand) -> proto.CreateDataFrameViewCommand:
