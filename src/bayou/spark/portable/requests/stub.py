@@ -41,11 +41,7 @@ class Stub:
             return self._sent(request, options)
         # An interruption of this operation finds nothing at the server yet.
         self._own.add(request.operation_id, Execution())
-        try:
-            execution = rewriter.execute(request)
-        except BaseException:
-            self._release(request.operation_id)
-            raise
+        execution = rewriter.execute(request)
         if execution.command is not None and execution.answer is not None:
             session = request.client_observed_server_side_session_id or self._server_session(request, options)
             return iter(command_responses(execution.answer, execution.command, request, session))

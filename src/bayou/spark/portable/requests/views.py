@@ -17,7 +17,7 @@ from pyspark.sql.connect import proto
 from bayou.spark.portable.requests.messages import replace_relations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _CHANGES_VIEWS = re.compile(r"\b(?:create|replace|drop|alter)\b.*\bview\b", re.IGNORECASE | re.DOTALL)
 _LAST_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))$")
@@ -113,9 +113,8 @@ class FollowedViews:
                 view.sent = content
 
     def _mentioned(self, text: str) -> list[str]:
-        lower = text.lower()
         with self._lock:
-            return [name for name in self._followed if name in lower]
+            return _names_in(text, self._followed)
 
     def _inline(self, command: proto.CreateDataFrameViewCommand) -> bool:
         """Replace names of followed views by what they were created of."""
@@ -142,8 +141,7 @@ class FollowedViews:
         def is_view(relation: proto.Relation) -> bool:
             kind = relation.WhichOneof("rel_type")
             if kind == "sql":
-                text = relation.sql.query.lower()
-                return any(name in text for name in names)
+                return bool(_names_in(relation.sql.query, names))
             named = kind == "read" and relation.read.HasField("named_table")
             return named and _key(relation.read.named_table.unparsed_identifier) in names
 
@@ -155,6 +153,12 @@ def _key(name: str) -> str:
     found = _LAST_PART.search(name)
     part = name if found is None else found[1].replace("``", "`") if found[1] else found[2]
     return part.lower()
+
+
+def _names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Those names that are words of a text. Some of them may stand for something else there."""
+    lower = text.lower()
+    return [name for name in names if name in lower and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lower)]
 
 
 def _content(command: proto.CreateDataFrameViewCommand) -> bytes:
