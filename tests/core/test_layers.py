@@ -43,6 +43,7 @@ ROOMS = (
         "health_report",
     ),
     *("spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
+    *("spark/portable/requests", "spark/portable"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
@@ -64,7 +65,7 @@ STANDARD_LIBRARY_ONLY = {"errors", "version", "report", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow"}
-OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich", "IPython"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
+OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich", "IPython", "google", "zstandard"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
 
 JVM_ROOM = ("spark", "jvm")
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
 from bayou.spark.portable.requests.answers import CommandAnswer, Reference
 from bayou.spark.portable.requests.frames import frame_of
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
 
-_BY_PATH = re.compile(r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION)\w+)?", re.IGNORECASE)
+_BY_PATH = re.compile(
+    r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION)\w+)?", re.IGNORECASE
+)
 
 
 class VersionedFolders:

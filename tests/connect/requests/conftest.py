@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def answers(plain_spark: SparkSession) -> Iterator[VersionedFolders]:
     """The answers to the session's requests. The requests are rewritten only in tests that ask for them."""
-    from bayou.spark.portable.requests.installation import install
     from tests.support.connect_answers import VersionedFolders
+
+    from bayou.spark.portable.requests.installation import install
 
     answers = VersionedFolders(plain_spark)
     requests = install(plain_spark, answers)

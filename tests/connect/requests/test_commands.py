@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
+
 from bayou.errors import DeltaError
 
 
@@ -179,10 +180,11 @@ def test_answers_work_without_reattachable_execution(spark, path, answers, answe
 
 
 def test_the_first_request_of_a_session_may_be_answered(server, answers):
-    from bayou.spark.portable.requests.answers import CommandAnswer
-    from bayou.spark.portable.requests.installation import install
     from pyspark.sql.connect.session import SparkSession
     from tests.support.connect_answers import VersionedFolders
+
+    from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.installation import install
 
     session = SparkSession.builder.remote(server.url).create()
     try:

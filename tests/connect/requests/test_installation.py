@@ -7,8 +7,9 @@ import pytest
 
 
 def test_installing_twice_does_nothing(spark, answers):
-    from bayou.spark.portable.requests.installation import install, requests_of
     from tests.support.connect_answers import VersionedFolders
+
+    from bayou.spark.portable.requests.installation import install, requests_of
 
     stub = spark.client._stub
     install(spark, VersionedFolders(spark))
@@ -18,8 +19,9 @@ def test_installing_twice_does_nothing(spark, answers):
 
 
 def test_other_sessions_and_the_session_afterwards_are_untouched(spark, server, answers, path):
-    from bayou.spark.portable.requests.installation import requests_of
     from pyspark.sql.connect.session import SparkSession
+
+    from bayou.spark.portable.requests.installation import requests_of
 
     other = SparkSession.builder.remote(server.url).create()
     try:

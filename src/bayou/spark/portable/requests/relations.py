@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bayou.spark.portable.requests.answers import Answers
 
 _KIND: Final = "rel_type"
-_DROPPED_VIEWS = ("drop_temp_view", "drop_global_temp_view")
+_DROPPED_VIEWS = ("drop_temp_view", "drop_global_temp_view", "drop_view")
 
 
 class Relations:
