@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -57,7 +57,7 @@ def test_a_write_is_answered_with_its_input_replaced(spark, path, tmp_path):
 
 
 def test_a_statement_returns_rows_as_one_that_the_server_ran(spark, answers, answer):
-    rows = pa.table({"n": pa.array([1, None]), "s": ["ä", "b"], "d": [datetime.date(2020, 1, 2), None], "m": [b"x", b""]})
+    rows = pa.table({"n": pa.array([1, None]), "s": ["ä", "b"], "d": [dt.date(2020, 1, 2), None], "m": [b"x", b""]})
     answer("DELETE", rows)
     frame = spark.sql("DELETE FROM delta.`/nowhere`")
     assert frame.columns == ["n", "s", "d", "m"]

@@ -26,7 +26,7 @@ def test_other_sessions_and_the_session_afterwards_are_untouched(spark, server, 
     other = SparkSession.builder.remote(server.url).create()
     try:
         assert requests_of(other) is None
-        with pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND|delta"):
+        with pytest.raises(Exception, match=r"DATA_SOURCE_NOT_FOUND|delta"):
             other.read.format("delta").load(path).collect()
     finally:
         other.client.close()
@@ -35,7 +35,7 @@ def test_other_sessions_and_the_session_afterwards_are_untouched(spark, server, 
     requests_of(spark).remove()
     assert requests_of(spark) is None
     assert type(spark.client._stub).__name__ == "SparkConnectServiceStub"
-    with pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND|delta"):
+    with pytest.raises(Exception, match=r"DATA_SOURCE_NOT_FOUND|delta"):
         frame.collect()
 
 
@@ -43,7 +43,7 @@ def test_requests_pass_untouched_where_a_thread_asks_for_it(spark, answers, path
     from bayou.spark.portable.requests.installation import requests_of
 
     frame = spark.read.format("delta").load(path)
-    with requests_of(spark).untouched(), pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND|delta"):
+    with requests_of(spark).untouched(), pytest.raises(Exception, match=r"DATA_SOURCE_NOT_FOUND|delta"):
         frame.collect()
     assert frame.count() == 3
 
@@ -52,7 +52,7 @@ def test_what_an_answer_sends_is_not_rewritten(spark, answers, path):
     plain = answers.read
 
     def asking(read):
-        with pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND|delta"):
+        with pytest.raises(Exception, match=r"DATA_SOURCE_NOT_FOUND|delta"):
             spark.read.format("delta").load(path).collect()
         return plain(read)
 

@@ -108,5 +108,5 @@ def test_a_compressed_plan_is_rewritten(spark, path):
 
 
 def test_calls_that_connect_lacks_fail_as_on_any_session(spark, path):
-    with pytest.raises(Exception, match="not supported|NOT_IMPLEMENTED|JVM_ATTRIBUTE_NOT_SUPPORTED|ATTRIBUTE_NOT_SUPPORTED"):
+    with pytest.raises(Exception, match=r"not supported|NOT_IMPLEMENTED|JVM_ATTRIBUTE_NOT_SUPPORTED|ATTRIBUTE_NOT_SUPPORTED"):
         _ = spark.read.format("delta").load(path).rdd

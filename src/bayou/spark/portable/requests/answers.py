@@ -37,7 +37,7 @@ class Answers(Protocol):
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.
 
-        The relations in it are replaced already, except for a SQL text, which is as its program wrote it. `frames.frame_of` makes
+        The relations in it are replaced already, except for a SQL query string, which is as the program wrote it. `frames.frame_of` makes
         a DataFrame of a relation.
         """
 

@@ -67,7 +67,7 @@ class CachedFrames:
         return True
 
     def renew(self, rewrite: Callable[[proto.Relation], object], cache_again: Callable[[CachedFrame, CachedFrame], object]) -> None:
-        """Cache each DataFrame anew whose tables have a new version.
+        """Cache again each DataFrame whose tables have a new version.
 
         Args:
             rewrite: replaces the relations in a relation, in place.

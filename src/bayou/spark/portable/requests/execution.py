@@ -21,7 +21,7 @@ class Execution:
     Attributes:
         command: the command of the request, if the client answered it.
         answer: the client's answer.
-        original: the SQL text of the program, if the text was changed.
+        original: the program's SQL text, if it was changed.
     """
 
     def __init__(self) -> None:

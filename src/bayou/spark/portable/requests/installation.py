@@ -32,7 +32,7 @@ class Requests:
         return self._rewriter.relations.untouched()
 
     def renew_cached(self) -> None:
-        """Cache those DataFrames anew that the program cached and whose tables have a new version."""
+        """Cache again those DataFrames that the program cached and whose tables have a new version."""
         self._rewriter.renew_cached()
 
     def remove(self) -> None:

@@ -20,8 +20,8 @@ RELATION: Final = proto.Relation.DESCRIPTOR.full_name
 def replace_relations(message: Message, replace: Callable[[proto.Relation], bool]) -> bool:
     """Offer each relation of a message for replacement, outermost first.
 
-    It looks only at fields that a relation can be under. Expressions and rows, which are most of a large request, are none of
-    them. What replaced a relation is not looked at.
+    It looks only at fields that a relation can be under. It skips expressions and rows, which are most of a large request.
+    It does not look at what replaced a relation.
 
     Args:
         message: any message of the protocol. It is changed in place.

@@ -96,7 +96,7 @@ class Relations:
         return False
 
     def _put(self, relation: proto.Relation, question: Callable[[Any], DataFrame | None], asked: Message) -> bool:
-        """Replace a relation by the answer to a question, unless there is none."""
+        """Replace a relation by the answer to a question, if it has one."""
         with self.untouched():
             frame = question(asked)
             if frame is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bayou.spark.portable.requests.answers import CommandAnswer
 
-# What a server repeats of the text of a query.
+# What a server repeats of a query.
 _ECHOES = ("sql", "with_relations")
 
 
@@ -50,10 +50,10 @@ def command_responses(
 
 
 def with_original(responses: Iterable[proto.ExecutePlanResponse], original: proto.Relation) -> Iterator[proto.ExecutePlanResponse]:
-    """The responses to a SQL text, with the text of the program instead of the rewritten one.
+    """The responses to a SQL text, with the program's text instead of the rewritten one.
 
-    A server repeats the text of a query for the DataFrame that the program gets. With the original, each action of the DataFrame
-    is rewritten anew, so that it follows the tables. The rows of a statement that the server has run stay.
+    A server repeats a query for the DataFrame that the program gets. With the original, each action of the DataFrame is rewritten
+    again, so that it follows the tables. The rows of a statement that the server has run stay.
     """
     for response in responses:
         if (

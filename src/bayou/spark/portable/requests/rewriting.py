@@ -76,7 +76,7 @@ class Rewriter:
         return execution
 
     def renew_cached(self) -> None:
-        """Cache those DataFrames anew that the program cached and whose tables have a new version.
+        """Cache again those DataFrames that the program cached and whose tables have a new version.
 
         A commit of a classic session does so. Without it, a cached DataFrame keeps its rows until the program drops it.
         """

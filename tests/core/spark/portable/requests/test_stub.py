@@ -15,7 +15,7 @@ class Server:
         self.called = []
         self.breaks = False
 
-    def ExecutePlan(self, request, **_):
+    def ExecutePlan(self, request, **_):  # noqa: N802  (a name of the service)
         self.called.append("ExecutePlan")
         self.echo = proto.ExecutePlanResponse()
         self.echo.sql_command_result.relation.CopyFrom(request.plan.command.sql_command.input)
@@ -23,19 +23,19 @@ class Server:
             raise ConnectionError
         yield from self.ReattachExecute(request)
 
-    def ReattachExecute(self, _request, **_):
+    def ReattachExecute(self, _request, **_):  # noqa: N802  (a name of the service)
         yield self.echo
         yield proto.ExecutePlanResponse(result_complete=proto.ExecutePlanResponse.ResultComplete())
 
-    def ReleaseExecute(self, request, **_):
+    def ReleaseExecute(self, request, **_):  # noqa: N802  (a name of the service)
         self.called.append("ReleaseExecute")
         return proto.ReleaseExecuteResponse(operation_id=request.operation_id)
 
-    def AnalyzePlan(self, request, **_):
+    def AnalyzePlan(self, request, **_):  # noqa: N802  (a name of the service)
         self.called.append("AnalyzePlan")
         return proto.AnalyzePlanResponse(session_id=request.session_id, server_side_session_id="of the server")
 
-    def Config(self, request):
+    def Config(self, request):  # noqa: N802  (a name of the service)
         return request
 
 
