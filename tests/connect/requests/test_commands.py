@@ -203,3 +203,13 @@ def test_checkpoints_hold_the_rows_of_their_time(spark, path, append):
     checkpoint = frame.localCheckpoint()
     append(3)
     assert (checkpoint.count(), frame.count()) == (3, 4)
+
+
+def test_garbage_is_collected_while_a_command_runs(spark, answers, answer):
+    import gc
+
+    seen = []
+    answer("DELETE", lambda: seen.append(gc.isenabled()))
+    spark.sql("DELETE FROM x")
+    assert seen == [True]
+    assert gc.isenabled()

@@ -145,3 +145,48 @@ def test_the_same_request_is_the_same_to_the_byte(spark, path, table, append):
             assert seen[0] == seen[1] != seen[2]
     finally:
         stub.inner = inner
+
+
+def test_a_query_does_not_drop_cached_rows_of_its_table(spark, path, table):
+    text = spark.sql(f"SELECT * FROM delta.`{path}`")
+    table.cache()
+    text.cache()
+    for number in range(20):
+        spark.sql(f"SELECT * FROM delta.`{path}`").where(f"id > {number}").collect()
+    assert table.storageLevel.useMemory
+    assert text.storageLevel.useMemory
+    assert "InMemoryTableScan" in text._explain_string()
+    assert "InMemoryTableScan" in spark.sql(f"SELECT id FROM delta.`{path}`")._explain_string()
+    text.unpersist()
+    table.unpersist()
+    assert not text.storageLevel.useMemory
+    assert not table.storageLevel.useMemory
+
+
+def test_threads_may_run_a_cached_query_beside_others(spark, path, tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    other = str(tmp_path / "other")
+    spark.range(50).selectExpr("id", "id AS price").write.format("delta").save(other)
+    cached = spark.sql(f"SELECT * FROM delta.`{path}`")
+    cached.cache()
+
+    def counts(_):
+        return cached.count(), spark.sql(f"SELECT * FROM delta.`{other}`").count()
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(counts, range(24))) == {(3, 50)}
+    assert cached.storageLevel.useMemory
+
+
+def test_the_server_analyses_a_repeated_request_once(spark, path, table):
+    import shutil
+    from pathlib import Path
+
+    text = spark.sql(f"SELECT * FROM delta.`{path}`")
+    assert table.columns == text.columns
+    files = list(Path(path, "0").glob("*.parquet"))
+    shutil.copy(files[0], files[0].with_name("part-more.parquet"))
+    # An analysis lists the files. A new one would find one more.
+    assert len(table.inputFiles()) == len(text.inputFiles()) == len(files)
+    assert len(spark.read.format("delta").load(path).inputFiles()) == len(files) + 1

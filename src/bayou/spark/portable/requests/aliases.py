@@ -43,19 +43,27 @@ class AliasPool:
 
 
 class Aliases:
-    """The names in one request: the same name for the same rows."""
+    """The names in one request: the same name for the same rows.
+
+    Attributes:
+        number: the number of the names in their pool.
+        names: all names that the request has.
+    """
 
     def __init__(self, number: int, prefix: str) -> None:
         self.number = number
+        self.names: list[str] = []
         self._prefix = prefix
         # It holds the DataFrames, so that no other gets the identity of one.
-        self._names: dict[int, tuple[str, DataFrame]] = {}
-
-    @property
-    def are_used(self) -> bool:
-        """Whether the request has any of them."""
-        return bool(self._names)
+        self._of_frames: dict[int, tuple[str, DataFrame]] = {}
 
     def name_of(self, frame: DataFrame) -> str:
-        """A name that is valid in SQL without quotes."""
-        return self._names.setdefault(id(frame), (f"{self._prefix}_{len(self._names)}", frame))[0]
+        """The name of a DataFrame, valid in SQL without quotes."""
+        if id(frame) not in self._of_frames:
+            self._of_frames[id(frame)] = (self.another(), frame)
+        return self._of_frames[id(frame)][0]
+
+    def another(self) -> str:
+        """A further name."""
+        self.names.append(f"{self._prefix}_{len(self.names)}")
+        return self.names[-1]

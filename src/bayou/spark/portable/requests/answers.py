@@ -32,13 +32,13 @@ class Answers(Protocol):
         """The rows that answer a method of `spark.catalog`, or None if it is the server's."""
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
-        """The tables in a SQL text that are to be replaced. They do not overlap."""
+        """The tables to replace in a SQL text. They do not overlap."""
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.
 
-        The relations in it are replaced already, except for a SQL query string, which is as the program wrote it. `frames.frame_of` makes
-        a DataFrame of a relation.
+        The relations in it are replaced already, but a SQL statement is as the program wrote it. `frames.frame_of` makes a
+        DataFrame of a relation.
         """
 
 

@@ -7,10 +7,12 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.connect import proto
+from bayou.spark.portable.requests.sql_text import rename
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pyspark.sql.connect import proto
+
+    from bayou.spark.portable.requests.aliases import Aliases
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,13 @@ class CachedFrame:
         original: the relation of the program.
         sent: the relation that the server cached.
         level: where the rows are kept, or None for the default.
+        names: the names for rows in its SQL texts.
     """
 
     original: proto.Relation
     sent: proto.Relation
     level: proto.StorageLevel | None
+    names: tuple[str, ...] = ()
 
 
 class CachedFrames:
@@ -53,8 +57,17 @@ class CachedFrames:
         with self._lock:
             self._frames.clear()
 
-    def put(self, relation: proto.Relation) -> bool:
+    def frames(self) -> list[CachedFrame]:
+        """All cached DataFrames."""
+        with self._lock:
+            return list(self._frames.values())
+
+    def put(self, relation: proto.Relation, aliases: Aliases) -> bool:
         """Replace a relation by what the server cached for it.
+
+        Args:
+            relation: the relation of the program.
+            aliases: the names of this request. Another request may have the names that the relation was cached with.
 
         Returns:
             False if the relation is not cached.
@@ -64,23 +77,5 @@ class CachedFrames:
         if frame is None:
             return False
         relation.CopyFrom(frame.sent)
+        rename(relation, {name: aliases.another() for name in frame.names})
         return True
-
-    def renew(self, rewrite: Callable[[proto.Relation], object], cache_again: Callable[[CachedFrame, CachedFrame], object]) -> None:
-        """Cache again each DataFrame whose tables have a new version.
-
-        Args:
-            rewrite: replaces the relations in a relation, in place.
-            cache_again: drops the first from the server's cache and caches the second.
-        """
-        with self._lock:
-            frames = list(self._frames.values())
-        for old in frames:
-            self.drop(old.original.common.plan_id)
-            sent = proto.Relation()
-            sent.CopyFrom(old.original)
-            rewrite(sent)
-            new = CachedFrame(old.original, sent, old.level)
-            if sent != old.sent:
-                cache_again(old, new)
-            self.add(new)

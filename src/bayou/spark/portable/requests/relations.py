@@ -13,7 +13,7 @@ from bayou.spark.portable.requests.aliases import Aliases, AliasPool
 from bayou.spark.portable.requests.cached import CachedFrames
 from bayou.spark.portable.requests.frames import relation_of
 from bayou.spark.portable.requests.messages import replace_relations
-from bayou.spark.portable.requests.sql_text import replace_references
+from bayou.spark.portable.requests.sql_text import replace_references, set_apart
 from bayou.spark.portable.requests.views import FollowedViews
 
 if TYPE_CHECKING:
@@ -75,14 +75,17 @@ class Relations:
         """
         return replace_relations(message, lambda relation: self._replace(relation, aliases))
 
-    def _replace(self, relation: proto.Relation, aliases: Aliases) -> bool:
-        if self.cached.put(relation):
-            return True
+    def replace_in_statement(self, relation: proto.Relation, aliases: Aliases) -> bool:
+        """Replace relations in what `spark.sql` sends at once: a SQL text, maybe with rows that the program gave it.
+
+        Args:
+            relation: the relation of the command, changed in place.
+            aliases: the names of this request.
+
+        Returns:
+            Whether anything was replaced.
+        """
         kind = relation.WhichOneof(_KIND)
-        if kind == "read":
-            if relation.read.HasField("named_table"):
-                self._refresh_views(relation.read.named_table.unparsed_identifier)
-            return self._put(relation, self.answers.read, relation.read)
         if kind == "sql":
             return self._replace_in_text(relation, relation.sql, aliases)
         if kind == "with_relations" and relation.with_relations.root.WhichOneof(_KIND) == "sql":
@@ -90,6 +93,21 @@ class Relations:
             # First the rows that the program gave. What is added after them needs no replacement.
             of_program = [self.replace_in(each, aliases) for each in parts.references]
             return self._replace_in_text(relation, parts.root.sql, aliases) or any(of_program)
+        return self.replace_in(relation, aliases)
+
+    def _replace(self, relation: proto.Relation, aliases: Aliases) -> bool:
+        if self.cached.put(relation, aliases):
+            return True
+        kind = relation.WhichOneof(_KIND)
+        if kind == "read":
+            if relation.read.HasField("named_table"):
+                self._refresh_views(relation.read.named_table.unparsed_identifier)
+            return self._put(relation, self.answers.read, relation.read)
+        if kind == "sql" or (kind == "with_relations" and relation.with_relations.root.WhichOneof(_KIND) == "sql"):
+            replaced = self.replace_in_statement(relation, aliases)
+            if replaced:
+                set_apart(relation)
+            return replaced
         if kind == "catalog":
             self._note_catalog(relation.catalog)
             return self._put(relation, self.answers.catalog, relation.catalog)

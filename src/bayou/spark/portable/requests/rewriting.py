@@ -72,7 +72,8 @@ class Rewriter:
         elif kind == "persist" and changed and original.common.HasField("plan_id"):
             persist = request.persist
             level = persist.storage_level if persist.HasField("storage_level") else None
-            execution.when_done(lambda: self.relations.cached.add(CachedFrame(original, persist.relation, level)))
+            frame = CachedFrame(original, persist.relation, level, tuple(aliases.names))
+            execution.when_done(lambda: self.relations.cached.add(frame))
         return execution
 
     def renew_cached(self) -> None:
@@ -80,10 +81,17 @@ class Rewriter:
 
         A commit of a classic session does so. Without it, a cached DataFrame keeps its rows until the program drops it.
         """
-        execution = Execution()
-        with self._aliases(execution) as aliases:
-            self.relations.cached.renew(lambda relation: self.relations.replace_in(relation, aliases), self._cache_again)
-        execution.done()
+        for old in self.relations.cached.frames():
+            execution = Execution()
+            with self._aliases(execution) as aliases:
+                sent = proto.Relation()
+                sent.CopyFrom(old.original)
+                self.relations.cached.drop(old.original.common.plan_id)
+                self.relations.replace_in(sent, aliases)
+                new = CachedFrame(old.original, sent, old.level, tuple(aliases.names))
+                self._cache_again(old, new)
+                self.relations.cached.add(new)
+            execution.done()
 
     def _change(self, plan: proto.Plan, execution: Execution, aliases: Aliases) -> bool:
         """Change an open plan, and say whether it changed."""
@@ -108,7 +116,7 @@ class Rewriter:
             return False
         original = proto.Relation()
         original.CopyFrom(command.sql_command.input)
-        changed = self.relations.replace_in(command, aliases)
+        changed = self.relations.replace_in_statement(command.sql_command.input, aliases)
         if changed:
             execution.original = original
         text = original.with_relations.root.sql.query or original.sql.query
@@ -131,21 +139,24 @@ class Rewriter:
         pool = self.relations.aliases
         aliases = pool.take()
         yield aliases
-        if aliases.are_used:
+        if aliases.names:
             execution.when_done(lambda: pool.give_back(aliases))
         else:
             pool.give_back(aliases)
 
     def _cache_again(self, old: CachedFrame, new: CachedFrame) -> None:
+        before = frame_of(self._spark, old.sent)
+        after = frame_of(self._spark, new.sent)
         with self.relations.untouched():
-            frame_of(self._spark, old.sent).unpersist()
-            frame = frame_of(self._spark, new.sent)
+            if before.sameSemantics(after):
+                return
+            before.unpersist()
             level = new.level
             if level is None:
-                frame.persist()
+                after.persist()
             else:
                 kept = (level.use_disk, level.use_memory, level.use_off_heap, level.deserialized, level.replication)
-                frame.persist(StorageLevel(*kept))
+                after.persist(StorageLevel(*kept))
 
 
 @contextmanager

@@ -44,7 +44,7 @@ def test_references_are_replaced_by_names(rewriter, answers, reference):
     name = views.references[0].subquery_alias.alias
     assert views.root.sql.query == f"SELECT `t`.x FROM {name} AS `my ``t``` JOIN {name} a ON 'ü' = a.y"
     assert views.root.sql.named_arguments["n"] == literal(1)
-    assert [each.subquery_alias.input.read.data_source.format for each in views.references] == ["parquet"]
+    assert [each.subquery_alias.input.filter.input.read.data_source.format for each in views.references] == ["parquet"]
     assert relation.common.plan_id == 9
     assert not views.root.common.HasField("plan_id")
     assert execution.original == sql(text, named_arguments={"n": literal(1)})
@@ -60,7 +60,7 @@ def test_rows_of_the_program_stay_beside_the_others(rewriter, answers, reference
     changed, _ = executed(rewriter, relation)
     first, second = changed.with_relations.references
     assert (first.subquery_alias.alias, first.subquery_alias.input.read.data_source.paths) == ("given", ["/other"])
-    assert second.subquery_alias.input.read.data_source.paths == ["/v0"]
+    assert second.subquery_alias.input.filter.input.read.data_source.paths == ["/v0"]
     assert changed.with_relations.root.sql.query == f"SELECT * FROM given JOIN{second.subquery_alias.alias}"
 
 
@@ -84,3 +84,31 @@ def test_names_are_used_again_when_a_request_is_done(rewriter, answers, referenc
     assert first != second
     running.done()
     assert name()[0] == first
+
+
+def test_a_text_in_another_request_is_set_apart_and_keeps_its_number(rewriter, answers, reference):
+    answers.given["references"] = [reference("SELECT * FROM t", "t")]
+    request = proto.ExecutePlanRequest()
+    request.plan.root.CopyFrom(sql("SELECT * FROM t"))
+    rewriter.execute(request)
+    assert request.plan.root.common.plan_id == 9
+    assert request.plan.root.filter.condition.literal.boolean
+    assert request.plan.root.filter.input.WhichOneof("rel_type") == "with_relations"
+
+
+def test_a_cached_text_keeps_its_rows_under_new_names(rewriter, answers, reference, parquet_frame):
+    answers.given["references"] = [reference("SELECT * FROM t", "t")]
+    persist = proto.AnalyzePlanRequest()
+    persist.persist.relation.CopyFrom(sql("SELECT * FROM t"))
+    running = rewriter.relations.aliases.take()
+    rewriter.analyze(persist).done()
+    rewriter.relations.aliases.give_back(running)
+    answers.given["references"] = [reference("SELECT * FROM t", "t", frame=parquet_frame("/v1"))]
+    request = proto.ExecutePlanRequest()
+    request.plan.root.CopyFrom(sql("SELECT * FROM t"))
+    rewriter.execute(request)
+    before, after = persist.persist.relation.filter.input.with_relations, request.plan.root.filter.input.with_relations
+    name = after.references[0].subquery_alias.alias
+    assert name != before.references[0].subquery_alias.alias
+    assert after.root.sql.query == f"SELECT * FROM {name}"
+    assert after.references[0].subquery_alias.input == before.references[0].subquery_alias.input
