@@ -145,6 +145,14 @@ class Backend(Protocol):
         """Return all settings of a session that are set."""
         ...
 
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
+        ...
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use. A failure is a warning: the rows are committed."""
         ...

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SessionError, failed, reason
@@ -13,13 +14,14 @@ from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.core import callbacks, exceptions, session
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import SessionConf, java_session
 from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parser, relation
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
@@ -48,6 +50,10 @@ class NativeBackend:
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in two calls."""
         return session.settings_of(spark)
+
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone."""
+        return SessionConf(java_session(session) if isinstance(session, SparkSession) else session).time_zone
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use."""

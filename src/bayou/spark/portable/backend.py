@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 _NO_JVM: Final = "this operation"
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -65,6 +66,10 @@ class PortableBackend:
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in one request."""
         return dict(spark.conf.getAll)
+
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone."""
+        return str(session.conf.get(_TIME_ZONE) or "UTC")
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
