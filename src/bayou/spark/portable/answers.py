@@ -7,7 +7,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from bayou.spark.portable.names import name_parts
+from bayou.spark.portable.commands.frame_writes import write_of, write_to
+from bayou.spark.portable.names import path_in
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.read.request import TableRequest, resolve
 
@@ -38,10 +39,8 @@ class TableAnswers:
         """Return the rows of a Delta table, or None if the request is for the server."""
         kind = read.WhichOneof("read_type")
         if kind == "named_table":
-            parts = name_parts(read.named_table.unparsed_identifier)
-            if parts is None or len(parts) != 2 or parts[0].lower() != _DELTA:  # noqa: PLR2004  (a format and a path)
-                return None
-            return self.rows({**read.named_table.options, "path": parts[1]})
+            path = path_in(read.named_table.unparsed_identifier)
+            return None if path is None else self.rows({**read.named_table.options, "path": path})
         source = read.data_source
         if kind != "data_source" or source.format.lower() != _DELTA or read.is_streaming:
             return None
@@ -60,7 +59,11 @@ class TableAnswers:
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""
-        del command
+        kind = command.WhichOneof("command_type")
+        if kind == "write_operation":
+            return write_of(self._application, self._spark, command.write_operation)
+        if kind == "write_operation_v2":
+            return write_to(self._application, self._spark, command.write_operation_v2)
         return None
 
     def rows(self, options: Mapping[str, str]) -> DataFrame:

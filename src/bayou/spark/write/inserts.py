@@ -136,14 +136,14 @@ def _aligned(backend: Backend, rows: DataFrame, statement: InsertStatement, snap
 def _refuse_left_out(columns: Sequence[str], name: str, snapshot: Snapshot) -> None:
     """Refuse rows matched by name that lack a NOT NULL column which is not filled automatically."""
     names = {each.lower() for each in columns}
-    for field in snapshot.schema.fields:
-        if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
+    for each in snapshot.schema.fields:
+        if not each.nullable and each.name.lower() not in names and not is_filled(snapshot, each):
             raise failed(
                 "DELTA_INSERT_COLUMN_MISMATCH",
                 table=name,
                 version=snapshot.version,
-                column=field.name,
-                problems=(f"column {field.name!r} is missing",),
+                column=each.name,
+                problems=(f"column {each.name!r} is missing",),
             )
 
 
