@@ -233,7 +233,7 @@ class Backend(Protocol):
         ...
 
     def own_column(self, spark: SparkSession, text: str) -> Column:
-        """Return SQL of bayou or of a table, without an alias, as a column. No setting changes how the text is read."""
+        """Return SQL of bayou or of a table, without an alias, as a column. No setting changes its meaning."""
         ...
 
     def alias_of(self, frame: DataFrame) -> str | None:

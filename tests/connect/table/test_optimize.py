@@ -57,7 +57,7 @@ def test_each_bin_becomes_one_file_with_its_rows_in_their_order(spark: SparkSess
     assert DeltaTable.forPath(spark, table_path).optimize().executeCompaction().collect()[0].metrics.numFilesAdded == 0
 
 
-def test_all_bins_are_written_by_one_job_and_follow_their_rows(spark: SparkSession, partitioned: DeltaTable, table_path: str) -> None:
+def test_all_bins_are_one_job_and_follow_their_rows(spark: SparkSession, partitioned: DeltaTable, table_path: str) -> None:
     before = sorted(map(tuple, rows(spark, table_path).collect()))
     partitioned.optimize().executeCompaction()
     assert len(paths(table_path)) == 3

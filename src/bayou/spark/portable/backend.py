@@ -65,7 +65,7 @@ class PortableBackend:
 
     @property
     def jvm(self) -> Any:
-        """Raise UnsupportedFeatureError: there is no JVM in reach."""
+        """Raise UnsupportedFeatureError: the client cannot reach the JVM."""
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=_NO_JVM, features=("Spark Connect",))
 
     def reason_of(self, error: Exception) -> str:

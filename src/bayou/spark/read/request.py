@@ -13,7 +13,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
-from bayou.spark.read.change_request import PinnedChanges, bounds_of
+from bayou.spark.read.change_request import PinnedChanges, bounds_of, options_of
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
 from bayou.storage import qualify
@@ -111,6 +111,15 @@ class TableRequest:
         timestamp = timestamp if by_option[1] is None else by_option[1]
         changes = bounds_of(options_in_lower_case, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
+
+    def to_options(self) -> dict[str, str]:
+        """Return the reader's options of this request, without the path."""
+        options = dict(self.storage_options)
+        if self.version is not None:
+            options["versionAsOf"] = str(self.version)
+        if self.timestamp is not None:
+            options["timestampAsOf"] = str(self.timestamp)
+        return options if self.changes is None else {**options, **options_of(self.changes)}
 
 
 def _split(path: str) -> tuple[str, int | None, Any]:
