@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import IntegerType, StructField, StructType
 
 import bayou
-from bayou import DeltaTable
+from bayou import DeltaTable, IdentityGenerator
 from bayou.errors import ConstraintViolationError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 
 if TYPE_CHECKING:
@@ -117,3 +118,32 @@ def test_protocol_and_features(table: DeltaTable) -> None:
     assert "deletionVectors" not in table.detail().collect()[0].tableFeatures
     with pytest.raises(UnsupportedFeatureError):
         table.addFeatureSupport("noSuchFeature")
+
+
+def test_dropping_column_mapping_rewrites_the_files(spark: SparkSession, table: DeltaTable, table_path: str) -> None:
+    table.setProperties({"delta.columnMapping.mode": "name", "delta.minReaderVersion": 2, "delta.minWriterVersion": 5})
+    table.renameColumn("t", "text")
+    table.setProperties({"delta.columnMapping.mode": "none"})
+    assert bayou.open(table_path).snapshot().properties["delta.columnMapping.mode"] == "none"
+    for path in bayou.open(table_path).snapshot().files(["path"])["path"].to_pylist():
+        assert pq.read_schema(f"{table_path}/{path}").names == ["id", "n", "text"]
+    assert [row.text for row in table.toDF().orderBy("id").collect()] == ["s0", "s1", "s2", "s3"]
+
+
+def test_a_wide_type_is_dropped_by_writing_files_again(spark: SparkSession, table: DeltaTable, table_path: str) -> None:
+    table.setProperties({"delta.enableTypeWidening": "true"})
+    table.changeColumn("n", dataType="BIGINT")
+    table.dropFeatureSupport("typeWidening")
+    assert "typeWidening" not in table.detail().collect()[0].tableFeatures
+    assert sum(row.n for row in table.toDF().collect()) == 6
+
+
+def test_an_identity_column_is_synchronised(spark: SparkSession, table_path: str) -> None:
+    column = IdentityGenerator(start=1, step=1)
+    table = DeltaTable.create().location(table_path).addColumn("k", "BIGINT", generatedByDefaultAs=column).addColumn("id", "BIGINT")
+    done = table.execute()
+    bayou.write(spark.sql("SELECT 40L AS k, id FROM range(1)"), table_path, mode="append")
+    done.syncIdentity("k")
+    bayou.write(spark.range(1), table_path, mode="append")
+    first, second = sorted(row.k for row in done.toDF().collect())
+    assert first == 40 < second

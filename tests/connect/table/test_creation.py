@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 from tests.support.tables.built import numbers_table
@@ -12,10 +15,9 @@ from tests.support.tables.built import numbers_table
 import bayou
 from bayou import DeltaTable, IdentityGenerator
 from bayou.errors import InvalidSchemaError, TableExistsError, TableNotFoundError, UnsupportedFeatureError
+from bayou.protocol.types.char_varchar import type_text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 
@@ -97,6 +99,15 @@ def test_a_folder_of_parquet_files_becomes_a_table(spark: SparkSession, table_pa
     assert DeltaTable.convertToDelta(spark, f"parquet.`{table_path}`").history().count() == 1
     with pytest.raises(TableNotFoundError):
         DeltaTable.convertToDelta(spark, "no_table_of_parquet")
+
+
+def test_files_of_other_writers_are_converted_by_sparks_view_of_their_types(spark: SparkSession, table_path: str) -> None:
+    Path(table_path).mkdir()
+    columns = {"i": pa.array([1, 2], pa.uint16()), "t": pa.array(["a", None]), "l": pa.array([[1], []], pa.list_(pa.int8()))}
+    pq.write_table(pa.table(columns), f"{table_path}/a [1] {{b}}.parquet")
+    DeltaTable.convertToDelta(spark, f"parquet.`{table_path}`")
+    fields = {field.name: type_text(field.type) for field in bayou.open(table_path).snapshot().schema.fields}
+    assert fields == {"i": "int", "t": "string", "l": "array<tinyint>"}
 
 
 def test_a_table_of_the_catalog_cannot_be_converted_and_stays_as_it_was(spark: SparkSession, table_path: str) -> None:

@@ -12,6 +12,7 @@ from tests.support.tables.built import numbers_table
 import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, TableNotFoundError
+from bayou.spark.row_counts import count_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,3 +84,16 @@ def test_names_of_the_servers_catalog_are_looked_up(spark: SparkSession, tmp_pat
             DeltaTable.forName(spark, "spark_catalog.default.plain_of_reports")
     finally:
         spark.sql("DROP TABLE plain_of_reports")
+
+
+def test_the_rows_are_those_of_the_latest_version(spark: SparkSession, table: DeltaTable, table_path: str) -> None:
+    frame = table.toDF()
+    assert frame.count() == 5
+    bayou.write(spark.range(100, 102), table_path, mode="append")
+    assert table.toDF().where("id > 4").count() == 3
+
+
+def test_the_full_check_counts_the_rows_that_violate_conditions(spark: SparkSession, table: DeltaTable, table_path: str) -> None:
+    table.addConstraint("few", "id < 10")
+    counts = count_rows(bayou.open(table_path).table_uri, bayou.open(table_path).version())
+    assert [(each.kind, each.name, each.count) for each in counts.counts] == [("CHECK", "few", 0)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
 _REQUESTS: Final = 8
 """So many requests about schemas run at once."""
-_ONE_FILE: Final = {"recursiveFileLookup": "true", "__globPaths__": "false"}
-"""Spark takes no part of a path for a partition, and no character for a pattern. The second option is internal to Spark."""
+_IN_PATTERNS: Final = re.compile(r"[\\*?\[\]{}]")
+"""The characters with a meaning in the patterns for which Spark takes each path."""
 _NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
@@ -213,7 +214,9 @@ class PortableBackend:
 
     def _parquet_schema(self, spark: SparkSession, uri: str, options: Mapping[str, str]) -> str | ValueError:
         try:
-            return spark.read.options(**options, **_ONE_FILE).parquet(uri).schema.json()
+            path = _IN_PATTERNS.sub(r"\\\g<0>", uri)
+            # No part of the path is the value of a partition.
+            return spark.read.options(**options, recursiveFileLookup="true").parquet(path).schema.json()
         except PySparkException as error:
             return ValueError(self.reason_of(error))
 
