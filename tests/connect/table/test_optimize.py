@@ -15,8 +15,9 @@ import bayou
 from bayou import DeltaTable
 from bayou.errors import InvalidOptionError, SchemaMismatchError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
+from bayou.spark.maintenance import optimize
 from bayou.spark.portable.scan.rows import scan_frame
-from bayou.testing.table_builder import TableBuilder
+from bayou.testing.table_builder import TableBuilder, remove
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -181,3 +182,26 @@ def test_auto_compaction_follows_a_write(spark: SparkSession, table_path: str) -
     finally:
         spark.conf.unset("spark.databricks.delta.autoCompact.enabled")
     assert DeltaTable.forPath(spark, table_path).history(1).collect()[0].operation == "OPTIMIZE"
+
+
+def test_rows_that_a_commit_deletes_meanwhile_are_deleted_in_the_new_file(
+    spark: SparkSession, table_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_vectors(table_path)
+    write_bins = optimize._written
+
+    def then_delete(*arguments: Any) -> Any:
+        written = write_bins(*arguments)
+        other = TableBuilder(table_path)
+        other.version = 1
+        other.commit(
+            remove("a.parquet", **without_rows([1, 3])), numbers(table_path, "a.parquet", [1, 2, 3, 9], **without_rows([0, 1, 3]))
+        )
+        return written
+
+    monkeypatch.setattr(optimize, "_written", then_delete)
+    DeltaTable.forPath(spark, table_path).optimize().executeCompaction()
+    snapshot = bayou.open(table_path).snapshot()
+    assert snapshot.version == 3
+    assert snapshot.files(["deletion_vector"])["deletion_vector"].null_count == 0
+    assert sorted(row.id for row in rows(spark, table_path).collect()) == [3, 4, 5]
