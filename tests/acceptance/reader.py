@@ -31,7 +31,7 @@ def read(path: str, version: int | None = None) -> pa.Table:
     frame = reader.load(path)
     if "variant" in frame.schema.simpleString():
         # A variant has no Arrow form on every Spark: its JSON text says the same.
-        frame = frame.selectExpr(*(f"{_as_json(f'`{f.name}`', f.dataType)} as `{f.name}`" for f in frame.schema))
+        frame = frame.selectExpr(*(f"{as_json(f'`{f.name}`', f.dataType)} as `{f.name}`" for f in frame.schema))
     return frame.toArrow()
 
 
@@ -43,17 +43,17 @@ def cdf(path: str, start: int, end: int | None) -> pa.Table:
     return reader.load(path).drop("_commit_timestamp").toArrow()
 
 
-def _as_json(value: str, kind: DataType, depth: int = 0) -> str:
+def as_json(value: str, kind: DataType, depth: int = 0) -> str:
     """A SQL expression for a value in which every variant, at any depth, is its JSON text."""
     if "variant" not in kind.simpleString():
         return value
     if isinstance(kind, StructType):
-        fields = ", ".join(f"'{f.name}', {_as_json(f'{value}.`{f.name}`', f.dataType, depth)}" for f in kind)
+        fields = ", ".join(f"'{f.name}', {as_json(f'{value}.`{f.name}`', f.dataType, depth)}" for f in kind)
         return f"if({value} is null, null, named_struct({fields}))"
     if isinstance(kind, ArrayType):
-        return f"transform({value}, x{depth} -> {_as_json(f'x{depth}', kind.elementType, depth + 1)})"
+        return f"transform({value}, x{depth} -> {as_json(f'x{depth}', kind.elementType, depth + 1)})"
     if isinstance(kind, MapType):
-        return f"transform_values({value}, (k{depth}, x{depth}) -> {_as_json(f'x{depth}', kind.valueType, depth + 1)})"
+        return f"transform_values({value}, (k{depth}, x{depth}) -> {as_json(f'x{depth}', kind.valueType, depth + 1)})"
     return f"to_json({value})"
 
 

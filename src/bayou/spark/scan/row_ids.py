@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns in which rewritten files store the row ids and row commit versions of rows from earlier files.
+"""The auxiliary columns of a scan, and those in which rewritten files store row ids and row commit versions of earlier rows.
 
 Source: PROTOCOL.md, "Row Tracking".
 """
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
 
+FILE: Final = "__bayou_file"
+"""The auxiliary column with the position of the row's file in `Snapshot.files`, or another int for each file."""
+METADATA: Final = "__bayou_metadata"
+"""The auxiliary struct column whose field `row_index` is the row's position in its file."""
 BASE: Final = "__bayou_base_row_id"
 """The hidden column with the file's `baseRowId`: the id of its first row."""
 BASE_VERSION: Final = "__bayou_base_row_version"

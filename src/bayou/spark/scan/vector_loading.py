@@ -52,13 +52,23 @@ def encoded(
     Args:
         num_records: returns how many rows each file has, null if unknown; None if no count is known. Called only if it matters.
     """
+    return [None if bitmap is None else encode(bitmap) for bitmap in within_files(rows, table_uri, num_records)]
+
+
+def within_files(
+    rows: Sequence[Bitmap | None], table_uri: str, num_records: Callable[[], pa.Array] | None = None
+) -> list[Bitmap | None]:
+    """Return sets of rows of some files without rows beyond the end of the file; None for an empty or missing set.
+
+    Raise DeletionVectorError as for `load_vectors`.
+    """
     bitmaps = list(rows)
     far = [place for place, bitmap in enumerate(bitmaps) if bitmap is not None and (bitmap.maximum or 0) >= _FAR]
     if far:
         counts = [None] * len(bitmaps) if num_records is None else num_records().to_pylist()
         for place in far:
             bitmaps[place] = _within(bitmaps[place], counts[place], table_uri)
-    return [None if bitmap is None else encode(bitmap) for bitmap in bitmaps]
+    return [None if bitmap is None or bitmap.maximum is None else bitmap for bitmap in bitmaps]
 
 
 def _within(rows: Bitmap | None, count: int | None, table_uri: str) -> Bitmap | None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from bayou.spark.jvm.catalyst.merge import frame_of
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.scan.scan import Scan
 from bayou.spark.types.char_columns import declared_chars, padded
 
@@ -25,10 +26,8 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
     from bayou.spark.scan.row_ids import RowIdColumns
 
-FILE = "__bayou_file"
-"""The auxiliary column with the position of the row's file in `Snapshot.files`, or another int for each file."""
-METADATA = "__bayou_metadata"
-"""The auxiliary struct column whose field `row_index` is the row's position in its file."""
+
+__all__ = ("FILE", "METADATA", "ScannedRows", "scanned")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of files that Spark reads: written once for each set of files of a table version, and deleted when nobody uses them.
+
+A list is used while a DataFrame on Spark Connect refers to it, or its snapshot is alive. A list of some files of a snapshot is also
+kept while it is among those used last. Deleting waits until the next list is written or the process ends, because the garbage
+collector may run inside any call of a store.
+
+The folder of a list has a file that is not Parquet. If the list is gone, Spark lists the folder, and fails on that file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import secrets
+import threading
+import weakref
+from collections import OrderedDict
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from bayou.spark.portable.scan.manifest import LIST, Numbers, encoded_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.portable.scan.scratch import Scratch
+
+DECOY: Final = "list-of-files-is-missing"
+"""The file that makes Spark fail if it lists the folder."""
+_DECOY_TEXT: Final = b"This folder is read through the list of files in _spark_metadata, which Spark did not find or did not use.\n"
+_MOST_RECENT: Final = 32
+"""So many lists of some files of a snapshot are kept for the next scan of the same files."""
+
+_Key = tuple[str, str, int, str, str]
+
+
+@dataclass(eq=False)
+class Carrier:
+    """A list of files in its folder.
+
+    Attributes:
+        scratch: the folder that has the list's folder.
+        name: the name of the list's folder.
+        numbers: the numbers of its files.
+        size: the size of the list in bytes.
+    """
+
+    scratch: Scratch
+    name: str
+    numbers: Numbers
+    size: int
+
+    def __post_init__(self) -> None:
+        """Delete the files once nothing refers to this object."""
+        self._lock = threading.Lock()
+        self._names = [f"{self.name}/{LIST}", f"{self.name}/{DECOY}"]
+        weakref.finalize(self, _discarded.put, (self.scratch, self._names)).atexit = False
+        _all[id(self._names)] = (os.getpid(), self.scratch, self._names)
+
+    @property
+    def folder(self) -> str:
+        """The folder to pass to Spark's reader."""
+        return self.scratch.place(self.name)
+
+    def is_whole(self) -> bool:
+        """Whether the list is still in its folder, with its size."""
+        return self.scratch.has(self._names[0], self.size)
+
+    def side_file(self, kind: str, make: Callable[[], bytes]) -> str:
+        """Return the place of another file about the same files, which is written on the first call.
+
+        Args:
+            kind: the end of its name.
+            make: returns its content.
+        """
+        name = f"{self.name}-{kind}"
+        with self._lock:
+            if name not in self._names:
+                self.scratch.put(name, make())
+                self._names.append(name)
+        return self.scratch.place(name)
+
+    def keep_with(self, frame: DataFrame) -> None:
+        """Keep the list as long as a DataFrame on Spark Connect, or one that was made from it.
+
+        Such a DataFrame is analysed at each action. A classic one never reads the list again.
+        """
+        plan = getattr(frame, "_plan", None)
+        if plan is not None:
+            plan._bayou_carrier = self  # noqa: SLF001  (nothing else of a DataFrame lives as long as its plan)
+
+
+_lock: Final = threading.Lock()
+_making: Final[dict[_Key, threading.Lock]] = {}
+_known: Final[weakref.WeakValueDictionary[_Key, Carrier]] = weakref.WeakValueDictionary()
+_of_snapshots: Final[weakref.WeakKeyDictionary[Snapshot, set[Carrier]]] = weakref.WeakKeyDictionary()
+_recent: Final[OrderedDict[_Key, Carrier]] = OrderedDict()
+_discarded: Final[SimpleQueue[tuple[Scratch, list[str]]]] = SimpleQueue()
+_all: Final[dict[int, tuple[int, Scratch, list[str]]]] = {}
+
+
+def carrier(scratch: Scratch, snapshot: Snapshot, positions: pa.Array | None) -> Carrier:
+    """Return a list of files of a snapshot, which is written unless it exists. Threads share one.
+
+    Args:
+        positions: which files, by their positions in `Snapshot.files`; None for all.
+
+    Raises:
+        StorageError: it could not be written.
+    """
+    _delete_discarded()
+    chosen = "all" if positions is None else hashlib.sha256(positions.cast(pa.int64()).to_numpy().tobytes()).hexdigest()
+    key = (scratch.uri, snapshot.table_uri, snapshot.version, snapshot.metadata.id, chosen)
+    with _lock:
+        making = _making.setdefault(key, threading.Lock())
+    with making:
+        found = _known.get(key)
+        if found is None or not found.is_whole():
+            found = _written(scratch, snapshot, positions)
+    with _lock:
+        _known[key] = found
+        if positions is None:
+            _of_snapshots.setdefault(snapshot, set()).add(found)
+        else:
+            _recent[key] = found
+            _recent.move_to_end(key)
+            while len(_recent) > _MOST_RECENT:
+                _recent.popitem(last=False)
+        _making.pop(key, None)
+    return found
+
+
+def _written(scratch: Scratch, snapshot: Snapshot, positions: pa.Array | None) -> Carrier:
+    count = snapshot.files(["path"]).num_rows if positions is None else len(positions)
+    numbers = Numbers.of(count)
+    data = encoded_list(snapshot, positions, numbers)
+    made = Carrier(scratch, f"{snapshot.version}-{secrets.token_hex(8)}", numbers, len(data))
+    scratch.put(f"{made.name}/{DECOY}", _DECOY_TEXT)  # before the list, so that no moment has neither
+    scratch.put(f"{made.name}/{LIST}", data)
+    return made
+
+
+def _delete_discarded() -> None:
+    while True:
+        try:
+            scratch, names = _discarded.get_nowait()
+        except Empty:
+            return
+        _all.pop(id(names), None)
+        scratch.delete(*names)
+
+
+def _delete_all() -> None:
+    for process, scratch, names in list(_all.values()):
+        if process == os.getpid():  # a fork leaves the lists to the process that wrote them
+            scratch.delete(*names)
+            scratch.close()
+
+
+atexit.register(_delete_all)

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read chosen files of a snapshot as a DataFrame with the table's columns, on any session that has the documented DataFrame API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import failed
+from bayou.protocol.types.schema import StructField, StructType
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.portable.scan.constants import Constants
+from bayou.spark.portable.scan.footers import FooterReader
+from bayou.spark.portable.scan.sources import FIELD_IDS, OPTIONS, source_of
+from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, vectors_of, without_deleted
+from bayou.spark.scan.file_types import group_by_types, must_be_grouped
+from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
+from bayou.spark.types.aligned_sql import aligned
+from bayou.spark.types.types import (
+    contains_void,
+    physical_field,
+    readable_schema,
+    spark_data_type,
+    spark_schema,
+    stored_fields,
+    stored_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.portable.scan.sources import Source
+
+_METADATA: Final = "_metadata"
+_FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
+_NUMBER, _ROW = "__bayou_file_number", "__bayou_row"
+
+
+def scan_frame(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    positions: pa.Array | None = None,
+    columns: Sequence[str] | None = None,
+    *,
+    with_numbers: bool = False,
+    with_metadata: bool = False,
+    with_ids: bool = False,
+    storage_options: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """Return the rows of some files of a snapshot, without those in deletion vectors.
+
+    The columns have the table's names and types, and partition values come from the log. Filters on partition columns prune files
+    when Spark plans, wherever they come from. If Spark reads a file that is not in the log, or the list of files is missing or
+    ignored, the query fails; it never returns fewer rows.
+
+    Args:
+        positions: which files, by their positions in `Snapshot.files`; None for all.
+        columns: the names of the columns, in order; None for all.
+        with_numbers: whether to add `FILE`, an int with the position of the row's file in `Snapshot.files`, and `METADATA` with
+            `row_index`, the number of the row in its file.
+        with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
+            the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
+        with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
+        storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
+
+    Raises:
+        SessionError: client and server share no folder and the files are too many; or a setting makes Spark ignore lists.
+        DeletionVectorError: a deletion vector cannot be read.
+        UnsupportedFeatureError: a column of the table has the name of an auxiliary column.
+    """
+    schema = snapshot.schema
+    wanted = [_field(snapshot, name) for name in columns] if columns is not None else list(schema.fields)
+    ids = RowIdColumns.of(snapshot) if with_ids else None
+    scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, dict(storage_options or {}))
+    chosen = None if positions is None else positions.cast(pa.int64())
+    scan.check_names()
+    if must_be_grouped(wanted, _version(spark)):
+        return scan.by_stored_types(chosen)
+    return scan.frame(chosen)
+
+
+def _field(snapshot: Snapshot, name: str) -> StructField:
+    found = snapshot.schema.field(name)
+    if found is None:
+        raise failed("nested-field-missing", column=name)
+    return found
+
+
+def _version(spark: SparkSession) -> tuple[int, int]:
+    major, minor = spark.version.split(".")[:2]
+    return int(major), int(minor)
+
+
+@dataclass(frozen=True)
+class _Scan:
+    spark: SparkSession
+    snapshot: Snapshot
+    wanted: Sequence[StructField]
+    with_numbers: bool
+    with_metadata: bool
+    ids: RowIdColumns | None
+    storage_options: Mapping[str, str]
+    stored: Mapping[str, StructField] | None = None
+    """The columns as the files hold them, by physical name; None if they hold the table's types."""
+
+    def frame(self, positions: pa.Array | None) -> DataFrame:
+        source = source_of(self.spark, self.snapshot, positions, self.storage_options)
+        options = {**OPTIONS, **(FIELD_IDS if self._by_id else {})}
+        rows = source.read(spark_schema(self._read_fields()), options)
+        metadata = self._metadata_name()
+        number, row = source.number(metadata), F.col(f"{metadata}.row_index")
+        constants = Constants(self.snapshot, number)
+        if source.chosen is not None:
+            rows = rows.where(constants.is_among(source.chosen, self._num_files))
+        vectors = vectors_of(self.snapshot, source.listed, self.storage_options)
+        in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
+        if vectors and in_request:
+            rows = rows.where(is_live(constants, vectors, row))
+        projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
+        if not vectors or in_request:
+            return rows.select(*projection)
+        rows = rows.select(*projection, number.alias(_NUMBER), row.alias(_ROW))
+        return without_deleted(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW)).drop(_NUMBER, _ROW)
+
+    def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
+        """Return the union of a scan for each group of files with the same types, each cast to the table's types."""
+        everything = pa.array(np.arange(self._num_files)) if positions is None else positions
+        files = self.snapshot.files(["path", "size"])
+        fields = stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
+        footers = FooterReader(self.snapshot, self.storage_options)
+        groups = group_by_types(files, self.snapshot.table_uri, everything, fields, footers) or [(everything, tuple(fields))]
+        frames = [replace(self, stored={f.name: f for f in stored}).frame(chosen) for chosen, stored in groups]
+        rows = frames[0]
+        for each in frames[1:]:
+            rows = rows.union(each)
+        return rows
+
+    def check_names(self) -> None:
+        """Raise UnsupportedFeatureError if a column has the name of an auxiliary one."""
+        taken = {FILE, METADATA, BASE, BASE_VERSION, _NUMBER, _ROW}
+        for each in self.snapshot.schema.fields:
+            if not taken.isdisjoint((each.name.lower(), each.physical_name.lower())):
+                raise failed(
+                    "DELTA_OPERATION_NOT_ALLOWED/physical-name",
+                    at=self.snapshot,
+                    column=each.name,
+                    physical_name=each.physical_name,
+                    features=(f"columns that are called {each.physical_name}",),
+                )
+
+    @property
+    def _by_id(self) -> bool:
+        return self.snapshot.properties.get("delta.columnMapping.mode") == "id"
+
+    @property
+    def _num_files(self) -> int:
+        return int(self.snapshot.files(["path"]).num_rows)
+
+    def _physical(self, wanted: StructField) -> StructField:
+        return physical_field(wanted, wanted, by_id=self._by_id)
+
+    def _read_fields(self) -> list[StructField]:
+        """Return the columns to read, with the metadata that users see, such as comments and declared types of strings."""
+        partitions = set(self.snapshot.partition_columns)
+        stored = self.stored or {}
+        found = []
+        for each in self.wanted:
+            if each.name in partitions:
+                continue
+            for physical in stored_fields([self._physical(each)]):
+                shown = readable_schema(StructType((each,))).fields[0].metadata
+                read = stored.get(physical.name, physical)
+                found.append(replace(read, metadata={**shown, **physical.metadata}))
+        return [*found, *(() if self.ids is None else self.ids.fields)]
+
+    def _metadata_name(self) -> str:
+        """Return Spark's name for its column of file metadata: it adds underscores if a column has the same name."""
+        name, taken = _METADATA, {f.name.lower() for f in self._read_fields()}
+        while name in taken:
+            name = f"_{name}"
+        return name
+
+    def _columns(self, source: Source, constants: Constants) -> list[Column]:
+        partitions, texts = set(self.snapshot.partition_columns), self.snapshot.partition_texts()
+        found = []
+        for each in self.wanted:
+            physical = self._physical(each)
+            if each.name in partitions:
+                values = texts[physical.name].combine_chunks()
+                values = values if source.listed is None else values.take(source.listed)
+                shown = readable_schema(StructType((each,))).fields[0].metadata
+                column = constants.texts(values, spark_data_type(StructField(physical.name, each.type)))
+                found.append(column.alias(each.name, metadata=dict(shown)) if shown else column.alias(each.name))
+            else:
+                found.append(self._expression(each, physical).alias(each.name))
+        return found
+
+    def _expression(self, wanted: StructField, physical: StructField) -> Column:
+        target = readable_schema(StructType((wanted,))).fields[0].type
+        held = stored_type(physical.type)
+        if held is None:
+            return F.lit(None).cast(spark_data_type(StructField(wanted.name, target)))
+        if self.stored is not None and physical.name in self.stored:
+            held = self.stored[physical.name].type
+        column = F.col(quoted_name(physical.name))
+        if contains_void(physical.type):  # of a struct: files do not have it
+            text = aligned(quoted_name(physical.name), held, physical.type)
+            column = F.expr(text)
+        elif held == wanted.type:
+            return column
+        # Spark casts structs by position, so that this gives nested fields their logical names.
+        return column.cast(spark_data_type(StructField(wanted.name, target)))
+
+    def _auxiliary(self, source: Source, constants: Constants, metadata: str) -> list[Column]:
+        ids, found = self.ids, []
+        files = self.snapshot.files(["modification_time", "base_row_id", "default_row_commit_version"])
+        files = files if source.listed is None else files.take(source.listed)
+        if ids is not None:
+            found += [F.col(quoted_name(name)) for name in ids.names]
+        if self.with_numbers:
+            numbers = pa.array(np.arange(files.num_rows)) if source.listed is None else source.listed
+            found.append(constants.integers(numbers.cast(pa.int32())).alias(FILE))
+        if ids is not None:
+            found.append(constants.integers(files["base_row_id"].combine_chunks()).alias(BASE))
+            found.append(constants.integers(files["default_row_commit_version"].combine_chunks()).alias(BASE_VERSION))
+        if self.with_metadata or self.with_numbers or ids is not None:
+            facts = [F.col(f"{metadata}.{name}") for name in _FACTS] if self.with_metadata else []
+            if self.with_metadata:
+                time = constants.integers(files["modification_time"].combine_chunks())
+                facts.append(F.timestamp_millis(time).alias("file_modification_time"))
+            facts.append(F.col(f"{metadata}.row_index"))
+            found.append(F.struct(*facts).alias(METADATA))
+        return found

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find a folder that this process can write to and that the session's server reads: the place for lists of files.
+
+Lists hold paths, sizes and numbers of files, and no credentials. A folder that this process creates is only for it, and is deleted
+at its end.
+
+- If `spark.bayou.scratch` is set, that folder is used, and no other one.
+- A table on a local file system first tries the temporary folder of this machine, so that reading a table creates nothing in its
+  folder.
+- Then `_bayou_scratch` in the table's folder is tried. Engines do not list names with an underscore as data, and VACUUM of other
+  engines leaves them alone, so it cannot delete a list in use.
+- Tables elsewhere try these two in the other order, because a server of such tables usually runs on another machine.
+
+A folder counts only if the server has read back what this process wrote into it, because both may have a folder of the same name.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+from bayou.errors import DeltaError, failed
+from bayou.storage import open_store, qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.storage import LogStore
+
+SETTING: Final = "spark.bayou.scratch"
+"""The session's setting with the folder for lists of files."""
+IN_TABLE: Final = "_bayou_scratch"
+"""The folder for lists of files in a table's folder."""
+
+_lock: Final = threading.Lock()
+_reached: Final[WeakKeyDictionary[SparkSession, dict[str, bool]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A folder for lists of files.
+
+    Attributes:
+        uri: the folder as Spark's readers accept it.
+        store: the store that this process writes it with.
+        prefix: the folder's path in the store, with a trailing slash; empty for its root.
+    """
+
+    uri: str
+    store: LogStore
+    prefix: str = ""
+
+    def place(self, name: str) -> str:
+        """Return what Spark's readers call a file or folder of this folder."""
+        return f"{self.uri}/{name}"
+
+    def put(self, name: str, data: bytes) -> None:
+        """Create a file.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        self.store.put(self.prefix + name, data)
+
+    def has(self, name: str, size: int) -> bool:
+        """Whether a file exists and has a size in bytes."""
+        try:
+            return self.store.size(self.prefix + name) == size
+        except (DeltaError, OSError):
+            return False
+
+    def delete(self, *names: str) -> None:
+        """Delete files, and on the local disk the folders that they leave empty. Ignore errors: others may have deleted them."""
+        for name in names:
+            with contextlib.suppress(DeltaError, OSError):
+                self.store.delete(self.prefix + name)
+            self._remove_empty(name, name.count("/"))
+
+    def close(self) -> None:
+        """Remove the folder itself from a table on the local disk if it is empty."""
+        if self.prefix:
+            self._remove_empty("x", 2)
+
+    def _remove_empty(self, name: str, levels: int) -> None:
+        path = self.store.local_path(self.prefix + name)
+        if path is not None:
+            with contextlib.suppress(OSError):  # not empty
+                for folder in list(Path(path).parents)[:levels]:
+                    folder.rmdir()
+
+
+def scratch_of(spark: SparkSession, snapshot: Snapshot, storage_options: Mapping[str, str] | None = None) -> Scratch | None:
+    """Return a folder for the lists of a table's files; None if client and server share none.
+
+    The first call for a folder runs one query, later calls on the same session run none.
+
+    Args:
+        storage_options: credentials for the folder of `spark.bayou.scratch`.
+
+    Raises:
+        SessionError: the folder of `spark.bayou.scratch` cannot be used.
+    """
+    given = spark.conf.get(SETTING, "")
+    if given:
+        place = qualify(given)
+        scratch = Scratch(place.uri, open_store(place, storage_options))
+        if not _is_shared(spark, scratch):
+            raise failed("scratch-not-shared", folder=place.uri, setting=SETTING)
+        return scratch
+    return next((found for found in _candidates(snapshot) if _is_shared(spark, found)), None)
+
+
+def _candidates(snapshot: Snapshot) -> Iterator[Scratch]:
+    uri = snapshot.table_uri.rstrip("/")
+    in_table = Scratch(f"{uri}/{IN_TABLE}/{_process_name()}", snapshot.source.store, f"{IN_TABLE}/{_process_name()}/")
+    is_local = snapshot.source.store.local_path("x") is not None
+    for is_temporary in (is_local, not is_local):
+        if not is_temporary:
+            yield in_table
+            continue
+        folder = _temporary_folder(os.getpid())
+        if folder is not None:
+            place = qualify(folder)
+            yield Scratch(place.uri, open_store(place))
+
+
+def _is_shared(spark: SparkSession, scratch: Scratch) -> bool:
+    """Whether the server reads what this process writes. Each session is asked once for each folder."""
+    with _lock:
+        known = _reached.setdefault(spark, {})
+        if scratch.uri not in known:
+            known[scratch.uri] = _reads_back(spark, scratch)
+        return known[scratch.uri]
+
+
+def _reads_back(spark: SparkSession, scratch: Scratch) -> bool:
+    token = secrets.token_hex(16)
+    name = f"reached-{token[:8]}.txt"
+    try:
+        scratch.put(name, token.encode())
+    except (DeltaError, OSError):
+        return False
+    try:
+        return [row[0] for row in spark.read.text(scratch.place(name)).take(2)] == [token]
+    except Exception:  # noqa: BLE001  (a server that cannot read it says so in many ways)
+        return False
+    finally:
+        scratch.delete(name)
+
+
+@cache
+def _process_name() -> str:
+    return f"{os.getpid()}-{secrets.token_hex(6)}"
+
+
+@cache
+def _temporary_folder(process: int) -> str | None:
+    """Return a folder of this process that other users cannot read; None if none can be created."""
+    try:
+        folder = tempfile.mkdtemp(prefix="bayou-scratch-")
+    except OSError:
+        return None
+    atexit.register(_delete_folder, folder, process)
+    return folder
+
+
+def _delete_folder(folder: str, process: int) -> None:
+    if os.getpid() == process:  # and not a fork of it
+        shutil.rmtree(folder, ignore_errors=True)

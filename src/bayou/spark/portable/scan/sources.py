@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How Spark gets the files of a scan: from a list in a shared folder, or else from their paths in the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import failed
+from bayou.log.actions.keys import hadoop_uris
+from bayou.spark.portable.scan.carrier import carrier
+from bayou.spark.portable.scan.scratch import SETTING, scratch_of
+from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
+    from bayou.spark.portable.scan.carrier import Carrier
+
+MOST_PATHS: Final = 1000
+"""The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
+_IGNORES_LISTS: Final = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
+_PATH, _NUMBER = "__bayou_path", "__bayou_number"
+OPTIONS: Final = {
+    "recursiveFileLookup": "true",  # otherwise names of folders become partition values
+    "mergeSchema": "false",
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+}
+"""Options of every scan, whatever the session's settings are: no file is ignored, and old dates are read as they are."""
+FIELD_IDS: Final = {
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
+}
+"""Options of a scan that finds columns by Parquet field ids."""
+
+
+class Source(Protocol):
+    """The files of a scan.
+
+    Attributes:
+        listed: which files have numbers from 0 on, by their positions in `Snapshot.files`; None for all.
+        chosen: the numbers of the files to read; None for all that are listed.
+    """
+
+    listed: pa.Array | None
+    chosen: pa.Array | None
+
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+        """Return the rows of the listed files."""
+        ...
+
+    def number(self, metadata: str) -> Column:
+        """Return the number of a row's file in the DataFrame of `read`. A row of another file fails."""
+        ...
+
+    def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
+        """Return `block_table` of the listed files as a DataFrame."""
+        ...
+
+
+def source_of(
+    spark: SparkSession, snapshot: Snapshot, positions: pa.Array | None, storage_options: Mapping[str, str] | None
+) -> Source:
+    """Return how Spark gets some files of a snapshot.
+
+    A list of all files serves scans of most of them too. For fewer files, writing a list costs less than planning with all.
+
+    Raises:
+        SessionError: client and server share no folder, and the files are too many for a request; or a setting of the session
+            makes Spark ignore lists.
+    """
+    if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
+        raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
+    count = snapshot.files(["path"]).num_rows
+    scratch = scratch_of(spark, snapshot, storage_options)
+    if scratch is None:
+        return _Paths(spark, snapshot, positions)
+    if positions is None:
+        return _Listed(spark, snapshot, carrier(scratch, snapshot, None), None)
+    if 2 * len(positions) > count:
+        chosen = None if len(positions) == count and _is_range(positions) else positions
+        return _Listed(spark, snapshot, carrier(scratch, snapshot, None), None, chosen)
+    return _Listed(spark, snapshot, carrier(scratch, snapshot, positions), positions)
+
+
+def _is_range(positions: pa.Array) -> bool:
+    return bool(positions.equals(pa.array(range(len(positions)), positions.type)))
+
+
+@dataclass
+class _Listed:
+    spark: SparkSession
+    snapshot: Snapshot
+    carrier: Carrier
+    listed: pa.Array | None
+    chosen: pa.Array | None = None
+
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+        frame = self.spark.read.schema(schema).options(**options).parquet(self.carrier.folder)
+        self.carrier.keep_with(frame)
+        return frame
+
+    def number(self, metadata: str) -> Column:
+        foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
+        return self.carrier.numbers.number(metadata, str(foreign))
+
+    def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
+        # Chosen files and deletion vectors are the same for each use of a list, except for those of a whole snapshot.
+        place = self.carrier.side_file("deleted-rows.parquet", lambda: block_file(vectors))
+        return self.spark.read.schema(BLOCKS).options(**OPTIONS).parquet(place)
+
+
+@dataclass
+class _Paths:
+    """Spark lists each path, and a join finds the number of a row's file by the path."""
+
+    spark: SparkSession
+    snapshot: Snapshot
+    listed: pa.Array | None
+    chosen: pa.Array | None = field(default=None, init=False)
+
+    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+        uris = self._uris()
+        frame = self.spark.read.schema(schema).options(**options)
+        if not uris:
+            return self._with_numbers(self.spark.createDataFrame([], schema), [])
+        return self._with_numbers(frame.parquet(*uris), uris)
+
+    def _with_numbers(self, frame: DataFrame, uris: list[str]) -> DataFrame:
+        numbers = self.spark.createDataFrame(
+            pa.table({_PATH: pa.array(uris, pa.string()), _NUMBER: pa.array(range(len(uris)), pa.int32())})
+        )
+        return frame.join(F.broadcast(numbers), F.col("_metadata.file_path") == F.col(_PATH), "left")
+
+    def number(self, metadata: str) -> Column:  # noqa: ARG002  (of Source)
+        foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
+        return F.coalesce(F.col(_NUMBER), F.raise_error(F.lit(str(foreign))))
+
+    def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
+        return self.spark.createDataFrame(block_table(vectors))
+
+    def _uris(self) -> list[str]:
+        files = self.snapshot.files(["path"])
+        files = files if self.listed is None else files.take(self.listed)
+        if files.num_rows > MOST_PATHS:
+            raise failed("too-many-paths", at=self.snapshot, num_files=files.num_rows, most=MOST_PATHS, setting=SETTING)
+        uris: list[str] = hadoop_uris(files["path"], self.snapshot.table_uri).to_pylist()
+        return uris

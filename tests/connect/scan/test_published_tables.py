@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that other projects published: a scan on a stock Spark Connect server gives the rows that their readers agree on."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.acceptance.cases import Expected, core_cases, judged, judged_error, prepared
+from tests.acceptance.reader import as_json, snapshot
+
+import bayou
+from bayou.spark.portable.scan.rows import scan_frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+SHOWN = 20
+
+
+@pytest.fixture
+def reader(spark: SparkSession) -> Any:
+    def read(path: str, version: int | None = None) -> Any:
+        frame = scan_frame(spark, bayou.open(path).snapshot(version))
+        if "variant" in frame.schema.simpleString():
+            frame = frame.selectExpr(*(f"{as_json(f'`{f.name}`', f.dataType)} as `{f.name}`" for f in frame.schema))
+        return frame.toArrow()
+
+    return SimpleNamespace(read=read, snapshot=snapshot)
+
+
+@pytest.mark.parametrize("kind", ["ok", "error"])
+def test_every_published_table_is_read_as_its_writers_peers_read_it(
+    reader: Any, corpora: Path, tmp_path: Path, kind: str
+) -> None:
+    expected = Expected(corpora)
+    cases = list(core_cases(corpora, "read", kind))
+    failures = []
+    for number, case in enumerate(cases):
+        path = prepared(corpora, case, tmp_path / str(number))
+        try:
+            why = judged_error(case, path, reader) if kind == "error" else judged(case, path, expected, reader)
+        except Exception as error:  # noqa: BLE001  (each is a case that fails)
+            why = repr(error)[:300]
+        if why:
+            failures.append(f"{case['id']}: {why}")
+    assert cases
+    assert not failures, f"{len(failures)} of {len(cases)} cases:\n" + "\n".join(failures[:SHOWN])
