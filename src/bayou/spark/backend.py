@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 # The implementations are above this module, so it names them instead of importing them.
 _NATIVE: Final = "bayou.spark.jvm.backend"
@@ -29,25 +30,6 @@ SHREDS_VARIANTS: Final = "spark.sql.variant.inferShreddingSchema"
 `variantShredding` need not support such files."""
 ENCRYPTION_FACTORY: Final = "parquet.crypto.factory.class"
 """The setting that names the factory for encryption. Without it files are plain."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedExpression:
-    """The parts of an expression.
-
-    Attributes:
-        text: the expression.
-        functions: the names of the functions that it calls, in lower case.
-        columns: the paths of the columns that it uses.
-        forbidden: the parts that no stored expression may have.
-        has_lambda: whether it has a function without a name, as `x -> x + 1`.
-    """
-
-    text: str
-    functions: frozenset[str]
-    columns: frozenset[tuple[str, ...]]
-    forbidden: tuple[str, ...]
-    has_lambda: bool = False
 
 
 @dataclass(frozen=True, slots=True)

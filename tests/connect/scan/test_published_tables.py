@@ -33,9 +33,7 @@ def reader(spark: SparkSession) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["ok", "error"])
-def test_every_published_table_is_read_as_its_writers_peers_read_it(
-    reader: Any, corpora: Path, tmp_path: Path, kind: str
-) -> None:
+def test_every_published_table_is_read_as_its_writers_peers_read_it(reader: Any, corpora: Path, tmp_path: Path, kind: str) -> None:
     expected = Expected(corpora)
     cases = list(core_cases(corpora, "read", kind))
     failures = []

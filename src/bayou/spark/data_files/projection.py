@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
     from bayou.protocol.columns.constraints import Constraint
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.backend import Backend, ParsedExpression
+    from bayou.spark.backend import Backend
     from bayou.spark.data_files.target import WriteTarget
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 NO_AUXILIARY = AuxiliaryColumns()
 """The auxiliary columns of rows that have only the table's columns."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.protocol.actions.actions import Metadata
-    from bayou.spark.backend import Backend, ParsedExpression
+    from bayou.spark.backend import Backend
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 _CHECK: Final = ExpressionKind.CHECK_CONSTRAINT
 

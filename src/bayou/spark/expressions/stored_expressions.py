@@ -10,7 +10,7 @@ from bayou.protocol.columns.expression_functions import ExpressionKind, refusal
 from bayou.protocol.types.schema import StructType
 
 if TYPE_CHECKING:
-    from bayou.spark.backend import ParsedExpression
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 _WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"})
 """The functions that are called without parentheses."""

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
-    from bayou.spark.backend import FileTasks, ParsedExpression, WriteJob, WrittenRows
+    from bayou.spark.backend import FileTasks, WriteJob, WrittenRows
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 
 class NativeBackend:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
-    from bayou.spark.backend import FileTasks, ParsedExpression, WriteJob
+    from bayou.spark.backend import FileTasks, WriteJob
+    from bayou.spark.text.parsed_expression import ParsedExpression
 
 _NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")

@@ -18,9 +18,9 @@ from bayou.spark.sql.statements.reader import Reader
 
 if TYPE_CHECKING:
     from bayou.spark.jvm.core.bridge import JavaObject
-    from bayou.spark.jvm.relations.words import Word
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.newer_clauses import Query
+    from bayou.spark.text.words import Word
 
 _DEFAULT_SOURCE = "spark.sql.sources.default"
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException, ParseException
 
 from bayou.errors import failed, redact_text
-from bayou.spark.backend import ParsedExpression
 from bayou.spark.jvm.core.adapters import Adapters
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, error_class_of, reason_of
 from bayou.spark.jvm.core.exceptions import thrown_by
 from bayou.spark.jvm.relations.own_sql import parsed_plainly
-from bayou.spark.jvm.relations.words import Word
+from bayou.spark.text.parsed_expression import ParsedExpression
+from bayou.spark.text.words import Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -15,9 +15,9 @@ from bayou.spark.sql.statements.reader import Reader
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bayou.spark.jvm.relations.words import Word
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import TableReference
+    from bayou.spark.text.words import Word
 
 _MENTIONED: Final = re.compile(r"\bdesc(?:ribe)?\b.*?\b(?:history|detail)\b", re.IGNORECASE | re.DOTALL)
 _FUNCTIONS: Final = {"HISTORY": "table_history", "DETAIL": "table_detail"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bayou.spark.jvm.relations.words import Word
+    from bayou.spark.text.words import Word
 
 _CLOSING: Final = frozenset({")", "]"})
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bayou.errors import DeltaError, failed, redact_text
-from bayou.spark.jvm.relations.words import Word
 from bayou.spark.sql.statements.parameters import FilledText
+from bayou.spark.text.words import Word
 
 _PROPERTIES: Final = re.compile(r"(\btblproperties\s*\()([^)]*)", re.IGNORECASE)
 _STRING: Final = re.compile(r"'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"", re.DOTALL)

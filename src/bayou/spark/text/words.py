@@ -36,4 +36,4 @@ class Word:
     @property
     def is_string(self) -> bool:
         """Whether it is a string literal."""
-        return self.kind in _STRINGS
+        return self.kind in _STRINGS and not self.is_name  # the keyword STRING has the kind that older lexers give a literal
