@@ -35,8 +35,9 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import check_condition, row_condition
 from bayou.spark.dml.core.target import table_columns
+from bayou.spark.dml.native.expr import NativeExpr
+from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
 from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.core import nodes
 from bayou.spark.maintenance.clustered_files import Order, order_of, plan_order, write_cubes
 from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
@@ -243,9 +244,9 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
     """
     jvm = table.application.jvm
     statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
-    named = row_changes.condition_of_statement(statement)
+    named = NativeExpr.of(jvm, row_changes.condition_of_statement(statement))
     check_condition(command, named, snapshot)
-    used = set() if named is None else nodes.names_of(jvm, named)
+    used = frozenset() if named is None else named.names
     others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
     if partitions_only and others:
         raise failed(
@@ -255,9 +256,8 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
             column=others[0],
             partition_columns=snapshot.partition_columns,
         )
-    expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, table.spark, statement))
-    condition = row_condition(table.application, snapshot, expressions.condition)
-    return choose_files(table.application, table.spark, snapshot, condition).candidates
+    condition = row_condition(snapshot, NativeStatement.of(table, statement).condition)
+    return choose_files(table, snapshot, condition, matching_partitions).candidates
 
 
 def _written(
