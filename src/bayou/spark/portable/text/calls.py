@@ -125,7 +125,8 @@ class Calls(Cursor, ABC):
         while self.next_is(".") and self.is_name(1):
             self.at += 1
             name.append(self.part())
-        if not self.take("("):
+        is_call = self.next_is("(") and not self.begins_query(1)  # a condition may be followed by a query in parentheses
+        if not is_call or not self.take("("):
             return Name(tuple(name), start=start, end=self.end_of_read)
         is_distinct = self.take("DISTINCT")
         if not is_distinct and self.said(1) not in (",", ")", "."):
