@@ -5,7 +5,7 @@ A list is used while a DataFrame on Spark Connect refers to it, or its snapshot 
 kept while it is among those used last. Deleting waits until the next list is written or the process ends, because the garbage
 collector may run inside any call of a store.
 
-The folder of a list has a file that is not Parquet. If the list is gone, Spark lists the folder, and fails on that file.
+The folder of a list has a file that is not Parquet. If Spark ignores the list, it lists the folder, and fails on that file.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.scratch import Scratch
 
 DECOY: Final = "list-of-files-is-missing"
@@ -57,6 +58,8 @@ class Carrier:
     name: str
     numbers: Numbers
     size: int
+    vectors: list[Bitmap | None] | None = None
+    """The deletion vectors of the files, once they are known."""
 
     def __post_init__(self) -> None:
         """Delete the files once nothing refers to this object."""
@@ -69,6 +72,11 @@ class Carrier:
     def folder(self) -> str:
         """The folder to pass to Spark's reader."""
         return self.scratch.place(self.name)
+
+    @property
+    def list(self) -> str:
+        """The list itself, as Spark's readers accept it."""
+        return self.scratch.place(self._names[0])
 
     def is_whole(self) -> bool:
         """Whether the list is still in its folder, with its size."""

@@ -15,7 +15,7 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
-from bayou.spark.portable.scan.sources import FIELD_IDS, OPTIONS, source_of
+from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
 from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, vectors_of, without_deleted
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
@@ -112,13 +112,15 @@ class _Scan:
 
     def frame(self, positions: pa.Array | None) -> DataFrame:
         source = source_of(self.spark, self.snapshot, positions, self.storage_options)
-        options = {**OPTIONS, **(FIELD_IDS if self._by_id else {})}
-        rows = source.read(spark_schema(self._read_fields()), options)
+        if self._by_id:
+            find_columns_by_ids(self.spark)
+        rows = source.read(spark_schema(self._read_fields()))
         metadata = self._metadata_name()
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)
-        if source.chosen is not None:
-            rows = rows.where(constants.is_among(source.chosen, self._num_files))
+        # Also a query that needs no constant of its files must fail for a file of another list.
+        known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
+        rows = rows.where(known)
         vectors = vectors_of(self.snapshot, source.listed, self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:

@@ -42,7 +42,17 @@ FIELD_IDS: Final = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     "spark.sql.parquet.fieldId.read.ignoreMissing": "true",
 }
-"""Options of a scan that finds columns by Parquet field ids."""
+"""Settings of a session whose scans find columns by Parquet field ids. Spark reads them from no option."""
+
+
+def find_columns_by_ids(spark: SparkSession) -> None:
+    """Make the session match columns by Parquet field ids, in reads whose schema has them.
+
+    The settings stay, because a Spark Connect session uses them when a query runs. They have no effect on schemas without ids.
+    """
+    for name, value in FIELD_IDS.items():
+        if spark.conf.get(name, "") != value:
+            spark.conf.set(name, value)
 
 
 class Source(Protocol):
@@ -56,7 +66,7 @@ class Source(Protocol):
     listed: pa.Array | None
     chosen: pa.Array | None
 
-    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+    def read(self, schema: StructType) -> DataFrame:
         """Return the rows of the listed files."""
         ...
 
@@ -106,10 +116,13 @@ class _Listed:
     listed: pa.Array | None
     chosen: pa.Array | None = None
 
-    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
-        frame = self.spark.read.schema(schema).options(**options).parquet(self.carrier.folder)
+    def read(self, schema: StructType) -> DataFrame:
+        frame = self.spark.read.schema(schema).options(**OPTIONS).parquet(self.carrier.folder)
         self.carrier.keep_with(frame)
-        return frame
+        # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
+        # join has no effect, and the optimizer removes it. It keeps `_metadata`, which a union or a subquery would not.
+        nothing = self.spark.read.text(self.carrier.list).where(F.lit(False))
+        return frame.join(nothing, F.lit(True), "left_anti")
 
     def number(self, metadata: str) -> Column:
         foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
@@ -130,9 +143,9 @@ class _Paths:
     listed: pa.Array | None
     chosen: pa.Array | None = field(default=None, init=False)
 
-    def read(self, schema: StructType, options: Mapping[str, str]) -> DataFrame:
+    def read(self, schema: StructType) -> DataFrame:
         uris = self._uris()
-        frame = self.spark.read.schema(schema).options(**options)
+        frame = self.spark.read.schema(schema).options(**OPTIONS)
         if not uris:
             return self._with_numbers(self.spark.createDataFrame([], schema), [])
         return self._with_numbers(frame.parquet(*uris), uris)
