@@ -74,6 +74,8 @@ class SplitFolders:
 
     def _place(self, relative: str) -> str:
         folder, _, rest = relative.partition("/")
+        if not folder.startswith(f"{self.column}="):  # a folder of the job
+            folder, _, rest = rest.partition("/")
         if folder != f"{self.column}={_CHANGES}":
             return f"{self.prefix}/{rest}" if self.prefix else rest
         folders, _, name = rest.rpartition("/")

@@ -23,6 +23,8 @@ from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.text.facts import parsed_text
+from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
 
 if TYPE_CHECKING:
@@ -145,7 +147,10 @@ class PortableBackend:
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:  # noqa: ARG002  (the interface)
         """Return the parts of an expression that a table stores."""
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="a stored expression", features=("Spark Connect",))
+        try:
+            return parsed_text(text)
+        except UnreadableTextError as error:
+            raise failed("DELTA_SCHEMA_NOT_SET/stored-expression", expression=text, reason=str(error)) from None
 
     def means_the_same(self, spark: SparkSession, text: str) -> bool:
         """Whether the session's parser reads an expression as bayou does: no setting of the parser has another value."""
