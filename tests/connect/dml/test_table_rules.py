@@ -7,6 +7,7 @@ import json
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.support.tables.built import file_of
 
@@ -112,6 +113,6 @@ def test_row_ids_stay_with_their_rows(make, table_path):
     table.update("id = 3", {"n": "10"})
     snapshot = bayou.open(table_path).snapshot()
     paths = snapshot.files(["path"])["path"].to_pylist()
-    stored = pa.concat_tables([pa.parquet.read_table(f"{table_path}/{path}") for path in paths]).sort_by("id")
+    stored = pa.concat_tables([pq.read_table(f"{table_path}/{path}") for path in paths]).sort_by("id")
     assert stored["_row_id"].to_pylist() == [0, 1, 2, 3, 4]
     assert stored["_row_version"].to_pylist() == [1, 1, 1, None, 1]

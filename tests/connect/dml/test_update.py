@@ -67,7 +67,7 @@ def test_values_are_cast_to_the_type_of_the_column(make, rows):
 
 
 def test_a_value_that_the_type_cannot_hold_is_an_error(make, rows):
-    with pytest.raises(Exception, match="(?i)fail to assign|cannot hold|overflow"):
+    with pytest.raises(Exception, match=r"(?i)fail to assign|cannot hold|overflow"):
         make().update("id = 3", {"id": "1e30"})
     assert rows() == all_rows()
 
@@ -88,7 +88,7 @@ def test_invalid_assignments_are_refused(make, rows, values, message):
 
 
 def test_aggregates_are_refused(make):
-    with pytest.raises(Exception, match="(?i)aggregate"):
+    with pytest.raises(Exception, match=r"(?i)aggregate"):
         make().update("id = 1", {"id": "max(id)"})
 
 

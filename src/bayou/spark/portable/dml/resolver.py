@@ -17,6 +17,7 @@ from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
+from bayou.spark.portable.dml.instants import at_one_instant
 from bayou.spark.portable.dml.statement import PortableStatement, PortableValues, named, refuse_subquery
 from bayou.spark.portable.text.tree import Name
 from bayou.spark.user_defined_types import for_spark
@@ -39,6 +40,7 @@ class PortableResolver:
     def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> PortableStatement:
         """Return a resolved DELETE."""
         resolution = _Resolution(target, snapshot, name)
+        (condition,) = resolution.at_one_instant([condition])
         where = resolution.condition("DELETE", condition, ())
         return PortableStatement(resolution.columns, name, where)
 
@@ -48,7 +50,8 @@ class PortableResolver:
         """Return a resolved UPDATE."""
         resolution = _Resolution(target, snapshot, name)
         paths = [resolution.path(each) for each in values]
-        given = [resolution.value(path, value) for path, value in zip(paths, values.values(), strict=True)]
+        condition, *new = resolution.at_one_instant([condition, *values.values()])
+        given = [resolution.value(path, value) for path, value in zip(paths, new, strict=True)]
         where = resolution.condition("UPDATE", condition, given)
         made = PortableValues(tuple(resolution.values))
         kinds = [each.type for each in made.expressions]
@@ -78,6 +81,10 @@ class _Resolution:
         self.values: list[PortableExpr] = []
         self._scope = Scope(snapshot.schema, name, target.settings)
 
+    def at_one_instant(self, given: Sequence[Any]) -> list[Any]:
+        """Replace `now()` and similar functions in texts by literals."""
+        return at_one_instant(self._target.spark, given, self._snapshot.schema, self._target.settings)
+
     def condition(self, operation: str, given: Any, values: Sequence[PortableExpr]) -> PortableExpr | None:
         """Return the condition after the analysis of all expressions."""
         where = None if given is None else PortableExpr.of(given, self._scope)
@@ -86,8 +93,7 @@ class _Resolution:
             self._check(each)
         if not expressions:
             return None
-        texts = [each.given for each in expressions if isinstance(each.given, str)]
-        with explaining_unknown_columns(self._snapshot, *texts, *(each.given for each in expressions)):
+        with explaining_unknown_columns(self._snapshot, *(each.given for each in expressions)):
             kinds = self._types(expressions)
         typed = [replace(each, type=kind) for each, kind in zip(expressions, kinds, strict=True)]
         self.values = typed if where is None else typed[1:]
