@@ -33,7 +33,7 @@ def test_the_alias_of_the_table_may_be_used(make, rows, ways):
 
 def test_conditions_on_partitions_remove_files_unread(make, rows):
     plan = make(VECTORS).plan_delete("part = 'a' and length(part) = 1")
-    assert plan.to_read.files == 0
+    assert plan.plan.to_read.files == 0
     result = plan.execute()
     assert (result.num_deleted_rows, result.num_pruned_files) == (10, 2)
     assert rows() == all_rows(*range(10))
