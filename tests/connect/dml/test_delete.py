@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
@@ -79,11 +81,25 @@ def test_the_feed_has_the_deleted_rows(make, rows, changes, ways):
     assert changes(version) == [(1, "v1", "delete"), (12, "v12", "delete")]
 
 
-def test_the_feed_of_a_function_that_bayou_does_not_know_is_written_with_the_rows(make, rows, changes):
+def test_the_feed_of_a_function_that_bayou_does_not_know_is_written_with_the_rows(make, rows, changes, table_path):
     table = make(FEED)
     version = table.delete("collate(v, 'UTF8_LCASE') = 'V3'").version
     assert rows() == all_rows(3)
     assert changes(version) == [(3, "v3", "delete")]
+    assert {each.name for each in Path(table_path).iterdir() if each.is_dir()} == {"_change_data", "_delta_log", "part=a", "part=b"}
+
+
+@WAYS
+def test_the_time_is_that_of_the_statement(make, rows, ways):
+    plan = make(ways).plan_delete("id < 2 and current_timestamp > timestamp'2020-01-01' and now() = current_timestamp()")
+    assert "timestamp_ltz'" in str(plan)
+    assert plan.execute().num_deleted_rows == 2
+    assert rows() == all_rows(0, 1)
+
+
+def test_columns_of_files_are_refused(make):
+    with pytest.raises(UnsupportedFeatureError, match="_metadata"):
+        make().delete("_metadata.file_name = 'x'")
 
 
 def test_a_txn_is_committed_once(make, rows):

@@ -15,6 +15,7 @@ import bayou
 from bayou.errors import ConstraintViolationError, InvalidSchemaError, UnsupportedFeatureError
 from bayou.protocol.actions.actions import Protocol
 from bayou.protocol.types.schema import parse_schema
+from bayou.spark.portable.scan.rows import scan_frame
 from bayou.testing.table_builder import TableBuilder
 
 PLACE = pa.struct([("city", pa.string()), ("zip", pa.int32())])
@@ -22,6 +23,10 @@ PLACE = pa.struct([("city", pa.string()), ("zip", pa.int32())])
 
 def field(name, kind, **metadata):
     return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def _stored(given):
+    return given["metadata"].get("delta.columnMapping.physicalName", given["name"])
 
 
 STRUCT = {"type": "struct", "fields": [field("city", "string"), field("zip", "integer")]}
@@ -32,17 +37,19 @@ LIST = {"type": "array", "elementType": STRUCT, "containsNull": True}
 def make(spark, table_path):
     """Makes a table of five rows with these fields. The first is `id`."""
 
-    def made(*fields, features=(), **configuration):
-        schema = parse_schema(json.dumps({"type": "struct", "fields": [field("id", "long"), *fields]}))
+    def made(*fields, features=(), of_id=(), **configuration):
+        schema = parse_schema(json.dumps({"type": "struct", "fields": [field("id", "long", **dict(of_id)), *fields]}))
         columns = {
             "place": pa.array([{"city": f"c{each}", "zip": each} for each in range(5)], PLACE),
             "places": pa.array([[{"city": "c", "zip": 1}]] * 5, pa.list_(PLACE)),
             "n": pa.array(range(5), pa.int32()),
+            "stored-n": pa.array(range(5), pa.int32()),
+            "c": pa.array(["a   ", "b   ", None, "d   ", "abcd"]),
             "double": pa.array([2 * each for each in range(5)], pa.int32()),
         }
-        rows = pa.table({"id": pa.array(range(5), pa.int64()), **{each["name"]: columns[each["name"]] for each in fields}})
+        rows = pa.table({"id": pa.array(range(5), pa.int64()), **{_stored(each): columns[_stored(each)] for each in fields}})
         builder = TableBuilder(table_path)
-        protocol = Protocol(1, 7, None, ("appendOnly", "invariants", *features))
+        protocol = Protocol(2 if of_id else 1, 7, None, ("appendOnly", "invariants", *features))
         builder.create(schema, configuration=configuration, protocol=protocol)
         tracking = {"baseRowId": 0, "defaultRowCommitVersion": 1} if "rowTracking" in features else {}
         builder.commit(file_of(table_path, "0.parquet", rows, **tracking))
@@ -116,3 +123,39 @@ def test_row_ids_stay_with_their_rows(make, table_path):
     stored = pa.concat_tables([pq.read_table(f"{table_path}/{path}") for path in paths]).sort_by("id")
     assert stored["_row_id"].to_pylist() == [0, 1, 2, 3, 4]
     assert stored["_row_version"].to_pylist() == [1, 1, 1, None, 1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"spark.sql.ansi.enabled": "false"}], ids=["ansi", "not ansi"])
+def test_a_number_that_is_too_large_is_an_error(make, rows, spark, settings):
+    table = make(field("n", "integer"))
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        with pytest.raises(Exception, match=r"(?s)overflow.*`n`|`n`.*overflow|cannot hold"):
+            table.update("id = 3", {"n": "id + 3000000000"})
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+    assert [row["n"] for row in rows()] == [0, 1, 2, 3, 4]
+
+
+def test_chars_are_compared_and_stored_with_their_padding(make, rows):
+    table = make(field("c", "string", __CHAR_VARCHAR_TYPE_STRING="char(4)"))
+    table.update("c = 'b'", {"c": "'x'"})
+    assert table.delete("length(c) = 4 and c = 'a   '").num_deleted_rows == 1
+    assert [row["c"] for row in rows()] == ["x   ", None, "d   ", "abcd"]
+
+
+def test_columns_have_the_names_of_the_table(make, table_path, spark):
+    mapped = {"delta.columnMapping.id": 2, "delta.columnMapping.physicalName": "stored-n"}
+    of_id = {"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"}
+    table = make(
+        field("N", "integer", **mapped),
+        features=("columnMapping",),
+        **{"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"},
+        of_id=of_id,
+    )
+    table.update("n = 3", {"n": "33"})
+    assert table.delete("N = 1").num_deleted_rows == 1
+    found = scan_frame(spark, bayou.open(table_path).snapshot())
+    assert sorted(map(tuple, found.collect())) == [(0, 0), (2, 2), (3, 33), (4, 4)]

@@ -18,7 +18,7 @@ from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.scan.row_ids import METADATA
-from bayou.spark.types.char_columns import declared_chars, padded
+from bayou.spark.types.char_columns import declared_as_chars, declared_chars, padded
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class PortableStatement:
             storage_options=target.options,
         )
         declared = declared_chars((each, each.name) for each in fields)
-        frame = padded(target.application.backend, frame, declared, chosen.settings)
+        frame = declared_as_chars(padded(target.application.backend, frame, declared, chosen.settings), snapshot.schema)
         frame = frame if chosen.ids is None else chosen.ids.known(frame, METADATA)
         return named(frame, self.name)
 
