@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 _OPENING: Final = {"(": ")", "[": "]"}
 _QUERY_BEGINS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
-_NOT_IN_A_QUERY: Final = frozenset({")", ",", ".", "[", ":", "::", "="})
+_NOT_IN_A_QUERY: Final = frozenset(
+    {")", ",", ".", "[", ":", "::", "=", "AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "DIV", "AS"}
+)
 """Words after one that could begin a query, and is a name instead."""
+KEYWORDS: Final = frozenset(
+    {"FROM", "SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "JOIN", "ON", "USING", "UNION", "EXCEPT", "MINUS", "INTERSECT", "LIMIT"}
+    | {"LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "LATERAL", "WINDOW", "SET", "WHEN", "AS", "AND", "OR", "NOT", "INTO"}
+)
+"""Words that Spark may take for names, and that are not read as the names of tables without quotes."""
 
 
 class Cursor:

@@ -137,7 +137,7 @@ class Primaries(Calls):
                 self.fail("a star after an expression")
             return self._star(child.parts, start)
         name = self.part()
-        if isinstance(child, Name) and child.start == start:
+        if isinstance(child, Name):
             return Name((*child.parts, name), start=start, end=self.end_of_read)
         return Field(child, name, start=start, end=self.end_of_read)
 
