@@ -237,6 +237,24 @@ class Backend(Protocol):
         """
         ...
 
+    # SQL
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        ...
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        ...
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        ...
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
+        ...
+
     # Expressions
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:

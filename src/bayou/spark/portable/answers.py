@@ -7,7 +7,10 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from pyspark.sql.connect import proto
+
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
+from bayou.spark.portable.commands.statements import statement_of
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.read.request import TableRequest, resolve
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.answers import CommandAnswer, Reference
     from bayou.spark.session.application import Application
@@ -64,7 +66,17 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
+        if kind == "sql_command":
+            return self._statement(command.sql_command)
         return None
+
+    def _statement(self, command: proto.SqlCommand) -> CommandAnswer | None:
+        """Run a statement of Delta Lake; None if it is the server's."""
+        relation = command.input.with_relations.root if command.input.HasField("with_relations") else command.input
+        sql = relation.sql
+        if not sql.query:  # clients before 4.0
+            sql = proto.SQL(query=command.sql)
+        return statement_of(self._application, self._spark, sql)
 
     def rows(self, options: Mapping[str, str]) -> DataFrame:
         """Return the rows that a reader's options ask for, of the version that is the latest now if they name none."""
