@@ -39,7 +39,7 @@ SHARED_OUT := -n $(JOBS) --dist worksteal
 export PYSPARK_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
+.PHONY: help setup demo test test-connect test-core test-spark test-changed smoke smoke-all soak soak-oracle mutants matrix oracle clients error-texts docs package lint format bench bench-peers clean
 
 help: ## List the targets
 	@echo "make TARGET, with TARGET one of:"
@@ -50,6 +50,11 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 
 test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)
+
+	@$(WITH_JAVA) $(PYTEST) tests/connect $(ARGS)
+
+test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
+	@$(WITH_JAVA) $(PYTEST) tests/connect $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

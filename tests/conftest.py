@@ -56,6 +56,15 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Budgets())
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A process has either classic sessions or sessions of Spark Connect: the tests of the latter run only if they are named."""
+    of_connect = ROOT / "tests" / "connect"
+    is_named = any(
+        of_connect in (path := Path(arg.partition("::")[0]).resolve()).parents or path == of_connect for arg in config.args
+    )
+    return True if collection_path == of_connect and not is_named else None
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what a plain run leaves out as `soak`, unless tests were asked for by name.

@@ -38,9 +38,15 @@ def plain_spark(server: ConnectServer) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def spark(plain_spark: SparkSession) -> SparkSession:
-    """The session on the server."""
-    return plain_spark
+def spark(server: ConnectServer, plain_spark: SparkSession) -> Iterator[SparkSession]:
+    """A session of its own on the server, with bayou."""
+    from pyspark.sql import SparkSession
+
+    import bayou
+
+    session = SparkSession.builder.remote(server.url).config("spark.sql.session.timeZone", "UTC").create()
+    yield bayou.enable(session)
+    session.stop()
 
 
 @pytest.fixture(autouse=True)

@@ -49,7 +49,14 @@ ROOMS = (
     *("spark/dml/keys", "spark/dml/core", "spark/dml/native", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
-    *("spark/portable/scan", "spark/portable/requests", "spark/portable"),
+    *(
+        "spark/portable/scan",
+        "spark/portable/dml",
+        "spark/portable/requests",
+        "spark/portable/names",
+        "spark/portable/commands",
+        "spark/portable",
+    ),
     *("spark/enable", "spark", "full_check", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "__main__", "testing"),
 )
 # Rooms that may not use a lower one: left of the colon the user, right of it what it does without.
@@ -67,7 +74,12 @@ STANDARD_LIBRARY_ONLY = {"errors", "version", "report", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow"}
-OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich", "IPython"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
+OF_ROOM = {
+    "cli": {"click", "rich"},
+    "spark": {"rich", "IPython", "google", "zstandard"},
+    "storage": {"botocore", "obstore"},
+    "testing": {"pytest"},
+}
 
 JVM_ROOM = ("spark", "jvm")
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))

@@ -145,6 +145,14 @@ class Backend(Protocol):
         """Return all settings of a session that are set."""
         ...
 
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
+        ...
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use. A failure is a warning: the rows are committed."""
         ...
@@ -168,7 +176,7 @@ class Backend(Protocol):
         ...
 
     def own_column(self, spark: SparkSession, text: str) -> Column:
-        """Return SQL of bayou or of a table, without an alias, as a column. No setting changes how the text is read."""
+        """Return SQL of bayou or of a table, without an alias, as a column. No setting changes its meaning."""
         ...
 
     def alias_of(self, frame: DataFrame) -> str | None:
@@ -245,6 +253,24 @@ class Backend(Protocol):
             number: the column's position.
             declared: the column's type in SQL, with chars and varchars.
         """
+        ...
+
+    # SQL
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        ...
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        ...
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        ...
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
         ...
 
     # Expressions

@@ -10,7 +10,7 @@ from tests.support.cases import in_one_test
 
 from bayou.spark.pinned_settings import OPTIONS, PINS, UNSET_IN_HADOOP, Job, for_writer, table, values, with_options
 
-PAGE = Path(__file__).parents[5] / "docs" / "settings.md"
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
 def test_the_page_shows_the_settings_of_the_module():

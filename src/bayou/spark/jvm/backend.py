@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SessionError, failed, reason
@@ -13,13 +14,14 @@ from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.core import callbacks, exceptions, session
 from bayou.spark.jvm.core.bridge import Jvm
+from bayou.spark.jvm.core.session import SessionConf, java_session
 from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parser, relation
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
@@ -48,6 +50,10 @@ class NativeBackend:
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in two calls."""
         return session.settings_of(spark)
+
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone."""
+        return SessionConf(java_session(session) if isinstance(session, SparkSession) else session).time_zone
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use."""
@@ -120,6 +126,22 @@ class NativeBackend:
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(self.jvm, relation.analyzed_plan(frame), number, declared)
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        return parser.string_value(java_session(spark), literal)
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        return parser.name_parts(self.jvm, java_session(spark), name)
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        return parser.has_alias(java_session(spark), expression)
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
+        return parser.table_name(self.jvm, java_session(spark), name)
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
         """Return the parts of an expression that a table stores."""

@@ -10,7 +10,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
@@ -20,9 +20,10 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
-from bayou.spark.portable import casts, client
+from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 _NO_JVM: Final = "this operation"
+_TIME_ZONE: Final = "spark.sql.session.timeZone"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -55,7 +57,7 @@ class PortableBackend:
 
     @property
     def jvm(self) -> Any:
-        """Raise UnsupportedFeatureError: there is no JVM in reach."""
+        """Raise UnsupportedFeatureError: the client cannot reach the JVM."""
         raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=_NO_JVM, features=("Spark Connect",))
 
     def reason_of(self, error: Exception) -> str:
@@ -65,6 +67,10 @@ class PortableBackend:
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in one request."""
         return dict(spark.conf.getAll)
+
+    def time_zone(self, session: Any) -> str:
+        """Return a session's time zone."""
+        return str(session.conf.get(_TIME_ZONE) or "UTC")
 
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
@@ -144,6 +150,31 @@ class PortableBackend:
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(frame.columns[number], declared)
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        return names.string_value(literal, self.settings(spark))
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        del spark
+        found = names.name_parts(name)
+        if found is None:
+            raise ParseException(f"[PARSE_SYNTAX_ERROR] {name!r} is not a name")
+        return list(found)
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        del spark
+        try:
+            read_expression(expression)
+        except UnreadableTextError:
+            return True
+        return False
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
+        return names.in_session_catalog(names.name_parts(name), self.settings(spark))
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:  # noqa: ARG002  (the interface)
         """Return the parts of an expression that a table stores."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayou.spark.portable.answers import TableAnswers
+from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
 if TYPE_CHECKING:
@@ -13,4 +15,5 @@ if TYPE_CHECKING:
 
 def enable_connect(spark: SparkSession) -> None:
     """Let a session of Spark Connect read and write Delta tables. Calling it again does nothing."""
-    Application.of(spark)
+    if requests_of(spark) is None:
+        install(spark, TableAnswers(Application.of(spark), spark))

@@ -50,6 +50,17 @@ def bounds_of(options: Mapping[str, Any], path: str, *, travels: bool) -> Change
     )
 
 
+def options_of(bounds: ChangeBounds) -> dict[str, str]:
+    """Return the reader's options that request a range of the change data feed."""
+    stated = {
+        "startingVersion": bounds.starting_version,
+        "startingTimestamp": bounds.starting_timestamp,
+        "endingVersion": bounds.ending_version,
+        "endingTimestamp": bounds.ending_timestamp,
+    }
+    return {READ_OPTIONS[0]: "true", **{name: str(value) for name, value in stated.items() if value is not None}}
+
+
 def change_options(changes: Any) -> dict[str, Any]:
     """Return the reader's options for the `changes` of `bayou.read`: a start and an end, each a version, a timestamp or None.
 

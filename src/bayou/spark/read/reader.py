@@ -151,8 +151,11 @@ def _mark(request: TableRequest) -> str:
 
 
 def read(application: Application, spark: SparkSession, request: TableRequest) -> DataFrame:
-    """Return a table as a DataFrame."""
-    return frame_of_relation(spark, relation(application, java_session(spark), request))
+    """Return a table as a DataFrame, or its change data feed."""
+    if application.backend.is_native:
+        return frame_of_relation(spark, relation(application, java_session(spark), request))
+    resolve(application, spark, request)  # so that what cannot be read is an error here
+    return spark.read.format("delta").options(**request.to_options()).load(request.path)
 
 
 def scan_frame(scan: Scan, spark: SparkSession) -> DataFrame:

@@ -13,8 +13,7 @@ from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import split_path
 from bayou.log.snapshot.partition_folder import PartitionFolder
 from bayou.protocol.features.features import check_readable
-from bayou.spark.jvm.core.session import SessionConf
-from bayou.spark.read.change_request import PinnedChanges, bounds_of
+from bayou.spark.read.change_request import PinnedChanges, bounds_of, options_of
 from bayou.spark.session.given_options import storage_options_of
 from bayou.spark.types.readable_types import check_types
 from bayou.storage import qualify
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from bayou.log.changes.range import ChangeBounds
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
 
 PINNED_VERSION = "__bayou_version"
@@ -114,6 +112,15 @@ class TableRequest:
         changes = bounds_of(options_in_lower_case, path, travels=version is not None or timestamp is not None)
         return cls(qualify(path).uri, version, timestamp, storage_options_of(options), changes)
 
+    def to_options(self) -> dict[str, str]:
+        """Return the reader's options of this request, without the path."""
+        options = dict(self.storage_options)
+        if self.version is not None:
+            options["versionAsOf"] = str(self.version)
+        if self.timestamp is not None:
+            options["timestampAsOf"] = str(self.timestamp)
+        return options if self.changes is None else {**options, **options_of(self.changes)}
+
 
 def _split(path: str) -> tuple[str, int | None, Any]:
     """Split a path into the path of the table, and the version and time of its time travel suffix.
@@ -142,10 +149,14 @@ def _version(text: Any, path: str) -> int:
     return int(str(text))
 
 
-def resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
+def resolve(application: Application, session: Any, request: TableRequest) -> tuple[TableRequest, Snapshot]:
     """Return the snapshot for a request, and the request with everything resolved.
 
     A timestamp becomes a version. If the path is a folder of a partition, the path becomes the table's, and `partition` is set.
+    Timestamps in such a path are in the session's time zone.
+
+    Args:
+        session: a `SparkSession`, or its side in the JVM.
 
     Raises:
         TableNotFoundError, TimeTravelError, UnsupportedFeatureError: the table, or its version, cannot be read.
@@ -160,18 +171,13 @@ def resolve(application: Application, session: JavaObject, request: TableRequest
         if folder is None:
             raise
     request_of_table, snapshot = _resolve(application, session, replace(request, path=folder.table))
-    return replace(request_of_table, partition=folder.folders), files_of(folder, snapshot, session)
+    return replace(request_of_table, partition=folder.folders), folder.files_of(snapshot, application.backend.time_zone(session))
 
 
-def files_of(folder: PartitionFolder, snapshot: Snapshot, session: JavaObject) -> Snapshot:
-    """Return a snapshot with only the files of a partition. Timestamps in the path are in the session's time zone."""
-    return folder.files_of(snapshot, SessionConf(session).time_zone)
-
-
-def _resolve(application: Application, session: JavaObject, request: TableRequest) -> tuple[TableRequest, Snapshot]:
+def _resolve(application: Application, session: Any, request: TableRequest) -> tuple[TableRequest, Snapshot]:
     version = request.version
     if request.timestamp is not None:
-        zone = SessionConf(session).time_zone
+        zone = application.backend.time_zone(session)
         log = application.logs.get(request.path, request.storage_options)
         snapshot = log.snapshot(timestamp=request.timestamp, time_zone=zone)
         version = snapshot.version

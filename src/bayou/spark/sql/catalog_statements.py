@@ -11,6 +11,7 @@ from bayou.protocol.columns.clustering import names_of
 from bayou.protocol.types.schema import parse_schema
 from bayou.spark.create.definition import TableDefinition
 from bayou.spark.types.catalog_columns import schema_of_statement
+from bayou.spark.write.inserts import InsertStatement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,48 +22,10 @@ _OPTION = "option."
 _BETWEEN_TRANSFORMS, _BETWEEN_COLUMNS, _BETWEEN_PARTS = "\3", "\1", "\2"
 
 
-@dataclass(frozen=True, slots=True)
-class InsertStatement:
-    """A write to an existing table: INSERT, `saveAsTable`, `insertInto` or `writeTo`.
-
-    Attributes:
-        name: the table's name in SQL.
-        how: append, overwrite, replace (by a condition) or dynamic (by partitions).
-        condition: the rows to replace, in SQL.
-        columns: how columns are matched: position, name, or frame (by name, with the rules of a DataFrame's writer).
-        options: the writer's options.
-    """
-
-    name: str
-    how: str
-    condition: str
-    columns: str
-    options: Mapping[str, str] = field(repr=False)
-
-    @classmethod
-    def read(cls, name: str, texts: Sequence[str]) -> InsertStatement:
-        """Decode the statement."""
-        how, condition, columns, *pairs = texts
-        return cls(name, how, condition, columns, _pairs(pairs, "o"))
-
-    def writer_options(self, location: str) -> dict[str, str]:
-        """Return the options of this write to the table at a location."""
-        by_match = not {"replaceon", "replaceusing"}.isdisjoint(name.lower() for name in self.options)
-        match self.how:
-            case "overwrite" if by_match:
-                return {**self.options, "path": location}
-            # Here Spark derived `dynamic` from the session's setting, and not from a call of overwritePartitions.
-            case "dynamic" if by_match and self.columns != "frame":
-                return {**self.options, "path": location}
-            case "overwrite":
-                return {"partitionOverwriteMode": "static", **self.options, "path": location}
-            case "replace":
-                more = {"replaceWhere": self.condition, "path": location}
-                return {"partitionOverwriteMode": "static", **self.options, **more}
-            case "dynamic":
-                return {**self.options, "partitionOverwriteMode": "dynamic", "path": location}
-            case _:
-                return {**self.options, "path": location}
+def insert_statement(name: str, texts: Sequence[str]) -> InsertStatement:
+    """Decode a write to an existing table."""
+    how, condition, columns, *pairs = texts
+    return InsertStatement(name, how, condition, columns, _pairs(pairs, "o"))
 
 
 @dataclass(frozen=True, slots=True)

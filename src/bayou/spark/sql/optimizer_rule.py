@@ -25,7 +25,7 @@ from bayou.spark.jvm.relations.plans import class_name, replacement
 from bayou.spark.read.change_request import PinnedChanges
 from bayou.spark.read.change_scan import FEED_NAMES, changes_at
 from bayou.spark.read.reader import check_has_columns
-from bayou.spark.read.request import RelationRequest, files_of, is_table
+from bayou.spark.read.request import RelationRequest, is_table
 from bayou.spark.scan import metadata_query
 from bayou.spark.scan.pruning import choose
 from bayou.spark.scan.row_id_metadata import asks_for_row_ids, with_row_ids
@@ -127,7 +127,8 @@ class RuleBody:
         version = int(chain.version) if chain.version else request.version
         snapshot = self._application.snapshot(request.path, request.storage_options, version, chain.transactions)
         if request.partition:
-            snapshot = files_of(PartitionFolder(request.path, request.partition), snapshot, session)
+            zone = self._application.backend.time_zone(session)
+            snapshot = PartitionFolder(request.path, request.partition).files_of(snapshot, zone)
         kinds = chain.kinds.split(" ")
         fields = parse_schema(chain.schema).fields
         data_fields = [f for f in fields if not is_file_metadata(f)]

@@ -16,45 +16,35 @@ from pyspark.sql import DataFrame
 from bayou.errors import failed
 from bayou.log.operations.create import refuse_other_files
 from bayou.log.segment.time_travel import split_path
-from bayou.protocol.features.type_widening import Widening
-from bayou.protocol.schema.validity import check_has_data
 from bayou.protocol.types.schema import schema_to_json
 from bayou.spark.alter.set_location import set_location
 from bayou.spark.alter.truncate import truncate
 from bayou.spark.create.create import create
 from bayou.spark.create.place import check_same_place, creation_at, place_of
-from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest, merges_schema
-from bayou.spark.data_files.target import is_filled, merge_widening
-from bayou.spark.dml.replace.replace_on import check_using_places
+from bayou.spark.data_files.request import Statement, WriteContext, WriteOptions, WriteRequest
 from bayou.spark.expressions.default_checks import harmless_defaults
-from bayou.spark.jvm.catalyst.frames import columns_of, names_of
 from bayou.spark.jvm.core.messages import Message
-from bayou.spark.jvm.core.session import java_session, session_of, settings_of
+from bayou.spark.jvm.core.session import java_session, session_of
 from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.relation import aligned_rows
 from bayou.spark.read.reader import relation
 from bayou.spark.read.request import PINNED_VERSION, TableRequest, is_table
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.sql import alter_table
-from bayou.spark.sql.catalog_statements import InsertStatement, TableStatement
+from bayou.spark.sql.catalog_statements import TableStatement, insert_statement
 from bayou.spark.sql.refused_statements import refused_on_path, refuses
 from bayou.spark.sql.show import shown_properties
-from bayou.spark.types.catalog_columns import catalog_schema, insert_schema, with_absent_columns, without_filled
+from bayou.spark.types.catalog_columns import catalog_schema
 from bayou.spark.types.readable_types import check_types
-from bayou.spark.types.store_assignment import with_ansi_casts
-from bayou.spark.types.types import readable_schema
-from bayou.spark.write.insert_columns import evolved_columns, matches_fields_by_name, short_structs
-from bayou.spark.write.row_types import with_types_of
+from bayou.spark.write.inserts import InsertStatement, insert
 from bayou.spark.write.writer import write
 from bayou.storage import qualify
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.types.schema import StructType
     from bayou.spark.create.place import Place
     from bayou.spark.session.application import Application
 
@@ -79,7 +69,7 @@ class SessionCatalog:
         rows = None if data is None else DataFrame(data, spark)
         if word == "write":
             assert rows is not None  # noqa: S101  (a write always has rows)
-            return self._insert(InsertStatement.read(name, texts), rows)
+            return self._insert(insert_statement(name, texts), rows)
         if word == "make":
             return self._make(spark, TableStatement.read(name, texts), rows)
         if word == "alter":
@@ -180,66 +170,9 @@ class SessionCatalog:
         return self._application.logs.get(qualify(self._location(spark, text)).uri, {}).update()
 
     def _insert(self, statement: InsertStatement, rows: DataFrame) -> None:
-        """Write rows to an existing table, after adapting them to its columns."""
         spark = rows.sparkSession
-        if not statement.columns:
-            raise failed("insert-without-rule", table=statement.name)
-        mode = "append" if statement.how == "append" else "overwrite"
-        options = WriteOptions.parse(statement.writer_options(self._location(spark, statement.name)), mode)
-        if statement.columns == "position" and options.replace_on is not None:
-            raise failed(
-                "DELTA_OPERATION_NOT_ALLOWED/replace-on-by-position", table=statement.name, features=["replaceOn with insertInto"]
-            )
-        evolves = merges_schema(options, settings_of(spark))
-
-        def adapted(rows_of_query: DataFrame, snapshot: Snapshot | None) -> DataFrame:
-            if snapshot is None or options.overwrite_schema:
-                return rows_of_query
-            if statement.columns == "position":
-                check_using_places(options, names_of(rows_of_query), snapshot)
-            if statement.columns != "frame":
-                return self._aligned(rows_of_query, statement, snapshot, evolves=evolves)
-            check_has_data(columns_of(rows_of_query), snapshot.table_uri, version=snapshot.version)
-            rows_of_query = with_types_of(self._application.backend, rows_of_query, options, snapshot, statement.name)
-            # Add no NULLs if the write replaces a part of the table: the values of the absent columns would decide which part.
-            replaces_all = statement.how in ("append", "overwrite") and not options.replaces_a_part
-            if not replaces_all:
-                return rows_of_query
-            is_append = statement.how == "append"
-            return with_absent_columns(rows_of_query, snapshot.schema, snapshot.partition_columns, is_append=is_append)
-
-        write(self._application, rows, WriteRequest(options), adapted)
+        insert(self._application, rows, statement, self._location(spark, statement.name))
         self._refresh(spark, statement.name)
-
-    def _aligned(self, rows: DataFrame, statement: InsertStatement, snapshot: Snapshot, *, evolves: bool) -> DataFrame:
-        """Return the rows of an INSERT aligned to the table's columns, without columns that are filled on write.
-
-        Spark fills columns that an INSERT leaves out with their default or NULL. Columns of the rows that are not in the table
-        remain: the write adds them to the schema or refuses them.
-        """
-        by_name, schema = statement.columns == "name", snapshot.schema
-        names = names_of(rows)
-        if not by_name and len(names) < len(schema.fields):
-            raise failed(
-                "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
-                table=statement.name,
-                num_found=len(names),
-                found=names,
-                num_wanted=len(schema.fields),
-                wanted=schema.names,
-            )
-        if by_name:
-            _refuse_left_out(names, statement.name, snapshot)
-        widening = merge_widening(snapshot) if evolves else Widening.NEVER
-        jvm, backend, columns = self._application.jvm, self._application.backend, columns_of(rows)
-        by_name = by_name or matches_fields_by_name(readable_schema(schema), readable_schema(columns), widening=widening)
-        _refuse_short_structs(schema, columns, statement.name, by_name=by_name)
-        rows = with_ansi_casts(backend, rows, schema, by_name=by_name, widening=widening)
-        columns = columns_of(rows)
-        visible_schema = insert_schema(harmless_defaults(backend, rows.sparkSession, snapshot))
-        target_schema = evolved_columns(visible_schema, columns, by_name=by_name, widening=widening)
-        rows = aligned_rows(jvm, rows, statement.name, schema_to_json(target_schema), by_name=by_name)
-        return without_filled(backend, rows, schema)
 
     def _make(self, spark: SparkSession, statement: TableStatement, rows: DataFrame | None) -> None:
         if rows is None:
@@ -291,34 +224,6 @@ class SessionCatalog:
         name = catalog.name(text)
         if name.path is None:
             catalog.refresh(name)
-
-
-def _refuse_left_out(columns: Sequence[str], name: str, snapshot: Snapshot) -> None:
-    """Refuse rows matched by name that lack a NOT NULL column which is not filled automatically."""
-    names = {each.lower() for each in columns}
-    for field in snapshot.schema.fields:
-        if not field.nullable and field.name.lower() not in names and not is_filled(snapshot, field):
-            raise failed(
-                "DELTA_INSERT_COLUMN_MISMATCH",
-                table=name,
-                version=snapshot.version,
-                column=field.name,
-                problems=(f"column {field.name!r} is missing",),
-            )
-
-
-def _refuse_short_structs(table: StructType, rows: StructType, name: str, *, by_name: bool) -> None:
-    """Refuse rows with a struct that lacks fields of the table's struct."""
-    for short in short_structs(table, rows, by_name=by_name):
-        path = ".".join(short.path)
-        raise failed(
-            "DELTA_INSERT_COLUMN_ARITY_MISMATCH/nested",
-            table=name,
-            column=path,
-            found=short.found,
-            wanted=short.wanted,
-            problems=(f"struct {path!r} has {short.found} of {short.wanted} fields",),
-        )
 
 
 def _whole(options: WriteOptions, options_of_writer: Mapping[str, str]) -> WriteOptions:

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What decides about the requests of a client: which relations are replaced, and which commands are answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect import proto
+
+
+class Answers(Protocol):
+    """Decides about relations and commands. Any thread calls it, also several at once.
+
+    It is asked at each request, so that a DataFrame follows its table. What it raises reaches the caller of PySpark as it is.
+
+    `read`, `catalog` and `references` may send requests on the same session, which pass untouched. If they return the same
+    DataFrame for the same version of a table, the server analyses repeated requests once.
+
+    Requests that `command` sends are rewritten as those of a program are.
+    """
+
+    def read(self, read: proto.Read) -> DataFrame | None:
+        """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's."""
+
+    def catalog(self, request: proto.Catalog) -> DataFrame | None:
+        """The rows that answer a method of `spark.catalog`, or None if it is the server's."""
+
+    def references(self, sql: proto.SQL) -> Sequence[Reference]:
+        """The tables to replace in a SQL text. They do not overlap."""
+
+    def command(self, command: proto.Command) -> CommandAnswer | None:
+        """Run a command, such as a write or a SQL statement, or return None if it is the server's.
+
+        The relations in it are replaced already, but a SQL statement is as the program wrote it. `frames.frame_of` makes a
+        DataFrame of a relation.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A table in a SQL text, and the rows that it stands for.
+
+    Attributes:
+        start: where the reference begins in the text, in characters.
+        end: where it ends. Time travel belongs to the reference, an alias does not.
+        frame: its rows.
+        alias: the name that the rest of the text has for its columns, or None if an alias follows the reference.
+        arguments: the numbers of the positional arguments in the reference, counted from 0 in the whole text.
+    """
+
+    start: int
+    end: int
+    frame: DataFrame
+    alias: str | None = None
+    arguments: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """The result of a command that the client ran.
+
+    Attributes:
+        rows: the rows that a SQL statement returns.
+        frame: what a SQL statement returns, instead of rows. Its jobs run when the program asks for its rows.
+        results: the results of other commands, such as the start of a stream. Only the part for the kind of the command is set.
+    """
+
+    rows: pa.Table | None = None
+    frame: DataFrame | None = None
+    results: tuple[proto.ExecutePlanResponse, ...] = ()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Put the rewriting of requests on a session, and take it off again."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bayou.spark.portable.requests.rewriting import Rewriter
+from bayou.spark.portable.requests.stub import Stub
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.portable.requests.answers import Answers
+
+_LOCK: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests of one session, which are rewritten."""
+
+    _client: Any
+    _stub: Stub
+    _rewriter: Rewriter
+
+    def untouched(self) -> AbstractContextManager[None]:
+        """Within it, the requests of this thread pass untouched."""
+        return self._rewriter.relations.untouched()
+
+    def renew_cached(self) -> None:
+        """Cache again those DataFrames that the program cached and whose tables have a new version."""
+        self._rewriter.renew_cached()
+
+    def remove(self) -> None:
+        """Leave the session as it was. Requests that run are not disturbed."""
+        self._stub.rewriter = None
+        if not self._client.is_closed and self._client._stub is self._stub:
+            self._client._stub = self._stub.inner
+
+
+def install(spark: SparkSession, answers: Answers) -> Requests:
+    """Rewrite the requests of a Spark Connect session. Other sessions of the process are not touched.
+
+    Args:
+        spark: the session.
+        answers: what decides about the requests. If they are rewritten already, the answers of the first call stay.
+    """
+    client: Any = spark.client
+    with _LOCK:
+        installed = requests_of(spark)
+        if installed is not None:
+            return installed
+        rewriter = Rewriter(spark, answers)
+        client._stub = Stub(client._stub, rewriter)
+        return Requests(client, client._stub, rewriter)
+
+
+def requests_of(spark: SparkSession) -> Requests | None:
+    """The requests of a session if they are rewritten, otherwise None."""
+    client: Any = spark.client
+    stub = client._stub
+    if isinstance(stub, Stub) and stub.rewriter is not None:
+        return Requests(client, stub, stub.rewriter)
+    return None

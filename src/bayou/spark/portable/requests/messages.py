@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the relations in a message of Spark Connect, wherever they are, without knowing the kinds of messages."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pyspark.sql.connect import proto
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from google.protobuf.descriptor import Descriptor, FieldDescriptor
+    from google.protobuf.message import Message
+
+RELATION: Final = proto.Relation.DESCRIPTOR.full_name
+
+
+def replace_relations(message: Message, replace: Callable[[proto.Relation], bool]) -> bool:
+    """Offer each relation of a message for replacement, outermost first.
+
+    It looks only at fields that a relation can be under. It skips expressions and rows, which are most of a large request.
+    It does not look at what replaced a relation.
+
+    Args:
+        message: any message of the protocol. It is changed in place.
+        replace: gets a relation and may give it another content. It says whether it did, or whether nothing is left to replace
+            in the relation.
+
+    Returns:
+        True if `replace` returned true for any relation.
+    """
+    ways = _ways(message.DESCRIPTOR)
+    replaced = False
+    waiting = [message]
+    # Plans may be nested deeper than Python calls can be.
+    while waiting:
+        each = waiting.pop()
+        name = each.DESCRIPTOR.full_name
+        if name == RELATION and replace(cast("proto.Relation", each)):
+            replaced = True
+            continue
+        followed = ways.get(name)
+        if followed:
+            for field, value in each.ListFields():
+                if field.name in followed:
+                    waiting.extend(_messages(field, value))
+    return replaced
+
+
+def _messages(field: FieldDescriptor, value: Any) -> Iterable[Message]:
+    """The messages in a field of any kind."""
+    if not _is_repeated(field):
+        return (value,)
+    return cast("Iterable[Message]", value.values() if _entry_value(field) else value)
+
+
+@cache
+def _ways(root: Descriptor) -> dict[str, frozenset[str]]:
+    """The fields that lead to a relation, by message type, for all types that a root can hold."""
+    types = {root.full_name: root}
+    users: dict[str, set[tuple[str, str]]] = {}
+    waiting = [root]
+    while waiting:
+        user = waiting.pop()
+        for field, held in _held(user):
+            users.setdefault(held.full_name, set()).add((user.full_name, field))
+            if held.full_name not in types:
+                types[held.full_name] = held
+                waiting.append(held)
+    found: dict[str, set[str]] = {}
+    leading = [RELATION]
+    while leading:
+        for user_name, field in users.get(leading.pop(), ()):
+            if user_name not in found and user_name != RELATION:
+                leading.append(user_name)
+            found.setdefault(user_name, set()).add(field)
+    return {name: frozenset(fields) for name, fields in found.items()}
+
+
+def _held(descriptor: Descriptor) -> Iterator[tuple[str, Descriptor]]:
+    """The fields of a message type that hold messages, each with the type of these."""
+    for field in descriptor.fields:
+        held = _entry_value(field) or field.message_type
+        if held is not None:
+            yield field.name, held
+
+
+def _entry_value(field: FieldDescriptor) -> Descriptor | None:
+    """The message type of the values of a map, or None for other fields and for maps of plain values."""
+    entry = field.message_type
+    if entry is None or not entry.GetOptions().map_entry:
+        return None
+    return cast("Descriptor | None", entry.fields_by_name["value"].message_type)
+
+
+def _is_repeated(field: FieldDescriptor) -> bool:
+    # protobuf 7 has no label, older ones have no is_repeated.
+    repeated = getattr(field, "is_repeated", None)
+    return bool(field.label == field.LABEL_REPEATED) if repeated is None else bool(repeated)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rewrite the requests of one client that hold a plan, or answer them."""
+
+from __future__ import annotations
+
+import gc
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
+from pyspark.sql.connect import proto
+
+from bayou.spark.portable.requests.cached import CachedFrame
+from bayou.spark.portable.requests.compression import change_plan
+from bayou.spark.portable.requests.execution import Execution
+from bayou.spark.portable.requests.frames import frame_of
+from bayou.spark.portable.requests.relations import Relations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+    from bayou.spark.portable.requests.aliases import Aliases
+    from bayou.spark.portable.requests.answers import Answers, CommandAnswer
+
+
+class Rewriter:
+    """Changes the requests of one client in place. Threads share it.
+
+    Attributes:
+        relations: what replaces relations.
+    """
+
+    def __init__(self, spark: SparkSession, answers: Answers) -> None:
+        self.relations = Relations(spark, answers)
+        self._spark = spark
+
+    def execute(self, request: proto.ExecutePlanRequest) -> Execution:
+        """Rewrite a request that runs a query or a command, or answer it.
+
+        Raises:
+            Exception: what `Answers` raises.
+        """
+        execution = Execution()
+        with self._aliases(execution) as aliases:
+            change_plan(request.plan, lambda plan: self._change(plan, execution, aliases))
+        return execution
+
+    def analyze(self, request: proto.AnalyzePlanRequest) -> Execution:
+        """Rewrite a request about a plan, such as for its schema.
+
+        Raises:
+            Exception: what `Answers` raises.
+        """
+        execution = Execution()
+        kind = request.WhichOneof("analyze")
+        if kind is None:
+            return execution
+        original = proto.Relation()
+        if kind in ("persist", "unpersist"):
+            original.CopyFrom(getattr(request, kind).relation)
+        with self._aliases(execution) as aliases:
+            changed = False
+            for _, part in getattr(request, kind).ListFields():
+                if isinstance(part, proto.Plan):
+                    change_plan(part, lambda plan: self.relations.replace_in(plan, aliases))
+                elif isinstance(part, proto.Relation):
+                    changed = self.relations.replace_in(part, aliases)
+        if kind == "unpersist":
+            execution.when_done(lambda: self.relations.cached.drop(original.common.plan_id))
+        elif kind == "persist" and changed and original.common.HasField("plan_id"):
+            persist = request.persist
+            level = persist.storage_level if persist.HasField("storage_level") else None
+            frame = CachedFrame(original, persist.relation, level, tuple(aliases.names))
+            execution.when_done(lambda: self.relations.cached.add(frame))
+        return execution
+
+    def renew_cached(self) -> None:
+        """Cache again those DataFrames that the program cached and whose tables have a new version.
+
+        A commit of a classic session does so. Without it, a cached DataFrame keeps its rows until the program drops it.
+        """
+        for old in self.relations.cached.frames():
+            execution = Execution()
+            with self._aliases(execution) as aliases:
+                sent = proto.Relation()
+                sent.CopyFrom(old.original)
+                self.relations.cached.drop(old.original.common.plan_id)
+                self.relations.replace_in(sent, aliases)
+                new = CachedFrame(old.original, sent, old.level, tuple(aliases.names))
+                self._cache_again(old, new)
+                self.relations.cached.add(new)
+            execution.done()
+
+    def _change(self, plan: proto.Plan, execution: Execution, aliases: Aliases) -> bool:
+        """Change an open plan, and say whether it changed."""
+        if plan.WhichOneof("op_type") != "command":
+            return self.relations.replace_in(plan, aliases)
+        command = plan.command
+        kind = command.WhichOneof("command_type")
+        if kind == "sql_command":
+            return self._change_sql(command, execution, aliases)
+        created = None
+        if kind == "create_dataframe_view":
+            created = proto.CreateDataFrameViewCommand()
+            created.CopyFrom(command.create_dataframe_view)
+        changed = self.relations.replace_in(command, aliases)
+        if not self._is_answered(command, execution) and created is not None:
+            original, sent = created, command.create_dataframe_view
+            execution.when_done(lambda: self.relations.views.created(original, sent, replaced=changed))
+        return changed
+
+    def _change_sql(self, command: proto.Command, execution: Execution, aliases: Aliases) -> bool:
+        if self._is_answered(command, execution):
+            return False
+        original = proto.Relation()
+        original.CopyFrom(command.sql_command.input)
+        changed = self.relations.replace_in_statement(command.sql_command.input, aliases)
+        if changed:
+            execution.original = original
+        text = original.with_relations.root.sql.query or original.sql.query
+        if self.relations.views.may_be_changed_by(text):
+            execution.when_done(lambda: self.relations.views.changed_by(text))
+        return changed
+
+    def _is_answered(self, command: proto.Command, execution: Execution) -> bool:
+        with _garbage_collection():
+            answer: CommandAnswer | None = self.relations.answers.command(command)
+        if answer is None:
+            return False
+        execution.answer = answer
+        execution.command = command
+        return True
+
+    @contextmanager
+    def _aliases(self, execution: Execution) -> Iterator[Aliases]:
+        """Names for a request, which others may have when it is done."""
+        pool = self.relations.aliases
+        aliases = pool.take()
+        yield aliases
+        if aliases.names:
+            execution.when_done(lambda: pool.give_back(aliases))
+        else:
+            pool.give_back(aliases)
+
+    def _cache_again(self, old: CachedFrame, new: CachedFrame) -> None:
+        before = frame_of(self._spark, old.sent)
+        after = frame_of(self._spark, new.sent)
+        with self.relations.untouched():
+            if before.sameSemantics(after):
+                return
+            before.unpersist()
+            level = new.level
+            if level is None:
+                after.persist()
+            else:
+                kept = (level.use_disk, level.use_memory, level.use_off_heap, level.deserialized, level.replication)
+                after.persist(StorageLevel(*kept))
+
+
+@contextmanager
+def _garbage_collection() -> Iterator[None]:
+    """Let Python collect garbage. PySpark forbids it while it calls a server, and the command of a client may take hours."""
+    was_off = not gc.isenabled()
+    if was_off:
+        gc.enable()
+    try:
+        yield
+    finally:
+        if was_off:
+            gc.disable()

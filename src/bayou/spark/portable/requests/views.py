@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Temporary views of DataFrames that hold replaced relations: they follow their tables.
+
+The server keeps the plan that a view was created with, and so the versions of the tables in it. The client remembers what it
+created the view of, and creates the view again before a request that names it, if a table has a new version.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.connect import proto
+
+from bayou.spark.portable.requests.messages import replace_relations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_CHANGES_VIEWS = re.compile(r"\b(?:create|replace|drop|alter)\b.*\bview\b", re.IGNORECASE | re.DOTALL)
+_LAST_PART = re.compile(r"(?:`((?:[^`]|``)+)`|([^.`]+))$")
+
+
+@dataclass(slots=True)
+class _View:
+    """A view that follows its tables.
+
+    Attributes:
+        original: the command as the program made it.
+        sent: the relation that the server has, in bytes.
+    """
+
+    original: proto.CreateDataFrameViewCommand
+    sent: bytes
+
+
+class FollowedViews:
+    """The temporary views that one client created. Threads share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._followed: dict[str, _View] = {}
+        # Views that hold nothing to follow, or that cannot be followed.
+        self._fixed: set[str] = set()
+
+    def created(
+        self, original: proto.CreateDataFrameViewCommand, sent: proto.CreateDataFrameViewCommand, *, replaced: bool
+    ) -> None:
+        """Take note of a view that the server created.
+
+        A view over other views keeps their plans, as any view of Spark does. If this cannot be had from what is known of those
+        views, the view stays at the versions that it was created with.
+
+        Args:
+            original: the command of the program.
+            sent: what the server got.
+            replaced: whether relations were replaced in it.
+        """
+        name = _key(original.name)
+        kept = _copy(original)
+        with self._lock:
+            follows = self._inline(kept) or replaced
+            names_views = self._names_views(kept, name)
+            self._followed.pop(name, None)
+            self._fixed.discard(name)
+            if follows and not names_views:
+                kept.replace = True
+                self._followed[name] = _View(kept, _content(sent))
+            else:
+                self._fixed.add(name)
+
+    def forget(self, name: str) -> None:
+        """Take note that the server dropped a view."""
+        with self._lock:
+            self._followed.pop(_key(name), None)
+            self._fixed.discard(_key(name))
+
+    def may_be_changed_by(self, text: str) -> bool:
+        """Whether a SQL statement looks as if it replaced or dropped a view."""
+        return bool(self._followed) and _CHANGES_VIEWS.search(text) is not None
+
+    def changed_by(self, text: str) -> None:
+        """Take note of a SQL statement that may have replaced or dropped views. What it mentions is not created again."""
+        for name in self._mentioned(text):
+            with self._lock:
+                self._followed.pop(name, None)
+                self._fixed.add(name)
+
+    def refresh(
+        self,
+        text: str,
+        rewrite: Callable[[proto.CreateDataFrameViewCommand], object],
+        create: Callable[[proto.CreateDataFrameViewCommand], object],
+    ) -> None:
+        """Create those views again that a name or a SQL text mentions and whose tables have a new version.
+
+        Args:
+            text: the name or the text.
+            rewrite: replaces the relations in a command, in place.
+            create: sends a rewritten command.
+        """
+        for name in self._mentioned(text) if self._followed else ():
+            view = self._followed.get(name)
+            if view is None:
+                continue
+            command = _copy(view.original)
+            rewrite(command)
+            content = _content(command)
+            if content != view.sent:
+                create(command)
+                view.sent = content
+
+    def _mentioned(self, text: str) -> list[str]:
+        with self._lock:
+            return _names_in(text, self._followed)
+
+    def _inline(self, command: proto.CreateDataFrameViewCommand) -> bool:
+        """Replace names of followed views by what they were created of."""
+
+        def inline(relation: proto.Relation) -> bool:
+            if relation.WhichOneof("rel_type") != "read" or not relation.read.HasField("named_table"):
+                return False
+            name = _key(relation.read.named_table.unparsed_identifier)
+            view = self._followed.get(name)
+            if view is None:
+                return False
+            common = relation.common
+            relation.subquery_alias.alias = name
+            relation.subquery_alias.input.CopyFrom(view.original.input)
+            relation.common.CopyFrom(common)
+            return True
+
+        return replace_relations(command, inline)
+
+    def _names_views(self, command: proto.CreateDataFrameViewCommand, own: str) -> bool:
+        """Whether a command names views, so that it could mean something else when it is sent again."""
+        names = {own, *self._fixed, *self._followed}
+
+        def is_view(relation: proto.Relation) -> bool:
+            kind = relation.WhichOneof("rel_type")
+            if kind == "sql":
+                return bool(_names_in(relation.sql.query, names))
+            named = kind == "read" and relation.read.HasField("named_table")
+            return named and _key(relation.read.named_table.unparsed_identifier) in names
+
+        return replace_relations(command, is_view)
+
+
+def _key(name: str) -> str:
+    """The last part of a name, in lower case and without quotes."""
+    found = _LAST_PART.search(name)
+    part = name if found is None else found[1].replace("``", "`") if found[1] else found[2]
+    return part.lower()
+
+
+def _names_in(text: str, names: Iterable[str]) -> list[str]:
+    """Those names that are words of a text. Some of them may stand for something else there."""
+    lower = text.lower()
+    return [name for name in names if name in lower and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lower)]
+
+
+def _content(command: proto.CreateDataFrameViewCommand) -> bytes:
+    return bytes(command.input.SerializeToString(deterministic=True))
+
+
+def _copy(command: proto.CreateDataFrameViewCommand) -> proto.CreateDataFrameViewCommand:
+    copy = proto.CreateDataFrameViewCommand()
+    copy.CopyFrom(command)
+    return copy

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads of tables on Spark Connect by the DataFrame API."""
+
+from __future__ import annotations
+
+import pytest
+
+import bayou
+from bayou.errors import TableNotFoundError, VersionNotFoundError
+
+
+@pytest.fixture
+def path(spark, tmp_path):
+    path = str(tmp_path / "table")
+    bayou.write(spark.range(10).selectExpr("id", "id % 2 as p", "cast(id as string) as s"), path, partition_by=["p"])
+    bayou.write(spark.range(10, 12).selectExpr("id", "id % 2 as p", "cast(id as string) as s"), path, mode="append")
+    return path
+
+
+def ids(frame):
+    return sorted(row.id for row in frame.collect())
+
+
+def test_a_table_is_read_by_its_path(spark, path):
+    assert ids(bayou.read(spark, path)) == list(range(12))
+    assert ids(spark.read.format("delta").load(path)) == list(range(12))
+    assert ids(spark.read.table(f"delta.`{path}`")) == list(range(12))
+    assert spark.read.format("delta").load(path).columns == ["id", "p", "s"]
+
+
+def test_an_older_version_is_read(spark, path):
+    assert ids(bayou.read(spark, path, version=0)) == list(range(10))
+    assert ids(spark.read.format("delta").option("versionAsOf", 0).load(path)) == list(range(10))
+    assert ids(spark.read.format("delta").load(f"{path}@v0")) == list(range(10))
+
+
+def test_a_frame_without_a_version_follows_the_table(spark, path):
+    frame = spark.read.format("delta").load(path)
+    assert frame.count() == 12
+    bayou.write(spark.range(20, 21).selectExpr("id", "id % 2 as p", "cast(id as string) as s"), path, mode="append")
+    assert frame.count() == 13
+    assert ids(frame.where("p = 0 and id > 8")) == [10, 20]
+
+
+def test_columns_filters_joins_and_views(spark, path):
+    frame = spark.read.format("delta").load(path)
+    assert ids(frame.where(frame.id > 9).select(frame["id"])) == [10, 11]
+    joined = frame.alias("a").join(frame.alias("b"), "id").where("a.p = 1")
+    assert joined.count() == 6
+    frame.createOrReplaceTempView("connect_reads")
+    assert spark.sql("select count(*) as n from connect_reads where p = 1").collect()[0].n == 6
+    spark.catalog.dropTempView("connect_reads")
+
+
+def test_what_cannot_be_read_is_an_error_of_bayou(spark, path, tmp_path):
+    with pytest.raises(TableNotFoundError):
+        bayou.read(spark, str(tmp_path / "nothing"))
+    with pytest.raises(TableNotFoundError):
+        spark.read.format("delta").load(str(tmp_path / "nothing")).count()
+    with pytest.raises(VersionNotFoundError):
+        bayou.read(spark, path, version=7)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes of DataFrames on Spark Connect, read back by delta-rs."""
+
+from __future__ import annotations
+
+import deltalake
+import pyarrow as pa
+import pytest
+
+import bayou
+from bayou.errors import ConstraintViolationError, SchemaMismatchError, TableExistsError
+
+
+def rows_of(path):
+    table = deltalake.DeltaTable(path).to_pyarrow_table()
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "table")
+
+
+def numbered(spark, start, end):
+    return spark.range(start, end).selectExpr("id", "id % 3 as p", "cast(id as string) as s")
+
+
+def test_appends_and_overwrites_are_the_rows_that_delta_rs_reads(spark, path):
+    created = bayou.write(numbered(spark, 0, 20), path, partition_by=["p"])
+    assert (created.version, created.num_rows) == (0, 20)
+    bayou.write(numbered(spark, 20, 30), path, mode="append")
+    assert [row["id"] for row in rows_of(path)] == list(range(30))
+    assert rows_of(path)[7] == {"id": 7, "p": 1, "s": "7"}
+    bayou.write(numbered(spark, 5, 7), path, mode="overwrite")
+    assert [row["id"] for row in rows_of(path)] == [5, 6]
+
+
+def test_statistics_come_from_the_footers(spark, path):
+    bayou.write(spark.range(10).coalesce(1), path)
+    (file,) = pa.table(deltalake.DeltaTable(path).get_add_actions(flatten=True)).to_pylist()
+    assert (file["num_records"], file["min.id"], file["max.id"]) == (10, 0, 9)
+
+
+def test_a_batch_with_a_txn_is_written_once(spark, path):
+    bayou.write(spark.range(3), path)
+    assert bayou.write(spark.range(3, 5), path, mode="append", txn=("nightly", 1)).committed
+    replayed = bayou.write(spark.range(3, 5), path, mode="append", txn=("nightly", 1))
+    assert (replayed.committed, replayed.reason) == (False, "replayed")
+    assert len(rows_of(path)) == 5
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_settings_of_the_session_change_nothing_in_the_files(spark, path, ansi):
+    settings = {
+        "spark.sql.ansi.enabled": ansi,
+        "spark.sql.parquet.outputTimestampType": "INT96",
+        "spark.sql.parquet.writeLegacyFormat": "true",
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        rows = spark.sql("select 1 as id, timestamp '2024-01-02 03:04:05.123456' as t, cast(1.5 as decimal(9, 2)) as d")
+        bayou.write(rows, path)
+        for name, value in settings.items():
+            assert spark.conf.get(name) == value
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+    (file,) = pa.table(deltalake.DeltaTable(path).get_add_actions(flatten=True)).to_pylist()
+    assert str(file["max.t"]) == "2024-01-02 03:04:05.123000+00:00" or "123" in str(file["max.t"])
+    assert rows_of(path)[0]["id"] == 1
+
+
+def test_what_is_refused_writes_nothing(spark, path):
+    bayou.write(spark.range(3), path)
+    with pytest.raises(TableExistsError):
+        bayou.write(spark.range(3), path)
+    with pytest.raises(SchemaMismatchError):
+        bayou.write(spark.sql("select 'a' as id"), path, mode="append")
+    assert bayou.open(path).update().version == 0
+
+
+def test_a_column_that_must_not_be_null_is_checked_by_the_job_that_writes(spark, path):
+    strict = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+    deltalake.write_deltalake(path, pa.table({"id": [1]}, schema=strict))
+    with pytest.raises(ConstraintViolationError, match="id"):
+        bayou.write(spark.sql("select cast(null as bigint) as id"), path, mode="append")
+    assert [row["id"] for row in rows_of(path)] == [1]
