@@ -27,6 +27,13 @@ def test_a_column_is_a_condition(make, rows, ways):
     assert rows() == all_rows(4, 5, 6, 7, 8, 9)
 
 
+def test_files_are_pruned_by_columns(make):
+    table = make(VECTORS)
+    assert table.delete((F.col("id") == 12) & ~F.isnull("v")).num_pruned_files == 3
+    plan = table.plan_delete(F.col("part").isin("b", "c")).plan
+    assert (plan.to_read.files, plan.num_pruned_files) == (0, 2)
+
+
 @WAYS
 def test_the_alias_of_the_table_may_be_used(make, rows, ways):
     assert make(ways).alias("t").delete("t.id = 3 and t.part = 'a'").num_deleted_rows == 1

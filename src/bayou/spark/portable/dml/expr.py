@@ -8,21 +8,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.predicates.predicate import Unknown
 from bayou.protocol.columns.expression_functions import GENERATED_COLUMN_FUNCTIONS
 from bayou.protocol.types.schema import VOID_TYPES
+from bayou.spark.portable.client import message_of
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import conjuncts, facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.literals import Dialect
+from bayou.spark.portable.text.protobufs import expression_of
 from bayou.spark.portable.text.tree import Literal, UnreadableTextError
 from bayou.spark.types.types import sql_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import Column, SparkSession
 
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import DataType, StructType
@@ -45,11 +48,13 @@ class Scope:
         schema: the table's columns.
         name: the table's alias, or an empty tuple.
         settings: the session's settings.
+        spark: the session.
     """
 
     schema: StructType
     name: tuple[str, ...]
     settings: Mapping[str, str]
+    spark: SparkSession | None = None
 
     @property
     def table(self) -> Table:
@@ -79,10 +84,11 @@ class PortableExpr:
     @classmethod
     def of(cls, given: str | Column, scope: Scope) -> PortableExpr:
         """Return an expression before its analysis."""
-        if isinstance(given, Column):
-            return cls(given, scope)
+        dialect = Dialect.of(scope.settings)
         try:
-            return cls(given, scope, read_expression(given, Dialect.of(scope.settings)))
+            if isinstance(given, str):
+                return cls(given, scope, read_expression(given, dialect))
+            return cls(given, scope, None if scope.spark is None else expression_of(message_of(given, scope.spark), dialect))
         except UnreadableTextError:
             return cls(given, scope)
 
@@ -144,8 +150,14 @@ class PortableExpr:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it certainly has the same value at every evaluation for the same row: it calls only known functions."""
-        return self.facts is not None and self.facts.is_deterministic and self.facts.parsed.functions <= _STEADY
+        """Whether it certainly has the same value at every evaluation for the same row: it calls only known functions.
+
+        A name that is no column may be a function, such as `current_time`.
+        """
+        facts, schema = self.facts, self.scope.schema
+        if facts is None or not facts.is_deterministic or not facts.parsed.functions <= _STEADY:
+            return False
+        return all(schema.field(name) is not None for name in self.names)
 
     @property
     def needs_query(self) -> bool:

@@ -79,7 +79,7 @@ class _Resolution:
         self._columns_json = table_columns(snapshot)
         self.columns = parse_schema(self._columns_json)
         self.values: list[PortableExpr] = []
-        self._scope = Scope(snapshot.schema, name, target.settings)
+        self._scope = Scope(snapshot.schema, name, target.settings, target.spark)
 
     def at_one_instant(self, given: Sequence[Any]) -> list[Any]:
         """Replace `now()` and similar functions in texts by literals."""

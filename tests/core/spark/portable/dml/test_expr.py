@@ -42,7 +42,14 @@ def test_names_are_those_of_the_columns(text, names):
 
 @pytest.mark.parametrize(
     ("text", "is_steady"),
-    [("id + length(s) = 3", True), ("rand() < 0.5", False), ("mine(id)", False), ("now() > s", False), (UNREADABLE, False)],
+    [
+        ("id + length(s) = 3", True),
+        ("rand() < 0.5", False),
+        ("mine(id)", False),
+        ("now() > s", False),
+        ("current_time > s", False),
+        (UNREADABLE, False),
+    ],
 )
 def test_only_known_functions_are_steady(text, is_steady):
     found = expr(text)
