@@ -51,7 +51,6 @@ ROOMS = (
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
     *(
         "spark/portable/scan",
-        "spark/portable/dml",
         "spark/portable/requests",
         "spark/portable/names",
         "spark/portable/commands",
