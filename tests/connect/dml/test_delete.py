@@ -132,9 +132,10 @@ def test_a_concurrent_delete_of_the_same_row_conflicts(make, rows, spark, table_
     assert rows() == all_rows(1)
 
 
-def test_the_result_is_a_row(make):
+def test_the_result_is_a_row(make, spark):
     result = make().delete("id < 2")
     assert [tuple(row) for row in result.collect()] == [(2,)]
+    assert spark.range(1).union(result).count() == result.union(spark.range(1)).count() == 2
 
 
 def test_an_unknown_column_is_named(make):

@@ -101,6 +101,14 @@ def test_constraints_are_checked(make, rows):
     assert [row["n"] for row in rows()] == [0, 1, 2, 99, 4]
 
 
+def test_columns_without_null_take_none(make, rows):
+    table = make({**field("n", "integer"), "nullable": False})
+    with pytest.raises(ConstraintViolationError, match="n"):
+        table.update("id = 3", {"n": "null"})
+    table.update("id = 3", {"n": "n + 1"})
+    assert [row["n"] for row in rows()] == [0, 1, 2, 4, 4]
+
+
 def test_identity_columns_cannot_be_set(make):
     identity = {"delta.identity.start": 1, "delta.identity.step": 1, "delta.identity.allowExplicitInsert": False}
     with pytest.raises(InvalidSchemaError):

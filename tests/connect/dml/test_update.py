@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
@@ -79,12 +80,37 @@ def test_no_row_no_commit(make, rows):
 
 @pytest.mark.parametrize(
     ("values", "message"),
-    [({"nothing": "1"}, "nothing"), ({"v": "nothing"}, "nothing"), ({"v": "'a'", "V": "'b'"}, "v"), ({"v.x": "1"}, "v")],
+    [
+        ({"v": "*"}, "[*]"),
+        ({"nothing": "1"}, "nothing"),
+        ({"v": "nothing"}, "nothing"),
+        ({"v": "'a'", "V": "'b'"}, "v"),
+        ({"v.x": "1"}, "v"),
+    ],
 )
 def test_invalid_assignments_are_refused(make, rows, values, message):
     with pytest.raises(SchemaMismatchError, match=message):
         make().update("id = 1", values)
     assert rows() == all_rows()
+
+
+def test_types_are_checked_even_if_no_row_matches(make):
+    table = make()
+    assert not table.update("id = 99", {"id": "'33'"}).committed
+    with pytest.raises(AnalysisException, match=r"(?i)cast"):
+        table.update("id = 99", {"id": "array(1)"})
+
+
+def test_the_policy_strict_refuses_values_that_may_not_fit(make, rows, spark):
+    table = make()
+    spark.conf.set("spark.sql.storeAssignmentPolicy", "STRICT")
+    try:
+        with pytest.raises(SchemaMismatchError, match="`id`"):
+            table.update("id = 1", {"id": "1.5"})
+        table.update("id = 1", {"id": "cast(101 as int)", "v": "'x'"})
+    finally:
+        spark.conf.unset("spark.sql.storeAssignmentPolicy")
+    assert rows() == sorted([*all_rows(1), (101, "a", "x")])
 
 
 def test_aggregates_are_refused(make):

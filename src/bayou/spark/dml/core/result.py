@@ -111,8 +111,9 @@ class RowChangeResult:
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the DataFrame of `toDF`."""
-        # `_jdf` is the only private attribute: PySpark reads it if another DataFrame is joined with this one.
-        if self.spark is None or (name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name))):
+        # PySpark reads these private attributes if another DataFrame is joined with this one, those of Spark Connect last.
+        is_known = name in ("_jdf", "_plan", "_session") or (not name.startswith("_") and hasattr(DataFrame, name))
+        if self.spark is None or not is_known:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._frame(), name)
 
