@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from bayou.plan.row_changes import RowChangePlan, aligned_text
 from bayou.report.html import facts_html
-from bayou.spark.backend import backend_of
+from bayou.spark.backend import backend_of, is_of_connect
 from bayou.spark.errors.cast_overflow import naming_overflow
 from bayou.spark.errors.conversion import raised_as_pyspark
 from bayou.spark.session.settings import REPLAYED
@@ -103,7 +103,9 @@ class RowChangeResult:
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """Return `DataFrame`, so that `isinstance(result, DataFrame)` is true: libraries that compare DataFrames check it."""
-        return RowChangeResult if self.spark is None else DataFrame
+        if self.spark is None:
+            return RowChangeResult
+        return type(self._frame()) if is_of_connect(self.spark) else DataFrame
 
     def __repr__(self) -> str:
         named = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)

@@ -147,10 +147,7 @@ class _Resolution:
         """Let the server analyse all expressions in one request: as parts of a condition, where only values of a row may be."""
         columns = [each.column.alias(f"v{place}") for place, each in enumerate(expressions)]
         analysed = self._no_rows().where(F.struct(*columns).isNotNull()).select(*columns)
-        kinds = [field.type for field in parse_schema(analysed.schema.json()).fields]
-        if len(kinds) != len(expressions):
-            raise self._unknown("*", self.columns)
-        return kinds
+        return [field.type for field in parse_schema(analysed.schema.json()).fields]
 
     def _no_rows(self) -> DataFrame:
         schema = SparkStructType.fromJson(json.loads(for_spark(self._columns_json)))
