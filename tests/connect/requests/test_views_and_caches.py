@@ -90,6 +90,17 @@ def test_a_cached_frame_keeps_its_rows_until_it_is_dropped(spark, table, append)
     assert not table.storageLevel.useMemory
 
 
+@pytest.mark.parametrize("clear", ["catalog", "statement"])
+def test_a_frame_follows_again_after_the_cache_was_cleared(spark, table, append, clear):
+    table.cache()
+    if clear == "catalog":
+        spark.catalog.clearCache()
+    else:
+        spark.sql("CLEAR CACHE")
+    append(3)
+    assert table.count() == 4
+
+
 def test_cached_frames_are_renewed_after_a_commit(spark, path, table, append):
     from bayou.spark.portable.requests.installation import requests_of
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.observed import ObservedMetrics
 
 
 class Execution:
@@ -21,12 +22,14 @@ class Execution:
     Attributes:
         command: the command of the request, if the client answered it.
         answer: the client's answer.
+        observed: the metrics that the command observes, if the client answered it.
         original: the program's SQL text, if it was changed.
     """
 
     def __init__(self) -> None:
         self.command: proto.Command | None = None
         self.answer: CommandAnswer | None = None
+        self.observed: ObservedMetrics | None = None
         self.original: proto.Relation | None = None
         self._when_done: list[Callable[[], object]] = []
 

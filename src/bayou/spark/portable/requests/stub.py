@@ -36,26 +36,13 @@ class Stub:
 
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Run a query or a command. Errors of `Answers` are raised here, where the client does not try again."""
-        rewriter = self._rewriter()
-        if rewriter is None:
-            return self._sent(request, options)
-        # An interruption of this operation finds nothing at the server yet.
-        self._own.add(request.operation_id, Execution())
-        execution = rewriter.execute(request)
-        if execution.command is not None and execution.answer is not None:
-            session = request.client_observed_server_side_session_id or self._server_session(request, options)
-            return iter(command_responses(execution.answer, execution.command, request, session))
-        self._own.drop(request.operation_id)
-        if not execution.is_watched:
-            return self._sent(request, options)
-        self._changed.add(request.operation_id, execution)
-        return self._watched(self._sent(request, options), execution, request.operation_id)
+        return self._noted(self._responses(request, options))
 
     def ReattachExecute(self, request: proto.ReattachExecuteRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Go on with the responses of an operation after the connection was lost."""
         responses: Iterable[proto.ExecutePlanResponse] = self.inner.ReattachExecute(request, **options)
         execution = self._changed.get(request.operation_id)
-        return responses if execution is None else self._watched(responses, execution, request.operation_id)
+        return self._noted(responses if execution is None else self._watched(responses, execution, request.operation_id))
 
     def ReleaseExecute(self, request: proto.ReleaseExecuteRequest, **options: Any) -> proto.ReleaseExecuteResponse:
         """Let the server forget responses. It does not learn of operations that never reached it."""
@@ -85,6 +72,27 @@ class Stub:
     def _rewriter(self) -> Rewriter | None:
         rewriter = self.rewriter
         return None if rewriter is None or rewriter.relations.are_untouched else rewriter
+
+    def _responses(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> Iterable[proto.ExecutePlanResponse]:
+        rewriter = self._rewriter()
+        if rewriter is None:
+            return self._sent(request, options)
+        # An interruption of this operation finds nothing at the server yet.
+        self._own.add(request.operation_id, Execution())
+        execution = rewriter.execute(request)
+        if execution.answer is not None:
+            session = request.client_observed_server_side_session_id or self._server_session(request, options)
+            return iter(command_responses(execution, request, session))
+        self._own.drop(request.operation_id)
+        if not execution.is_watched:
+            return self._sent(request, options)
+        self._changed.add(request.operation_id, execution)
+        return self._watched(self._sent(request, options), execution, request.operation_id)
+
+    def _noted(self, responses: Iterable[proto.ExecutePlanResponse]) -> Iterable[proto.ExecutePlanResponse]:
+        """The same responses. If this thread answers a command, its metrics are remembered."""
+        observed = None if self.rewriter is None else self.rewriter.observed
+        return responses if observed is None else observed.noted(responses)
 
     def _sent(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> Iterable[proto.ExecutePlanResponse]:
         responses: Iterable[proto.ExecutePlanResponse] = self.inner.ExecutePlan(request, **options)
