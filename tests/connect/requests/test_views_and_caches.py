@@ -29,6 +29,16 @@ def test_a_view_follows_its_table(spark, table, append):
     assert [frame.count() for frame in counts] == [3, 3, 4]
 
 
+def test_a_view_follows_without_reattachable_execution(spark, table, append):
+    spark.client.disable_reattachable_execute()
+    try:
+        table.createOrReplaceTempView("v")
+        append(3)
+        assert spark.table("v").count() == 4
+    finally:
+        spark.client.enable_reattachable_execute()
+
+
 def test_a_view_of_a_query_and_a_view_of_a_view_follow(spark, path, append):
     spark.sql(f"SELECT * FROM delta.`{path}`").createOrReplaceTempView("v")
     spark.table("v").where("v.id > 0").createOrReplaceTempView("w")
