@@ -65,7 +65,12 @@ STANDARD_LIBRARY_ONLY = {"errors", "version", "report", "protocol"}
 SPARK_ROOMS = {"spark", "table", "as_delta", "testing"}
 ROOMS_WITH_NUMPY = {"spark", "testing"}
 DEPENDENCIES = {"pyarrow"}
-OF_ROOM = {"cli": {"click", "rich"}, "spark": {"rich", "IPython", "google", "zstandard"}, "storage": {"botocore", "obstore"}, "testing": {"pytest"}}
+OF_ROOM = {
+    "cli": {"click", "rich"},
+    "spark": {"rich", "IPython", "google", "zstandard"},
+    "storage": {"botocore", "obstore"},
+    "testing": {"pytest"},
+}
 
 JVM_ROOM = ("spark", "jvm")
 ADAPTERS = tuple(sorted(SOURCE.rglob("*.java")))
