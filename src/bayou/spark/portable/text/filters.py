@@ -25,7 +25,7 @@ from bayou.protocol.types import partition_values
 from bayou.protocol.types.schema import StructType
 from bayou.spark.expressions.predicates import by_logical_name
 from bayou.spark.portable.text.filter_values import INTEGRAL, MAX_PRECISION, Values
-from bayou.spark.portable.text.tree import Call, Cast, Literal, Name, Operation
+from bayou.spark.portable.text.tree import Call, Cast, Field, Item, Literal, Name, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -74,7 +74,10 @@ def predicate_of(root: Expression, table: Table, *, time_zone: str | None = None
         table: the table whose files are to be pruned.
         time_zone: the session's time zone; None if it is not known. Then literals that depend on it prune no file.
     """
-    return _Conversion(table, Values(time_zone)).predicate(root)
+    try:
+        return _Conversion(table, Values(time_zone)).predicate(root)
+    except RecursionError:
+        return _UNKNOWN
 
 
 class _Conversion:
@@ -180,11 +183,22 @@ class _Conversion:
         if isinstance(node, Cast):
             inner = self._column(node.child)
             return inner if inner is not None and _widens(inner[1], node.type) else None
-        path = self._table.path_of(node.parts) if isinstance(node, Name) else None
+        path = self._path(node)
         resolved = None if path is None else self._resolve(path)
         if resolved is None or not isinstance(resolved[1], str):
             return None
         return Column(resolved[0]), resolved[1]
+
+    def _path(self, node: Expression) -> tuple[str, ...] | None:
+        """Return the logical names that lead to a column or a field of a struct."""
+        match node:
+            case Name(parts):
+                return self._table.path_of(parts)
+            case Item(child, Literal(str(name), "string")) | Field(child, name):
+                outer = self._path(child)
+                return None if outer is None else (*outer, name)
+            case _:
+                return None
 
     def _constant(self, node: Expression, column_type: str) -> Constant | None:
         if isinstance(node, Cast) and isinstance(node.child, Literal) and node.child.type == "string":

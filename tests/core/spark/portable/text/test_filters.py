@@ -94,6 +94,7 @@ def predicate(text, table=TABLE, zone="UTC"):
                 )
             ),
         ),
+        ("st['x'] = 1 and (st).x = 1", And((Comparison("=", Column(("st", "px")), Literal(1, "integer")),) * 2)),
         ("`a b` > 1", compared("col-1", ">", 1, "integer")),
         ("d > 1.5 and f < 2", And((compared("d", ">", 1.5, "double"), compared("f", "<", 2.0, "double")))),
         (
@@ -189,3 +190,7 @@ def test_a_literal_that_needs_a_zone_is_unknown_without_it():
 def test_beside_another_table_only_qualified_columns_are_the_tables():
     table = Table(SCHEMA, {("t",)}, is_alone=False)
     assert predicate("t.i = 1 and i = 2", table) == And((compared("i", "=", 1, "integer"), Unknown()))
+
+
+def test_a_deep_nesting_is_unknown():
+    assert predicate("not " * 20_000 + "b") == Unknown()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries and the tables that they read, for tests with and without a session."""
+
+from __future__ import annotations
+
+QUERIES = {
+    "select 1": [],
+    "SELECT a, b FROM t WHERE c > 1;": ["t"],
+    "select * from a, b.c x, `d``e`.f as y(p, q) where g in (1, 2)": ["a", "b.c", "d`e.f"],
+    "select * from a join b on a.x = b.x left outer join c using (x) cross join d, e": ["a", "b", "c", "d", "e"],
+    "select * from (a join (b join c)) x natural full join ((select * from d) y join e)": ["a", "b", "c", "d", "e"],
+    "select * from delta.`/a/b`, Delta.`s3://x/y@v12`": ["delta./a/b", "Delta.s3://x/y@v12"],
+    "with a as (select * from a), b as (select * from a, t) select * from a join b join c": ["a", "t", "c"],
+    "with recursive r(n) as (select 1 union all select n + 1 from r join t) table r": ["t"],
+    "with a(x) as (select * from t) select (select max(y) from A), b.x from b where exists (from c select 1)": ["t", "b", "c"],
+    "select * from (with a as (select 1) select * from a) join a": ["a"],
+    "(select * from a) union all (table b) except select * from c order by x limit 1": ["a", "b", "c"],
+    "table a union distinct table b": ["a", "b"],
+    "((select * from a) minus ((select * from b)))": ["a", "b"],
+    "select * from values (1, (select max(x) from a)), (2, 3) as v(x, y), b": ["a", "b"],
+    "values (1), (2)": [],
+    "select extract(day from x), trim(both 'a' from y), substring(z from 2), x is not distinct from y from t": ["t"],
+    "select * from range(10) r join explode(array(1)) e, f((select x from a)) lateral view explode(b) c as d, e": ["a"],
+    "select * from t lateral view outer explode(x) l as a, b where c": ["t"],
+    "select * from a, lateral (select * from b where b.x = a.x), lateral f(a.x)": ["a", "b"],
+    "select * from f(table(t)), g(x => table(u), 1), h(table(select * from v), table (w))": ["t", "u", "v", "w"],
+    "select /*+ broadcast(a), merge(b, c) */ * from a": ["a"],
+    "select * -- from x\nfrom /* from y */ a": ["a"],
+    "select 'from x', \"from y\", `from` from a": ["a"],
+    "select * from a tablesample (10 percent) x pivot (sum(y) for z in (1, 2)), b": ["a", "b"],
+    "select * from a unpivot (v for n in (x, y)) join b": ["a", "b"],
+    "select * from a version as of 1 x, b for system_time as of '2020-01-01', c timestamp as of now() - interval 1 day": [
+        "a",
+        "b",
+        "c",
+    ],
+    "select * from a timestamp as of (select max(x) from b)": ["a", "b"],
+    "select * from identifier('a.' || 'b') x, c": ["('a.' || 'b')", "c"],
+    "from a |> where x > 1 |> join b on a.y = b.y |> union all table c |> select x, y": ["a", "b", "c"],
+    "from a select b, c where d": ["a"],
+    "select count(*) filter (where x > 1) over (partition by y) from a group by x, y having z window v as (order by x)": ["a"],
+    "select x.from, table, y.table from x": ["x"],
+    "select case when a in (select b from c) then 1 end, d from e": ["c", "e"],
+    "select * from a where (b, c) in (select d, e from f) and x = (select 1 from g, h)": ["a", "f", "g", "h"],
+    "select * from a with (`k` = 'v') x, b": ["a", "b"],
+}
