@@ -80,7 +80,7 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
             tree = read_expression(part)
         except UnreadableTextError:
             tree = None
-        if isinstance(tree, Operation) and tree.operator == "=" and isinstance(tree.operands[0], Name):
+        if isinstance(tree, Operation) and tree.operator in ("=", "==") and isinstance(tree.operands[0], Name):
             static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].strip()
         elif not isinstance(tree, Name):
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"PARTITION ({part})", features=("Spark Connect",))
