@@ -122,7 +122,7 @@ def test_without_a_shared_folder_the_request_has_the_paths(
 
 
 @pytest.mark.parametrize("in_table", [False, True])
-def test_the_end_of_the_process_deletes_its_lists(server: ConnectServer, months: str, tmp_path: Path, in_table: bool) -> None:
+def test_the_end_of_the_process_deletes_its_lists(server: ConnectServer, months: str, tmp_path: Path, *, in_table: bool) -> None:
     program = """
 import sys, bayou
 from pyspark.sql import SparkSession

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave out the rows in deletion vectors: a bit for each row of a file, in 64-bit words that the file's number finds.
 
-Small vectors are part of the request. Large ones are a Parquet file beside the list of files, which Spark joins by the number of
+Small vectors are part of the request. Large ones are a Parquet file next to the list of files, which Spark joins by the number of
 the file and the block of rows. Its executors then hold only blocks that have deleted rows.
 
 Words are `array<bigint>` and not binary: a value of type binary would be copied for each row.
