@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def ids(*values: int) -> dict[str, pa.Array]:
+    return {"id": pa.array(values, pa.int64())}
+
+
 @pytest.mark.parametrize("has_list", [True, False])
 @pytest.mark.parametrize("most_words", [-1, 1000])
 @pytest.mark.every_way
 def test_a_scan_has_the_rows_of_the_table(
-    plain_spark: SparkSession, table_path: str, has_list: bool, most_words: int, monkeypatch: pytest.MonkeyPatch
+    plain_spark: SparkSession, table_path: str, has_list: object, most_words: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scans, "MOST_WORDS_IN_REQUEST", most_words)
     if not has_list:

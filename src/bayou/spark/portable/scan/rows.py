@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
+_OLDEST: Final = (3, 0)
+"""A version of Spark that reads no narrower type as the table's."""
 _NUMBER, _ROW = "__bayou_file_number", "__bayou_row"
 
 
@@ -81,7 +83,8 @@ def scan_frame(
     scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, dict(storage_options or {}))
     chosen = None if positions is None else positions.cast(pa.int64())
     scan.check_names()
-    if must_be_grouped(wanted, _version(spark)):
+    # Asking for the version is a request to the server, so it comes last.
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
     return scan.frame(chosen)
 
