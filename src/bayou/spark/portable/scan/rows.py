@@ -16,7 +16,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
 from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
-from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, vectors_of, without_deleted
+from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, without_deleted
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
 from bayou.spark.types.aligned_sql import aligned
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
+_OLDEST: Final = (3, 0)
+"""A version of Spark that reads no narrower type as the table's."""
 _NUMBER, _ROW = "__bayou_file_number", "__bayou_row"
 
 
@@ -81,7 +83,8 @@ def scan_frame(
     scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, dict(storage_options or {}))
     chosen = None if positions is None else positions.cast(pa.int64())
     scan.check_names()
-    if must_be_grouped(wanted, _version(spark)):
+    # Asking for the version is a request to the server, so it comes last.
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
     return scan.frame(chosen)
 
@@ -121,7 +124,7 @@ class _Scan:
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
         rows = rows.where(known)
-        vectors = vectors_of(self.snapshot, source.listed, self.storage_options)
+        vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
             rows = rows.where(is_live(constants, vectors, row))
