@@ -16,6 +16,10 @@ connect-session SessionError
 DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     {what} is not possible on a Spark Connect session, and nothing was changed.
     Next: Run it on a classic session.
+DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
+    The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
+    become a Delta table of the catalog. Nothing was changed.
+    Next: Leave the name out and use the table by its path, or register it on a classic session.
 scratch-not-shared SessionError
     The setting {setting} names the folder {folder}, which this process cannot write to, or which the Spark Connect server does not
     read; both need the same folder.

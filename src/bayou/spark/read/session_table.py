@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import redact_uri
 from bayou.log.commit.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol.features.features import check_writable
-from bayou.spark.jvm.core.session import refresh_caches, settings_of
+from bayou.spark.read.file_rows import file_rows
 from bayou.spark.read.reader import read as read_request
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.session_transaction import session_transaction
@@ -48,7 +48,7 @@ class SessionTable:
     @classmethod
     def of(cls, application: Application, spark: SparkSession, uri: str, options: Mapping[str, str]) -> SessionTable:
         """Return the table, with the current settings of the session."""
-        return cls(application, spark, uri, dict(options), settings_of(spark))
+        return cls(application, spark, uri, dict(options), application.backend.settings(spark))
 
     @property
     def shown(self) -> str:
@@ -127,12 +127,15 @@ class SessionTable:
 
     def refresh_caches(self) -> None:
         """Refresh the DataFrames of this table in Spark's cache, so that they show its new version."""
-        refresh_caches(self.spark, self.log, self.application.jvm, self.options)
+        self.application.backend.refresh_caches(self.spark, self.log, self.options)
 
     def rows(self) -> DataFrame:
         """Return the table's rows. Inside a transaction, return the rows of the snapshot that the transaction reads.
 
         Alterations check all rows. Therefore a file that cannot be read is an error, even if the session ignores such files.
         """
+        if not self.application.backend.is_native:
+            snapshot = self.application.snapshot(self.uri, self.options)
+            return file_rows(self.application, self.spark, snapshot, snapshot.schema.fields, options=self.options)
         request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
         return read_request(self.application, self.spark, request)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
-    from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
+    from bayou.spark.catalog import CatalogEntry
+    from bayou.spark.jvm.relations.catalog import TableName
     from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import Written
