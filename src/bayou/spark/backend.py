@@ -289,6 +289,24 @@ class Backend(Protocol):
         """
         ...
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table, whatever the session's settings.
+
+        Args:
+            value: the value, which is no struct, array or map.
+            given: its type.
+            wanted: the column's type.
+            name: the column's name in the error of a value that the type cannot hold.
+            is_legacy: whether such a value becomes NULL, or is truncated, instead.
+        """
+        ...
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        ...
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth, as Spark pads them on reads.
 

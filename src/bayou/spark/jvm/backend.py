@@ -154,6 +154,19 @@ class NativeBackend:
         del given
         return casts.ansi_cast(self.jvm, F.col(value), spark, casts.schema_of(wanted), name)
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table, whatever the session's settings."""
+        del given
+        if is_legacy:
+            return casts.legacy_cast(self.jvm, value, spark, casts.schema_of(wanted))
+        return casts.ansi_cast(self.jvm, value, spark, casts.schema_of(wanted), name)
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        return casts.can_up_cast(self.jvm, casts.schema_of(given), casts.schema_of(wanted))
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(self.jvm, relation.analyzed_plan(frame), number, declared)

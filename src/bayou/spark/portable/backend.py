@@ -164,6 +164,17 @@ class PortableBackend:
         del spark
         return casts.ansi_cast(value, given, wanted, name)
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table. Where the value does not fit, the policy LEGACY is an error, too."""
+        del spark, is_legacy
+        return casts.stored_value(value, given, wanted, name)
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        return casts.may_upcast(given, wanted)
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(frame.columns[number], declared)
