@@ -48,3 +48,21 @@ def test_inserts(spark, path):
 def test_other_statements_are_the_servers(spark):
     assert spark.sql("select 1 as one").collect()[0].one == 1
     spark.sql("set spark.sql.shuffle.partitions = 2")
+
+
+def test_delete_and_update(spark, path):
+    name = f"delta.`{path}`"
+    assert spark.sql(f"delete from {name} where id = 4").collect() == [(1,)]
+    assert spark.sql(f"update {name} as t set s = concat(s, '!') where t.id < :most", {"most": 2}).collect() == [(2,)]
+    assert sorted(spark.read.table(name).collect()) == [(0, "0!"), (1, "1!"), (2, "2"), (3, "3")]
+
+
+def test_statements_of_delta_lake(spark, path):
+    assert [row.version for row in spark.sql(f"describe history delta.`{path}`").collect()] == [0]
+    assert spark.sql(f"describe detail delta.`{path}`").collect()[0].numFiles >= 1
+    spark.sql(f"insert into delta.`{path}` values (9, 'nine')")
+    spark.sql(f"optimize delta.`{path}`")
+    assert bayou.open(path).update().num_files == 1
+    spark.sql(f"restore table delta.`{path}` to version as of 0")
+    assert ids(spark.read.format("delta").load(path)) == list(range(5))
+    assert spark.sql(f"vacuum delta.`{path}` dry run").count() >= 0

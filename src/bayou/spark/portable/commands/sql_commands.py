@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bayou.errors import failed
+from bayou.spark.portable.commands.arguments import filled
 from bayou.spark.portable.commands.inserts import insert_of
+from bayou.spark.portable.commands.row_changes import changed_rows
 from bayou.spark.portable.commands.statements import statement_of
-from bayou.spark.portable.requests.answers import CommandAnswer
 from bayou.spark.portable.requests.frames import frame_of
-from bayou.spark.portable.text.row_changes import Delete, Insert, Merge, Update, row_change
+from bayou.spark.portable.text.row_changes import Insert, row_change
 from bayou.spark.portable.text.tree import UnreadableTextError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
 
+    from bayou.spark.portable.requests.answers import CommandAnswer
     from bayou.spark.session.application import Application
 
 
@@ -39,8 +40,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         return None
     if isinstance(change, Insert):
         return insert_of(application, spark, change, path, lambda text: _query(spark, command, text))
-    name = {Delete: "DELETE", Update: "UPDATE", Merge: "MERGE"}[type(change)]
-    raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"{name} in SQL", features=("Spark Connect",))
+    return changed_rows(application, spark, filled(sql), path)
 
 
 def _query(spark: SparkSession, command: proto.Relation, text: str) -> DataFrame:
