@@ -17,12 +17,11 @@ from bayou.log.commit.transaction import checked_txn
 from bayou.log.delta_log import open_log
 from bayou.log.segment.time_travel import Timestamp
 from bayou.protocol import arguments
+from bayou.spark.backend import backend_of
 from bayou.spark.create.builder import IdentityGenerator, TableBuilder
 from bayou.spark.data_files.request import WriteOptions, WriteRequest
 from bayou.spark.enable import enable
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.maintenance.convert import convert_table
 from bayou.spark.read.change_request import change_options
 from bayou.spark.read.net_changes import net_changes
@@ -68,7 +67,7 @@ def read(
     same DataFrame reuses its plan, and therefore its version.
 
     Args:
-        spark: a classic session. It need not have the data source `delta`.
+        spark: a session, classic or Spark Connect. It need not have the data source `delta`.
         path: the table's path; `path@v12` and `path@20260102030405678` select a version or a time.
         version: the version to read.
         timestamp: read the latest version at this time; a string is in the session's time zone.
@@ -157,7 +156,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         """Return the table at a path.
 
         Args:
-            sparkSession: a classic session.
+            sparkSession: a session, classic or Spark Connect.
             path: the table's path.
             hadoopConf: settings of the file system, whose names start with `fs.` or `dfs.`.
 
@@ -185,7 +184,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         """Return a table by its name in the session's catalog, or by a name such as ``delta.`/a/path` ``.
 
         Args:
-            sparkSession: a classic session.
+            sparkSession: a session, classic or Spark Connect.
             tableOrViewName: the name of a table, as in SQL. The name of a view is refused.
 
         Raises:
@@ -196,7 +195,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         """
         arguments.text(tableOrViewName, "tableOrViewName")
         session = enable(sparkSession)
-        entry = Catalog(Jvm.of(session), session).delta_entry(tableOrViewName)
+        entry = backend_of(session).catalog(session).delta_entry(tableOrViewName)
         table = cls.forPath(session, entry.location)
         table._name = entry.name or None  # noqa: SLF001  (of this class)
         table._called = tuple(filter(None, entry.name.split(".")))  # noqa: SLF001  (conditions may use this name)
@@ -217,7 +216,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         Only the log is written: no file is moved or rewritten, and no row is read.
 
         Args:
-            sparkSession: a classic session.
+            sparkSession: a session, classic or Spark Connect.
             identifier: ``parquet.`/a/path` ``, or the name of a table in the session's catalog.
             partitionSchema: the partition columns with their types, in the order of the folders, as SQL or as a `StructType`. A
                 table of the catalog has them in the catalog.
@@ -293,7 +292,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         """Whether a path, or a folder above it, is a Delta table.
 
         Args:
-            sparkSession: a session. A path that is not on the local disk needs a classic one.
+            sparkSession: a session, classic or Spark Connect.
             identifier: a path.
 
         Raises:
@@ -331,8 +330,9 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
         rows = read_request(application, self._spark, request)
-        log = self._log()
-        self._frames.add(rows, (log.known or log.update()).schema)
+        if application.backend.is_native:  # columns of Spark Connect have no ids that tell them apart
+            log = self._log()
+            self._frames.add(rows, (log.known or log.update()).schema)
         return rows.alias(self._called[-1]) if self._called else rows
 
     @raised_as_pyspark

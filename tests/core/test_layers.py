@@ -42,14 +42,14 @@ ROOMS = (
         "diffs",
         "health_report",
     ),
-    *("spark/text", "spark/user_defined_types", "spark/backend", "spark/expr", "spark/pinned_settings"),
+    *("spark/user_defined_types", "spark/text", "spark/catalog", "spark/backend", "spark/expr", "spark/pinned_settings"),
     *("spark/jvm/gateway", "spark/jvm/core", "spark/jvm/relations", "spark/jvm/catalyst", "spark/jvm"),
     *("spark/errors", "spark/session", "spark/types", "spark/expressions", "spark/portable/text"),
-    *("spark/scan", "spark/read", "spark/data_files"),
+    *("spark/scan", "spark/portable/scan", "spark/read", "spark/data_files"),
     *("spark/dml/keys", "spark/dml/core", "spark/dml/native", "spark/dml/statements", "spark/dml/replace"),
     *("spark/dml/merge/resolution", "spark/dml/merge/source", "spark/dml/merge", "spark/dml"),
     *("spark/maintenance", "spark/write", "spark/create", "spark/alter", "spark/streaming", "spark/table", "spark/sql"),
-    *("spark/portable/scan", "spark/portable/requests", "spark/portable/names", "spark/portable/commands", "spark/portable"),
+    *("spark/portable/requests", "spark/portable/names", "spark/portable/commands", "spark/portable"),
     *("spark/enable", "spark", "full_check", "table", "as_delta", "__init__", "as_delta/__main__", "cli", "__main__", "testing"),
 )
 # Rooms that may not use a lower one: left of the colon the user, right of it what it does without.

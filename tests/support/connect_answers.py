@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
 _BY_PATH = re.compile(
-    r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION)\w+)?", re.IGNORECASE
+    r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?"
+    r"(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION|SELECT|TABLESAMPLE|LATERAL)\w+)?",
+    re.IGNORECASE,
 )
 
 
@@ -79,7 +81,8 @@ class VersionedFolders:
                 arguments = (sql.query[: match.start(2)].count("?"),)
                 version = str(sql.pos_arguments[arguments[0]].literal.integer)
             end = match.end() if match[3] is None else match.start(3)
-            alias = None if match[3] else Path(match[1]).name
+            has_no_alias = match[3] or sql.query[: match.start()].endswith("TABLE ")
+            alias = None if has_no_alias else Path(match[1]).name
             found.append(Reference(match.start(), end, self.rows(match[1], version), alias, arguments))
         return found
 

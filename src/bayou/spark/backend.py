@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
+    from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 # The implementations are above this module, so it names them instead of importing them.
@@ -110,6 +112,40 @@ class WriteFailure:
     of_files: str | None = None
 
 
+class Lookups(Protocol):
+    """Searches in sorted arrays as columns, without a Python function."""
+
+    def bounds_of(self, frame: DataFrame, kinds: Sequence[str]) -> list[Any]:
+        """Return the bounds in the only row of a query: values in ascending order, for one group after the other.
+
+        Args:
+            frame: the query, with two columns for each: the values, and the group sizes as a string.
+            kinds: the types of the values in Java: `int`, `long`, `double` or `object`.
+        """
+        ...
+
+    def looked_up(self, values: pa.Array, place: Column) -> Column:
+        """Return the number at a position of an array.
+
+        Args:
+            values: the numbers, int32, int64 or float64, without NULL.
+            place: the position, from 0 on. NULL and positions outside the array give NULL.
+        """
+        ...
+
+    def rank(self, bounds: Any, group: Column, value: Column) -> Column:
+        """Return how many bounds of a group, given by number, are less than or equal to a value; NULL for NULL.
+
+        Args:
+            bounds: one of `bounds_of`.
+        """
+        ...
+
+    def place_in(self, sorted_values: pa.Array, value: Column) -> Column:
+        """Return the position of a value in an ascending int64 array, or a negative number."""
+        ...
+
+
 class Backend(Protocol):
     """A kind of session.
 
@@ -153,11 +189,32 @@ class Backend(Protocol):
         """
         ...
 
+    def catalog(self, spark: SparkSession) -> Catalog:
+        """Return the catalog of a session."""
+        ...
+
+    def parquet_entry(self, spark: SparkSession, name: Any) -> ParquetEntry:
+        """Return the catalog's entry of a table of Parquet files, to convert it.
+
+        Args:
+            name: a name that the catalog returned.
+        """
+        ...
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use. A failure is a warning: the rows are committed."""
         ...
 
     # Rows
+
+    def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
+        """Return a small Arrow table as a DataFrame.
+
+        Args:
+            rows: the rows, of scalars, structs, lists of strings and maps.
+            schema_json: JSON of the DataFrame's columns.
+        """
+        ...
 
     def columns_of(self, frame: DataFrame) -> StructType:
         """Return the columns of a DataFrame, as the log spells them."""
@@ -211,6 +268,10 @@ class Backend(Protocol):
 
     def knows_type(self, json_text: str) -> bool:
         """Whether this Spark has all types and collations of a schema's JSON."""
+        ...
+
+    def lookups(self, spark: SparkSession) -> Lookups:
+        """Return searches in sorted arrays."""
         ...
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
@@ -304,6 +365,17 @@ class Backend(Protocol):
         ...
 
     # Files
+
+    def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+        """Return the schemas that Spark derives from the Parquet types of files, under the session's settings.
+
+        Args:
+            uris: the files, not percent-encoded.
+
+        Returns:
+            For each file JSON of its schema, or why Spark cannot read it.
+        """
+        ...
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files under a folder, in one job."""

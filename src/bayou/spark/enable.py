@@ -78,6 +78,7 @@ def enable(spark: SparkSession | SparkSession.Builder) -> SparkSession:
     if is_of_connect(session):
         from bayou.spark.portable.session import enable_connect  # noqa: PLC0415  (classic sessions need none of it)
 
+        follow_writes(_compact_after)
         enable_connect(session)
         return session
     _quiet_py4j()

@@ -17,11 +17,9 @@ from bayou.protocol.types.schema import StructType
 from bayou.protocol.types.sql_text import column_sql
 from bayou.spark.data_files.constraint_evaluation import RowRule, condition_of, counts_of
 from bayou.spark.enable import enable
-from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.gateway import Py4JError
-from bayou.spark.read.reader import scan_frame
+from bayou.spark.read.file_rows import file_rows
 from bayou.spark.read.request import TableRequest, resolve
-from bayou.spark.scan.scan import Scan
 from bayou.spark.session.application import Application
 from bayou.spark.types.char_columns import declared_as_chars
 from bayou.spark.types.types import readable_schema
@@ -48,7 +46,7 @@ def count_rows(uri: str, version: int) -> RowCounts:
     spark = enable(SparkSession.getActiveSession() or SparkSession.builder)
     application = Application.of(spark)
     try:
-        _, snapshot = resolve(application, java_session(spark), TableRequest(uri, version, None, {}))
+        _, snapshot = resolve(application, spark, TableRequest(uri, version, None, {}))
         rows = declared_as_chars(_rows(application, spark, snapshot), snapshot.schema)
         return RowCounts(tuple(_counted(rows, list(_conditions(snapshot)))))
     except (StorageError, UnsupportedFeatureError):
@@ -60,7 +58,7 @@ def count_rows(uri: str, version: int) -> RowCounts:
 def _rows(application: Application, spark: SparkSession, snapshot: Snapshot) -> DataFrame:
     """Return all rows, also of files that the session's settings would ignore. A column that must not be NULL may be NULL here."""
     fields = _nullable(readable_schema(snapshot.schema)).fields
-    return scan_frame(Scan(application, java_session(spark), snapshot, fields, rewrites=True), spark)
+    return file_rows(application, spark, snapshot, fields)
 
 
 def _nullable(schema: StructType) -> StructType:

@@ -17,8 +17,6 @@ from bayou.protocol.types.sql_text import parenthesised
 from bayou.spark.alter.metadata_actions import altered
 from bayou.spark.data_files.constraint_evaluation import RowRule, violations_in
 from bayou.spark.expressions.constraint_definitions import checked_condition
-from bayou.spark.jvm.catalyst.frames import columns_of
-from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
 from bayou.spark.session.settings import is_on
@@ -51,8 +49,8 @@ def add_constraint(target: SessionTable, name: str, condition: str) -> None:
     with shown, target.begin(snapshot, "ADD CONSTRAINT", {"name": name, "expr": condition}) as transaction:
         transaction.read_whole_table()
         phase("checking rows")
-        rows = target.rows()
-        kind = columns_of(rows.select(own_column(target.spark, parenthesised(condition)))).fields[0].type
+        rows, backend = target.rows(), target.application.backend
+        kind = backend.columns_of(rows.select(backend.own_column(target.spark, parenthesised(condition)))).fields[0].type
         check_is_boolean(name, condition, kind, table=target.uri)
         constraint = Constraint(name, ConstraintKind.CHECK, (), condition)
         found = violations_in(rows, [RowRule(constraint, columns)], snapshot.schema)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 from bayou.errors import TableNotFoundError, failed
 from bayou.protocol.columns.column_mapping import without_mapping
 from bayou.protocol.types.char_varchar import type_text
-from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.session.settings import is_on
 from bayou.storage import qualify
 
@@ -33,13 +31,13 @@ def set_location(application: Application, spark: SparkSession, text: str, locat
         TableNotFoundError: the folder has no Delta table.
         InvalidSchemaError: the table there has other columns or partition columns.
     """
-    catalog = Catalog(application.jvm, spark)
+    catalog = application.backend.catalog(spark)
     name, uri = catalog.name(text), qualify(location).uri
     if name.path is not None:
         raise failed("DELTA_CANNOT_SET_LOCATION_ON_PATH_IDENTIFIER", table=name.path, option="location")
     new = _table_at(application, uri)
     current = application.logs.get(qualify(catalog.delta_location(text)).uri, {}).update()
-    if not is_on(settings_of(spark), _BYPASS):
+    if not is_on(application.backend.settings(spark), _BYPASS):
         _check_same(current, new)
     catalog.move(name, uri)
 

@@ -11,8 +11,6 @@ from bayou.log.operations.clone import CloneRequest, CloneResult, clone
 from bayou.protocol.actions.paths import is_absolute
 from bayou.spark.create.definition import TableDefinition
 from bayou.spark.create.place import creation_at, place_of
-from bayou.spark.jvm.core.session import refresh_caches, settings_of
-from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.session.operations import log_operation
 from bayou.spark.session.progress import committed
 from bayou.spark.session.session_transaction import session_transaction
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.catalog import Catalog
     from bayou.spark.create.place import Place
     from bayou.spark.read.session_table import SessionTable
 
@@ -54,9 +53,9 @@ def clone_table(
         DeltaError: as `DeltaLog.clone`.
     """
     application, spark = table.application, table.spark
-    catalog = Catalog(application.jvm, spark)
+    catalog = application.backend.catalog(spark)
     place = _place(catalog, target, location)
-    settings = settings_of(spark)
+    settings = application.backend.settings(spark)
     request = CloneRequest(
         shallow,
         replace,
@@ -82,7 +81,7 @@ def clone_table(
                 catalog.create(place.name, place.uri, managed=place.managed, if_absent=False)
             catalog.refresh(place.name)
     if result.version:  # a new table has no caches
-        refresh_caches(spark, log, application.jvm, {})
+        application.backend.refresh_caches(spark, log, {})
     return place, result
 
 

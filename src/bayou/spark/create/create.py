@@ -21,10 +21,6 @@ from bayou.spark.create.place import check_same_place, creation_at, place_of
 from bayou.spark.expressions.constraint_definitions import check_constraints
 from bayou.spark.expressions.default_checks import check_defaults
 from bayou.spark.expressions.stored_expressions import called_by_name, check_stored
-from bayou.spark.jvm.core.session import java_session, refresh_caches, settings_of
-from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import parsed
-from bayou.spark.jvm.relations.relation import expression_type
 from bayou.spark.session.session_transaction import session_transaction
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.alignment import same_names_and_types
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from bayou.log.delta_log import DeltaLog
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
+    from bayou.spark.catalog import Catalog
     from bayou.spark.create.definition import TableDefinition
     from bayou.spark.create.place import Place
     from bayou.spark.session.application import Application
@@ -60,7 +57,7 @@ def create(application: Application, spark: SparkSession, definition: TableDefin
         InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
         UnsupportedFeatureError: the table would need a feature that bayou does not support.
     """
-    place, is_retry = place_of(Catalog(application.jvm, spark), definition), False
+    place, is_retry = place_of(application.backend.catalog(spark), definition), False
     with creation_at(place.uri):
         while not _created(application, spark, definition, mode, is_retry=is_retry):
             is_retry = True
@@ -72,7 +69,7 @@ def _created(application: Application, spark: SparkSession, definition: TableDef
 
     A table has two parts: its log, and its entry in the catalog if it has a name. Either may exist without the other.
     """
-    catalog = Catalog(application.jvm, spark)
+    catalog = application.backend.catalog(spark)
     place = place_of(catalog, definition)
     if mode in ("replace", "createOrReplace"):
         check_same_place(place, definition)
@@ -145,7 +142,7 @@ def _commit(
         snapshot: the table to replace; None if it does not exist.
     """
     mode, managed = how
-    settings = settings_of(spark)
+    settings = application.backend.settings(spark)
     # A new table without columns gets them by addColumns, or by the first write that merges its schema.
     may_be_empty = snapshot is None and is_on(settings, _EMPTY_SCHEMA, default=True)
     first = definition.first_actions(
@@ -168,14 +165,14 @@ def _commit(
             transaction.stage(protocol)
         transaction.commit([metadata, *domains], metrics={})
     if snapshot is not None:
-        refresh_caches(spark, log, application.jvm, {})
+        application.backend.refresh_caches(spark, log, {})
 
 
 def _check_generated(application: Application, spark: SparkSession, schema: StructType, table: str) -> None:
     """Raise an error if a generation expression is not a function of the other columns, or does not have its column's type."""
     kind = ExpressionKind.GENERATED_COLUMN
     for column in generated_columns(schema):
-        expression = parsed(application.jvm, java_session(spark), column.expression)
+        expression = application.backend.parsed(spark, column.expression)
         called = called_by_name(expression, schema)
         check_functions(sorted(expression.functions | called), kind, owner=column.name, table=table)
         if expression.has_lambda:
@@ -186,7 +183,7 @@ def _check_generated(application: Application, spark: SparkSession, schema: Stru
         check_references(schema, {column.name: columns}, table=table)
         check_stored(expression, kind, schema, of=f"the generated column {column.name!r}", table=table, version=None)
     for column in generated_columns(schema):
-        found = expression_type(application.jvm, spark, schema_to_json(schema), column.expression)
+        found = application.backend.expression_type(spark, schema_to_json(schema), column.expression)
         check_type(column, parse_schema(found).fields[0].type, table=table)
 
 

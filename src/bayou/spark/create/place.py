@@ -15,8 +15,8 @@ from bayou.storage import qualify
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bayou.spark.catalog import Catalog, TableName
     from bayou.spark.create.definition import TableDefinition
-    from bayou.spark.jvm.relations.catalog import Catalog, TableName
 
 _TWO_PLACES: Final = {
     False: "DELTA_CREATE_TABLE_IDENTIFIER_LOCATION_MISMATCH",
@@ -54,6 +54,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
 
     Raises:
         InvalidOptionError: neither a name nor a location is set, or the two contradict each other.
+        UnsupportedFeatureError: the catalog takes no entries of Delta tables.
         TableExistsError: the name belongs to a view, or to a table of another source.
     """
     if definition.name is None:
@@ -75,6 +76,7 @@ def place_of(catalog: Catalog, definition: TableDefinition) -> Place:
         return Place(uri, None, is_registered=False, managed=False)
     entry = catalog.entry(name)
     if entry is None:
+        catalog.check_takes(name)
         return Place(given or qualify(catalog.default_location(name)).uri, name, is_registered=False, managed=given is None)
     if entry.is_view or entry.provider != "delta":
         raise failed("DELTA_NOT_A_DELTA_TABLE/exists", table=definition.name, relation=definition.name)

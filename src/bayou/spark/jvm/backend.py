@@ -3,29 +3,38 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import SessionError, failed, reason
 from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
+from bayou.spark.jvm.catalyst.lookups import NativeLookups
 from bayou.spark.jvm.core import callbacks, exceptions, session
 from bayou.spark.jvm.core.bridge import Jvm
-from bayou.spark.jvm.core.session import SessionConf, java_session
-from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parser, relation
+from bayou.spark.jvm.core.bulk import Bulk
+from bayou.spark.jvm.core.own_sessions import default_session
+from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped, java_session
+from bayou.spark.jvm.relations import encryption, file_tasks, own_sql, parquet_tables, parser, relation
+from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.jvm.relations.hadoop import HadoopError, HadoopFiles
+from bayou.spark.jvm.relations.parquet_tables import ParquetEntry
+from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    import pyarrow as pa
+    from pyspark.sql import Column
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob, WrittenRows
+    from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.text.parsed_expression import ParsedExpression
 
 
@@ -37,6 +46,8 @@ class NativeBackend:
 
     def __init__(self, jvm: Jvm) -> None:
         self.jvm = jvm
+        self._workbenches: dict[str, JavaObject] = {}
+        self._lock = threading.Lock()
 
     @property
     def spark_version(self) -> str:
@@ -55,9 +66,38 @@ class NativeBackend:
         """Return a session's time zone."""
         return SessionConf(java_session(session) if isinstance(session, SparkSession) else session).time_zone
 
+    def catalog(self, spark: SparkSession) -> Catalog:
+        """Return the catalog of a session."""
+        return Catalog(self.jvm, spark)
+
+    def parquet_entry(self, spark: SparkSession, name: Any) -> ParquetEntry:
+        """Return the catalog's entry of a table of Parquet files."""
+        return ParquetEntry(self.jvm, spark, name)
+
+    def workbench(self, session: JavaObject) -> JavaObject:
+        """Return an internal session for planning, with the time zone of `session`.
+
+        bayou casts partition values and resolves generation expressions in it. A cast that is not possible gives NULL.
+
+        A JVM has one such session for each time zone, and all sessions share it. Therefore it has none of the other SQL settings of
+        `session`, which must not affect the reads of another session.
+        """
+        zone = self.time_zone(session)
+        with self._lock:
+            workbench = self._workbenches.get(zone)
+            if workbench is None or is_stopped(workbench):
+                settings = {**values(Job.PLANNING), TIME_ZONE: zone}
+                self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
+            return self._workbenches[zone]
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Recompute cached DataFrames of a table at their next use."""
         session.refresh_caches(spark, log, self.jvm, options)
+
+    def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
+        """Return a small Arrow table as a DataFrame that needs no job."""
+        java = java_session(spark)
+        return DataFrame(Bulk.of(self.jvm).dataset(java, self.workbench(java), rows, schema_json), spark)
 
     def columns_of(self, frame: DataFrame) -> StructType:
         """Return the columns of a DataFrame, as the log spells them."""
@@ -100,6 +140,10 @@ class NativeBackend:
     def knows_type(self, json_text: str) -> bool:
         """Whether this Spark has all types and collations of a schema's JSON."""
         return relation.knows_type(self.jvm, json_text)
+
+    def lookups(self, spark: SparkSession) -> NativeLookups:
+        """Return searches in sorted arrays, by Java's binary search."""
+        return NativeLookups(self.jvm, spark)
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
@@ -145,11 +189,11 @@ class NativeBackend:
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
         """Return the parts of an expression that a table stores."""
-        return parser.parsed(self.jvm, session.java_session(spark), text)
+        return parser.parsed(self.jvm, java_session(spark), text)
 
     def means_the_same(self, spark: SparkSession, text: str) -> bool:
         """Whether the session's parser reads an expression as bayou does."""
-        return own_sql.means_the_same(self.jvm, session.java_session(spark), text)
+        return own_sql.means_the_same(self.jvm, java_session(spark), text)
 
     def may_upcast(self, frame: DataFrame) -> bool:
         """Whether Spark casts a frame's first column to the type of its second column without loss."""
@@ -161,15 +205,19 @@ class NativeBackend:
 
     def columns_in_json(self, spark: SparkSession, text: str) -> str:
         """Return columns given as SQL as JSON of a schema."""
-        return parser.columns_in_json(session.java_session(spark), text)
+        return parser.columns_in_json(java_session(spark), text)
 
     def type_in_json(self, spark: SparkSession, text: str) -> str:
         """Return a type given as SQL as JSON."""
-        return parser.type_in_json(session.java_session(spark), text)
+        return parser.type_in_json(java_session(spark), text)
 
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """Return SQL expressions over some columns, resolved and simplified, each as Catalyst's JSON."""
         return relation.expressions_in_json(self.jvm, spark, schema_json, texts)
+
+    def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+        """Return the schemas that Spark derives from the Parquet types of files, in one call."""
+        return parquet_tables.derived_schemas(self.jvm, spark, uris, options)
 
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files under a folder, in one job."""
@@ -187,7 +235,7 @@ class NativeBackend:
 
     def writes_encrypted(self, spark: SparkSession, options: Mapping[str, str]) -> bool:
         """Whether Spark would encrypt the files of a write with these options."""
-        return encryption.writes_encrypted(session.java_session(spark), options)
+        return encryption.writes_encrypted(java_session(spark), options)
 
     def footers(self, files: Sequence[tuple[str, int]], storage_options: Mapping[str, str]) -> list[bytes | Exception]:
         """Return the footers of Parquet files of one store, read by Hadoop's file system."""

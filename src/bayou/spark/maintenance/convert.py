@@ -17,8 +17,6 @@ from bayou.protocol.types.schema import StructType, parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
 from bayou.report.units import count_text
-from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parquet_tables import ParquetEntry, derived_schemas
 from bayou.spark.read.session_table import SessionTable
 from bayou.spark.scan.footers import read_footers
 from bayou.spark.session.operations import log_operation
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from bayou.log.commit.transaction import Transaction
     from bayou.log.operations.convert import SourceFile
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.catalog import ParquetEntry
     from bayou.spark.session.application import Application
 
 _PARQUET: Final = "parquet"
@@ -90,7 +89,7 @@ def convert_table(
         _take_properties(table, present, source.entry)
     if source.entry is not None:  # after the commit: if this fails, the next CONVERT repeats it
         source.entry.become_delta()
-        Catalog(application.jvm, spark).refresh(source.entry.name)
+        application.backend.catalog(spark).refresh(source.entry.name)
     return Converted(source.uri, source.is_named)
 
 
@@ -118,7 +117,7 @@ class _Source:
 
 
 def _source(application: Application, spark: SparkSession, identifier: str) -> _Source:
-    catalog = Catalog(application.jvm, spark)
+    catalog = application.backend.catalog(spark)
     name = catalog.name(identifier)
     found = catalog.entry(name)
     if found is None:
@@ -128,7 +127,7 @@ def _source(application: Application, spark: SparkSession, identifier: str) -> _
     uri = qualify(found.location).uri
     if found.provider == "delta":
         return _Source(uri, is_delta=True, is_named=True)
-    entry = ParquetEntry(application.jvm, spark, name)
+    entry = application.backend.parquet_entry(spark, name)
     if found.provider != _PARQUET and not entry.is_hives:
         raise _no_parquet(identifier, found.provider)
     return _Source(uri, entry, is_named=True)
@@ -262,7 +261,7 @@ class _SessionFooters:
     def schemas(self, files: Sequence[SourceFile]) -> list[StructType]:
         """See `FooterReader`."""
         uris = [self._uri(file) for file in files]
-        derived = derived_schemas(self.table.application.jvm, self.table.spark, uris, self.table.options)
+        derived = self.table.application.backend.parquet_schemas(self.table.spark, uris, self.table.options)
         return [self._parsed(file, schema) for file, schema in zip(files, derived, strict=True)]
 
     def _parsed(self, file: SourceFile, schema: str | ValueError) -> StructType:

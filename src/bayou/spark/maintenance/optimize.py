@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bayou.errors import ConcurrentModificationError, failed, redact_uri
+from bayou.errors import ConcurrentModificationError, redact_uri
 from bayou.log.actions.keys import canonical_paths
 from bayou.log.maintenance.file_facts import file_facts
 from bayou.plan.maintenance.auto_compaction import plan_auto_compaction
@@ -32,13 +32,8 @@ from bayou.plan.maintenance.compaction import (
 )
 from bayou.protocol import properties
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-from bayou.spark.dml.core.chosen_files import choose_files
-from bayou.spark.dml.core.condition import check_condition, row_condition
-from bayou.spark.dml.core.target import table_columns
-from bayou.spark.dml.native.expr import NativeExpr
-from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
-from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.maintenance.clustered_files import Order, order_of, plan_order, write_cubes
+from bayou.spark.maintenance.conditions import files_matching
 from bayou.spark.maintenance.optimize_result import OptimizeResult
 from bayou.spark.maintenance.reorg import files_to_purge
 from bayou.spark.maintenance.rewrite import Rewritten, rewrite_uncommitted
@@ -235,29 +230,6 @@ def _chosen(table: SessionTable, snapshot: Snapshot, request: OptimizeRequest) -
             matching[np.asarray(positions)] = True
             chosen &= matching
     return pa.array(chosen)
-
-
-def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
-    """Return the positions of the files that may hold a row for which a condition is true.
-
-    Raise InvalidOptionError if it names other than partition columns, and `partitions_only` is set.
-    """
-    jvm = table.application.jvm
-    statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
-    named = NativeExpr.of(jvm, row_changes.condition_of_statement(statement))
-    check_condition(command, named, snapshot)
-    used = frozenset() if named is None else named.names
-    others = sorted(used - {name for name in used if name.lower() in {each.lower() for each in snapshot.partition_columns}})
-    if partitions_only and others:
-        raise failed(
-            "DELTA_NON_PARTITION_COLUMN_REFERENCE",
-            at=snapshot,
-            option="where",
-            column=others[0],
-            partition_columns=snapshot.partition_columns,
-        )
-    condition = row_condition(snapshot, NativeStatement.of(table, statement).condition)
-    return choose_files(table, snapshot, condition, matching_partitions).candidates
 
 
 def _written(

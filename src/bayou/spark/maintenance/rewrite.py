@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
+from bayou.log.actions.keys import hadoop_uris
+from bayou.plan.maintenance.cells import keys_of_tasks
+from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.data_files.request import WriteContext, WriteOptions, WriteRequest
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.live_rows import check_moved_rows
-from bayou.spark.read.stored_rows import auxiliary_of_stored, file_tasks, stored_rows
+from bayou.spark.read.stored_rows import FILE, GROUP, ROW, auxiliary_of_stored, file_tasks, rows_by_group, stored_rows
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.settings import string_prefix_of
 
@@ -143,9 +147,36 @@ def rewrite_uncommitted(
     Raises:
         InvalidCommitError: the new files do not hold as many rows as the old ones.
     """
+    if tasks is not None and not target.application.backend.is_native:
+        return _rewritten_in_groups(target, snapshot, positions, uncommitted, into, tasks)
     frame = stored_rows(target.application, target.spark, snapshot, positions, options=target.options, tasks=tasks)
     grouped = None if tasks is None else file_tasks(snapshot, tasks)
     return rewrite_rows(target, snapshot, positions, frame, uncommitted, into, tasks=grouped)
+
+
+def _rewritten_in_groups(
+    target: SessionTable,
+    snapshot: Snapshot,
+    positions: pa.Array,
+    uncommitted: UncommittedFiles,
+    into: WriteTarget | None,
+    groups: pa.Array,
+) -> NewFiles:
+    """Rewrite files in groups by a shuffle, for sessions whose tasks cannot read certain files. Each group becomes one file.
+
+    Rows keep their order: a group has the rows of its files one after another, as if one task had read them.
+    """
+    count = pc.max(groups).as_py() + 1
+    rows = rows_by_group(target.application, target.spark, snapshot, positions, groups, options=target.options)
+    names = [quoted_name(name) for name in rows.columns if name not in (GROUP, FILE, ROW)]
+    key = F.element_at(F.lit(keys_of_tasks(count)), F.col(GROUP) + 1)
+    arranged = rows.repartition(count, key).sortWithinPartitions(FILE, ROW).select(*names)
+    added = rewrite_rows(target, snapshot, positions, arranged, uncommitted, into, is_arranged=True)
+    uris = hadoop_uris(snapshot.files(["path"])["path"].take(positions), snapshot.table_uri).to_pylist()
+    read: list[list[str]] = [[] for _ in range(count)]
+    for uri, group in zip(uris, groups.to_pylist(), strict=True):
+        read[group].append(uri)
+    return replace(added, read_by_tasks=read)
 
 
 def rewrite_rows(

@@ -25,11 +25,9 @@ from bayou.protocol import properties
 from bayou.protocol.stats.file_stats import LeafStatistics, indexed_leaves
 from bayou.protocol.types.partition_values import is_string_type
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.maintenance.optimize import files_matching
-from bayou.spark.read.reader import scan_frame
+from bayou.spark.maintenance.conditions import files_matching
+from bayou.spark.read.file_rows import file_rows
 from bayou.spark.scan.footers import footers_in_turn
-from bayou.spark.scan.scan import Scan
 from bayou.spark.session.log_jobs import collected
 from bayou.spark.session.operations import described_jobs, operation
 from bayou.spark.session.progress import concluded, phase
@@ -116,18 +114,7 @@ def _scanned(
     paths = pa.array([file.add.path for file in files], pa.string())
     positions = pc.index_in(paths, value_set=snapshot.files(["path"])["path"].combine_chunks()).cast(pa.int64())
     numbers = pa.array(range(len(files)), pa.int32())
-    session = java_session(table.spark)
-    scan = Scan(
-        table.application,
-        session,
-        snapshot,
-        fields,
-        positions=positions,
-        hidden={_FILE: numbers},
-        options=table.options,
-        rewrites=True,
-    )
-    rows = scan_frame(scan, table.spark)
+    rows = file_rows(table.application, table.spark, snapshot, fields, positions, constants={_FILE: numbers}, options=table.options)
     aggregates = [column for number, leaf in enumerate(unsure_leaves) for column in _aggregates(number, leaf)]
     counted = rows.groupBy(_FILE).agg(F.count(F.lit(1)).alias("rows"), *aggregates)
     empty = pa.schema([(_FILE, pa.int32()), ("rows", pa.int64())])

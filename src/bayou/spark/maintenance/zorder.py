@@ -9,7 +9,7 @@ files, sends each row to the task of its file, and writes. Cubes that become one
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +17,6 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.maintenance.cells import CellFiles, Grid, assign_files, keys_of_tasks
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.lookups import Bounds, bounds_of, looked_up, place_in, rank
-from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.maintenance.rewrite import rewrite_rows
 from bayou.spark.read.stored_rows import FILE, GROUP, ROW, rows_by_group
 from bayou.spark.session.progress import phase
@@ -117,23 +114,25 @@ class _Cells:
 
     def key(self) -> Column:
         """Return the cell of a row."""
-        jvm, spark = self._table.application.jvm, self._table.spark
+        backend, spark = self._table.application.backend, self._table.spark
+        lookups = backend.lookups(spark)
         key = F.col(GROUP).cast("bigint")
         for column, bounds in zip(self._used, self._bounds, strict=True):
-            ranked = F.coalesce(rank(jvm, spark, bounds, F.col(GROUP), own_column(spark, column.value)) + 1, F.lit(0))
+            ranked = F.coalesce(lookups.rank(bounds, F.col(GROUP), backend.own_column(spark, column.value)) + 1, F.lit(0))
             key = F.shiftleft(key, self._grid.bits).bitwiseOR(ranked.cast("bigint"))
         return key
 
-    def _found_bounds(self) -> list[Bounds]:
+    def _found_bounds(self) -> list[Any]:
         """Return the bounds of each column's values in each cube, from a sample."""
         phase("sampling")
-        spark = self._table.spark
+        backend, spark = self._table.application.backend, self._table.spark
+        lookups = backend.lookups(spark)
         of_cube = max(_LEAST_SAMPLE, _OF_A_BOUND * self._grid.most_bounds)
         of_cube = min(of_cube, max(self._grid.most_bounds, _MOST_SAMPLE // len(self._outputs)))
         shares = pa.array([min(1.0, of_cube / max(1, rows)) for rows in self._num_rows], pa.float64())
-        sample = self._rows.where(F.rand(_SEED) < looked_up(self._table.application.jvm, shares, F.col(GROUP)))
+        sample = self._rows.where(F.rand(_SEED) < lookups.looked_up(shares, F.col(GROUP)))
         names = [f"v{number}" for number in range(len(self._used))]
-        values = [own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]
+        values = [backend.own_column(spark, each.cut).alias(name) for each, name in zip(self._used, names, strict=True)]
         sampled = sample.select(GROUP, *values)
         nothing = [F.lit(None).cast(field.dataType) for field in sampled.schema.fields[1:]]
         # A cube may have no row in the sample.
@@ -146,7 +145,7 @@ class _Cells:
         for name in names:
             sizes = F.transform(f"cubes.{name}", lambda each: F.size(each).cast("string"))
             columns += [F.flatten(f"cubes.{name}").alias(name), F.array_join(sizes, ",").alias(f"{name}_sizes")]
-        return bounds_of(self._table.application.jvm, row.select(*columns), [each.kind for each in self._used])
+        return lookups.bounds_of(row.select(*columns), [each.kind for each in self._used])
 
     def _quantiles(self, ascending: str) -> Column:
         """Return distinct values that divide some values into equal parts, at most as many as the grid has bounds."""
@@ -166,17 +165,18 @@ class _Cells:
 
 def _arranged(table: SessionTable, rows: DataFrame, outputs: Sequence[int], cells: _Cells | None) -> DataFrame:
     """Repartition the rows into one partition for each new file."""
-    jvm, spark, count = table.application.jvm, table.spark, sum(outputs)
-    names = [quoted_name(name) for name in names_of(rows) if name not in (GROUP, FILE, ROW)]
-    file = looked_up(jvm, pa.array(first_tasks(outputs), pa.int32()), F.col(GROUP))
+    backend, count = table.application.backend, sum(outputs)
+    lookups = backend.lookups(table.spark)
+    names = [quoted_name(name) for name in backend.names_of(rows) if name not in (GROUP, FILE, ROW)]
+    file = lookups.looked_up(pa.array(first_tasks(outputs), pa.int32()), F.col(GROUP))
     if cells is not None:
         files = cells.files
-        rows = rows.withColumn(_PLACE, place_in(jvm, spark, files.keys, cells.key()))
-        of_cell = looked_up(jvm, files.first, F.col(_PLACE))
+        rows = rows.withColumn(_PLACE, lookups.place_in(files.keys, cells.key()))
+        of_cell = lookups.looked_up(files.first, F.col(_PLACE))
         if files.are_split:
             share = F.pmod(F.hash(F.col(ROW), F.col(FILE)), F.lit(_SHARES)) / _SHARES
-            of_cell = of_cell + looked_up(jvm, files.width, F.col(_PLACE)) * share
-        is_one = looked_up(jvm, pa.array([int(each == 1) for each in outputs], pa.int32()), F.col(GROUP)) == 1
+            of_cell = of_cell + lookups.looked_up(files.width, F.col(_PLACE)) * share
+        is_one = lookups.looked_up(pa.array([int(each == 1) for each in outputs], pa.int32()), F.col(GROUP)) == 1
         file = F.when(is_one, file).otherwise(F.floor(of_cell).cast("int"))
-    key = looked_up(jvm, pa.array(keys_of_tasks(count), pa.int32()), file)
+    key = lookups.looked_up(pa.array(keys_of_tasks(count), pa.int32()), file)
     return rows.repartition(count, key).select(*names)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.connect import proto
 
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
-from bayou.spark.portable.commands.statements import statement_of
+from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
+from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.read.request import TableRequest, resolve
 
@@ -56,8 +57,7 @@ class TableAnswers:
 
     def references(self, sql: proto.SQL) -> Sequence[Reference]:
         """Return the tables in a query."""
-        del sql
-        return ()
+        return references_in(sql, self.rows)
 
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command on a Delta table, or return None if it is for the server."""
@@ -72,11 +72,10 @@ class TableAnswers:
 
     def _statement(self, command: proto.SqlCommand) -> CommandAnswer | None:
         """Run a statement of Delta Lake; None if it is the server's."""
-        relation = command.input.with_relations.root if command.input.HasField("with_relations") else command.input
-        sql = relation.sql
-        if not sql.query:  # clients before 4.0
-            sql = proto.SQL(query=command.sql)
-        return statement_of(self._application, self._spark, sql)
+        relation = command.input
+        if not command.HasField("input"):  # clients before 4.0
+            relation = proto.Relation(sql=proto.SQL(query=command.sql))
+        return run_sql(self._application, self._spark, relation)
 
     def rows(self, options: Mapping[str, str]) -> DataFrame:
         """Return the rows that a reader's options ask for, of the version that is the latest now if they name none."""

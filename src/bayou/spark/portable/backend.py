@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -21,7 +23,9 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
 from bayou.spark.portable import casts, client, names
+from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
+from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.settings import pinned
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
@@ -31,15 +35,21 @@ from bayou.spark.user_defined_types import for_spark
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
     from bayou.log.delta_log import DeltaLog
     from bayou.protocol.types.schema import DataType, StructType
     from bayou.spark.backend import FileTasks, WriteJob
+    from bayou.spark.catalog import Catalog, ParquetEntry
     from bayou.spark.text.parsed_expression import ParsedExpression
 
-_NO_JVM: Final = "this operation"
 _TIME_ZONE: Final = "spark.sql.session.timeZone"
+_REQUESTS: Final = 8
+"""So many requests about schemas run at once."""
+_IN_PATTERNS: Final = re.compile(r"[\\*?\[\]{}]")
+"""The characters with a meaning in the patterns for which Spark takes each path."""
+_NO_JVM: Final = "this operation"
 _NOT_CREATED: Final = ("Mkdirs failed", "Permission denied", "No space left", "AccessDenied", "Read-only file system")
 """Parts of a file system's messages about a file or a folder that it could not create."""
 
@@ -72,8 +82,21 @@ class PortableBackend:
         """Return a session's time zone."""
         return str(session.conf.get(_TIME_ZONE) or "UTC")
 
+    def catalog(self, spark: SparkSession) -> Catalog:
+        """Return the catalog of a session."""
+        return PortableCatalog(spark)
+
+    def parquet_entry(self, spark: SparkSession, name: Any) -> ParquetEntry:
+        """Raise UnsupportedFeatureError: the entry could not become that of a Delta table."""
+        del spark
+        raise refusal(name)
+
     def refresh_caches(self, spark: SparkSession, log: DeltaLog, options: Mapping[str, str]) -> None:
         """Nothing: the plan of a cached DataFrame names its version, so that no later version finds it."""
+
+    def local_frame(self, spark: SparkSession, rows: pa.Table, schema_json: str) -> DataFrame:
+        """Return a small Arrow table as a DataFrame, whose rows are part of each request."""
+        return spark.createDataFrame(rows, SparkStructType.fromJson(_loaded(schema_json)))
 
     def columns_of(self, frame: DataFrame) -> StructType:
         """Return the columns of a DataFrame, as the log spells them."""
@@ -102,7 +125,7 @@ class PortableBackend:
     def numbered(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """Return rows that the server keeps until they are written, and the number of their partitions."""
         kept = frame.persist()
-        last = kept.select(F.max(F.spark_partition_id())).collect()[0][0]
+        last = kept.select(F.spark_partition_id().alias("number")).agg(F.max("number")).collect()[0][0]
         with self._lock:
             self._persisted[threading.get_ident()] = kept
         return kept, 1 if last is None else int(last) + 1
@@ -125,6 +148,11 @@ class PortableBackend:
         except Exception:  # noqa: BLE001  (PySpark has several exceptions for it)
             return False
         return True
+
+    def lookups(self, spark: SparkSession) -> PortableLookups:
+        """Return searches in sorted arrays, by higher-order functions."""
+        del spark
+        return PortableLookups()
 
     def aligned_rows(self, frame: DataFrame, table: str, schema_json: str, *, by_name: bool) -> DataFrame:
         """Align rows to a table's columns by Spark's rules of an INSERT."""
@@ -176,8 +204,9 @@ class PortableBackend:
         """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
         return names.in_session_catalog(names.name_parts(name), self.settings(spark))
 
-    def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:  # noqa: ARG002  (the interface)
+    def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
         """Return the parts of an expression that a table stores."""
+        del spark
         try:
             return parsed_text(text)
         except UnreadableTextError as error:
@@ -204,24 +233,38 @@ class PortableBackend:
 
     def columns_in_json(self, spark: SparkSession, text: str) -> str:
         """Return columns given as SQL as JSON of a schema."""
-        return spark.createDataFrame([], text).schema.json()
+        return client.columns_in_sql(spark, text).json()
 
     def type_in_json(self, spark: SparkSession, text: str) -> str:
         """Return a type given as SQL as JSON."""
-        return spark.createDataFrame([], f"given {text}").schema.fields[0].dataType.json()
+        return client.type_in_sql(spark, text).json()
 
     def expressions_in_json(self, spark: SparkSession, schema_json: str, texts: Sequence[str]) -> list[str] | None:
         """None: the client does not see resolved expressions."""
         del spark, schema_json, texts
         return None
 
+    def parquet_schemas(self, spark: SparkSession, uris: Sequence[str], options: Mapping[str, str]) -> list[str | ValueError]:
+        """Return the schemas that Spark derives from the Parquet types of files, in one request for each."""
+        with ThreadPoolExecutor(_REQUESTS, thread_name_prefix="bayou-schemas") as pool:
+            return list(pool.map(lambda uri: self._parquet_schema(spark, uri, options), uris))
+
+    def _parquet_schema(self, spark: SparkSession, uri: str, options: Mapping[str, str]) -> str | ValueError:
+        try:
+            path = _IN_PATTERNS.sub(r"\\\g<0>", uri)
+            # No part of the path is the value of a partition.
+            return spark.read.options(**options, recursiveFileLookup="true").parquet(path).schema.json()
+        except PySparkException as error:
+            return ValueError(self.reason_of(error))
+
     def write_files(self, frame: DataFrame, job: WriteJob) -> WrittenRows:
         """Write the rows of a DataFrame as Parquet files into a new folder of the table, in one job."""
         folder = f"{job.root}/b-{uuid.uuid4().hex}"
         options = {**for_writer(job.options), **job.hadoop, **_WRITER_OPTIONS}
+        settings = {**values(Job.WRITE), **({} if job.open_files is None else {_OPEN_FILES: str(job.open_files)})}
         observations = client.plan_of(frame).observations
         try:
-            with pinned(frame.sparkSession, values(Job.WRITE)):
+            with pinned(frame.sparkSession, settings):
                 frame.write.mode("append").options(**options).partitionBy(*job.partition_by).parquet(folder)
         finally:
             self._let_go()
@@ -261,6 +304,7 @@ _WRITER_OPTIONS: Final = {
     "mapreduce.fileoutputcommitter.algorithm.version": "2",
 }
 """No file `_SUCCESS`, and no second renaming of files. The folder is new, so nobody reads it before the commit."""
+_OPEN_FILES: Final = "spark.sql.maxConcurrentOutputFileWriters"
 _PARSER_SETTINGS: Final = (
     "spark.sql.ansi.doubleQuotedIdentifiers",
     "spark.sql.legacy.consecutiveStringLiterals.enabled",

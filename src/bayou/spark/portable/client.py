@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.errors import ParseException
+from pyspark.sql.types import StructType
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 
 def client_of(spark: SparkSession) -> Any:
@@ -28,3 +32,19 @@ def alias_of(frame: DataFrame) -> str | None:
     """Return the alias of a query's rows, or None."""
     plan = plan_of(frame)
     return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (see above)
+
+
+def columns_in_sql(spark: SparkSession, text: str) -> StructType:
+    """Return columns given as SQL, with their chars and varchars. Raise ParseException if the server cannot read them."""
+    found = client_of(spark)._analyze(method="ddl_parse", ddl_string=text).parsed  # noqa: SLF001  (see above)
+    if not isinstance(found, StructType):
+        raise ParseException(f"[PARSE_SYNTAX_ERROR] {text!r} is a type, and not a list of columns")
+    return found
+
+
+def type_in_sql(spark: SparkSession, text: str) -> DataType:
+    """Return a type given as SQL. Raise ParseException if the server cannot read it."""
+    columns = columns_in_sql(spark, f"given {text}")
+    if len(columns) != 1 or not columns[0].nullable or columns[0].metadata:
+        raise ParseException(f"[PARSE_SYNTAX_ERROR] {text!r} is not a type")
+    return columns[0].dataType

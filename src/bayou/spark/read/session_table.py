@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import redact_uri
 from bayou.log.commit.transaction import MAX_ATTEMPTS, Transaction
 from bayou.protocol.features.features import check_writable
+from bayou.spark.read.file_rows import file_rows
 from bayou.spark.read.reader import read as read_request
 from bayou.spark.read.request import TableRequest
 from bayou.spark.session.session_transaction import session_transaction
@@ -133,5 +134,8 @@ class SessionTable:
 
         Alterations check all rows. Therefore a file that cannot be read is an error, even if the session ignores such files.
         """
+        if not self.application.backend.is_native:
+            snapshot = self.application.snapshot(self.uri, self.options)
+            return file_rows(self.application, self.spark, snapshot, snapshot.schema.fields, options=self.options)
         request = TableRequest(self.uri, None, None, dict(self.options), reads_every_file=True)
         return read_request(self.application, self.spark, request)

@@ -13,11 +13,10 @@ from bayou.protocol import properties
 from bayou.protocol.schema.reserved_names import check_no_own_names
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import FileTasks
-from bayou.spark.jvm.core.session import java_session
 from bayou.spark.read.change_rows import AuxiliaryColumns
-from bayou.spark.read.reader import scan_frame
+from bayou.spark.read.file_rows import file_rows
 from bayou.spark.scan.row_ids import RowIdColumns
-from bayou.spark.scan.scan import OUR_METADATA, Scan
+from bayou.spark.scan.scan import OUR_METADATA
 from bayou.spark.types.types import readable_schema
 
 if TYPE_CHECKING:
@@ -59,22 +58,17 @@ def stored_rows(
     ids, fields = RowIdColumns.of(snapshot), readable_schema(snapshot.schema).fields
     if ids is not None:
         check_no_own_names(snapshot.schema, "read with their ids", snapshot.table_uri, snapshot.version)
-    scan = Scan(
+    rows = file_rows(
         application,
-        java_session(spark),
+        spark,
         snapshot,
-        [*fields, *(() if ids is None else ids.fields)],
-        metadata=None if ids is None else ["row_index"],
-        positions=positions.cast(pa.int64()),
-        hidden={
-            **({} if tasks is None else {_TASK: tasks}),
-            **({} if ids is None else ids.constants(snapshot, positions)),
-        },
-        options=options or {},
-        rewrites=True,
-        file_tasks=tasks is not None,
+        fields,
+        positions.cast(pa.int64()),
+        constants=None if tasks is None else {_TASK: tasks},
+        ids=ids,
+        options=options,
+        has_tasks=tasks is not None,
     )
-    rows = scan_frame(scan, spark)
     names = [field.name for field in fields]
     if ids is None:
         return rows if tasks is None else rows.select(*map(quoted_name, names))
@@ -104,22 +98,17 @@ def rows_by_group(
     check_no_own_names(snapshot.schema, "sorted", snapshot.table_uri, snapshot.version)
     ids = RowIdColumns.of(snapshot) if columns is None else None
     fields = [each for each in readable_schema(snapshot.schema).fields if columns is None or each.name in columns]
-    scan = Scan(
+    rows = file_rows(
         application,
-        java_session(spark),
+        spark,
         snapshot,
-        [*fields, *(() if ids is None else ids.fields)],
-        metadata=["row_index"],
-        positions=positions.cast(pa.int64()),
-        hidden={
-            GROUP: groups.cast(pa.int32()),
-            FILE: pa.array(range(len(groups)), pa.int32()),
-            **({} if ids is None else ids.constants(snapshot, positions)),
-        },
-        options=options or {},
-        rewrites=True,
+        fields,
+        positions.cast(pa.int64()),
+        constants={GROUP: groups.cast(pa.int32()), FILE: pa.array(range(len(groups)), pa.int32())},
+        ids=ids,
+        with_row_index=True,
+        options=options,
     )
-    rows = scan_frame(scan, spark)
     names = [quoted_name(field.name) for field in fields]
     added = [F.col(GROUP), F.col(FILE), F.col(f"{OUR_METADATA}.row_index").alias(ROW)]
     return rows.select(*names, *added) if ids is None else ids.known(rows, OUR_METADATA).select(*names, *ids.columns(), *added)

@@ -20,9 +20,6 @@ from bayou.spark.errors.conversion import extend_conversion
 from bayou.spark.jvm.backend import backend_of_jvm
 from bayou.spark.jvm.core import callbacks
 from bayou.spark.jvm.core.adapters import Adapters
-from bayou.spark.jvm.core.own_sessions import default_session
-from bayou.spark.jvm.core.session import TIME_ZONE, SessionConf, is_stopped
-from bayou.spark.pinned_settings import SQL_PREFIX, Job, values
 from bayou.spark.session.hadoop_store import check_log_store_settings
 from bayou.spark.session.log_jobs import SparkLogJobs
 from bayou.spark.session.object_stores import check_file_system
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.plan.generated.rules import PartitionRule
     from bayou.spark.backend import Backend
+    from bayou.spark.jvm.backend import NativeBackend
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 PINNED_SNAPSHOTS = 16
@@ -149,8 +147,6 @@ class Application:
             Adapters.of(self.jvm)
             extend_conversion(self._missing_data_file, self._unreadable_data_file)
         self.partition_rules: dict[tuple[str, tuple[str, ...]], tuple[PartitionRule, ...]] = {}
-        self._workbenches: dict[str, JavaObject] = {}
-        self._lock = threading.Lock()
 
     def _check_store(self, uri: str) -> None:
         if not self.backend.is_native:
@@ -206,20 +202,8 @@ class Application:
         return f"Apache-Spark/{self.backend.spark_version} bayou/{__version__}"
 
     def workbench(self, session: JavaObject) -> JavaObject:
-        """Return an internal session for planning, with the time zone of `session`.
-
-        bayou casts partition values and resolves generation expressions in it. A cast that is not possible gives NULL.
-
-        The application has one such session for each time zone, and all sessions share it. Therefore it has none of the other SQL
-        settings of `session`, which must not affect the reads of another session.
-        """
-        zone = SessionConf(session).time_zone
-        with self._lock:
-            workbench = self._workbenches.get(zone)
-            if workbench is None or is_stopped(workbench):
-                settings = {**values(Job.PLANNING), TIME_ZONE: zone}
-                self._workbenches[zone] = default_session(self.jvm, session, settings, SQL_PREFIX)
-            return self._workbenches[zone]
+        """Return an internal session for planning, with the time zone of `session`."""
+        return cast("NativeBackend", self.backend).workbench(session)
 
     def _missing_data_file(self, text: str) -> DeltaError | None:
         table_and_file = self._data_file_in(text) or _file_of_a_source(text)

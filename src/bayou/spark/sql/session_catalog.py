@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import DataFrame
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.create.place import Place
+    from bayou.spark.jvm.relations.catalog import TableName
     from bayou.spark.session.application import Application
 
 
@@ -217,7 +218,8 @@ class SessionCatalog:
                 options = _whole(options, options_of_writer)
         write(self._application, rows, WriteRequest(options, context))
         if place.name is not None and not place.is_registered:
-            catalog.create(place.name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
+            name = cast("TableName", place.name)
+            catalog.create(name, place.uri, managed=place.managed, if_absent=if_absent or not statement.creates)
 
     def _refresh(self, spark: SparkSession, text: str) -> None:
         catalog = Catalog(self._application.jvm, spark)

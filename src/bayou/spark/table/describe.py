@@ -7,23 +7,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from bayou.log.segment.history import History
 from bayou.log.snapshot.clustering import clustering_columns
 from bayou.protocol.actions.paths import hadoop_text
 from bayou.protocol.features.features import table_features
-from bayou.spark.jvm.core.bulk import Bulk
-from bayou.spark.jvm.core.session import java_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from bayou.log.segment.history import HistoryEntry
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.relations.catalog import CatalogEntry
+    from bayou.spark.catalog import CatalogEntry
     from bayou.spark.session.application import Application
 
 _STRINGS = pa.map_(pa.string(), pa.string())
@@ -169,10 +166,7 @@ def detail_of_folder(path: str) -> pa.Table:
 
 def rows_frame(application: Application, spark: SparkSession, table: pa.Table) -> DataFrame:
     """Return a small Arrow table as a DataFrame that needs no job. Supports scalars, structs, lists of strings and maps."""
-    schema = spark_schema(table.schema)
-    session = java_session(spark)
-    dataset = Bulk.of(application.jvm).dataset(session, application.workbench(session), table, schema)
-    return DataFrame(dataset, spark)
+    return application.backend.local_frame(spark, table, spark_schema(table.schema))
 
 
 def spark_schema(columns: pa.Schema) -> str:

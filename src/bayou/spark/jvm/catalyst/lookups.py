@@ -111,3 +111,27 @@ def _searched(jvm: Jvm, spark: SparkSession, array: JavaObject, of: str, argumen
     call = jvm.java_class(f"{_EXPRESSIONS}.objects.StaticInvoke")
     arrays = jvm.static("java.lang.Class").forName("java.util.Arrays", False, jvm.loader)
     return nodes.column(jvm, jvm.construct(call, arrays, jvm.module(f"{_TYPES}.IntegerType"), "binarySearch", inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class NativeLookups:
+    """The searches of this module on one session: see `spark.backend.Lookups`."""
+
+    jvm: Jvm
+    spark: SparkSession
+
+    def bounds_of(self, frame: DataFrame, kinds: Sequence[str]) -> list[Bounds]:
+        """Return the bounds in the only row of a query."""
+        return bounds_of(self.jvm, frame, kinds)
+
+    def looked_up(self, values: pa.Array, place: Column) -> Column:
+        """Return the number at a position of an array."""
+        return looked_up(self.jvm, values, place)
+
+    def rank(self, bounds: Bounds, group: Column, value: Column) -> Column:
+        """Return how many bounds of a group are less than or equal to a value; NULL for NULL."""
+        return rank(self.jvm, self.spark, bounds, group, value)
+
+    def place_in(self, sorted_values: pa.Array, value: Column) -> Column:
+        """Return the position of a value in an ascending int64 array, or a negative number."""
+        return place_in(self.jvm, self.spark, sorted_values, value)

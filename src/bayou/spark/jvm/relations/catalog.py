@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import failed, redact_text
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.catalog import CatalogEntry
 from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.jvm.gateway import Py4JJavaError
 from bayou.spark.jvm.relations.parser import table_name
@@ -68,29 +69,6 @@ class TableName:
         identifier = self.identifier
         longer = identifier.copy(identifier.table() + suffix, identifier.database(), identifier.catalog())
         return TableName(longer, None if self.path is None else self.path + suffix)
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A catalog entry of a table.
-
-    Attributes:
-        provider: its provider, in lower case, or empty.
-        location: its URI, or empty.
-        is_view: whether it is a view.
-        name: its name with database and catalog, as users see it.
-        managed: whether the catalog chose its folder.
-        partition_by: the partition columns; empty for a Delta table, whose log has them.
-        created_time: when it was created, in milliseconds since 1970.
-    """
-
-    provider: str
-    location: str
-    is_view: bool
-    name: str = ""
-    managed: bool = False
-    partition_by: tuple[str, ...] = ()
-    created_time: int = 0
 
 
 def _has_three_parts(name: str) -> bool:
@@ -189,6 +167,9 @@ class Catalog:
         comment = None if table.comment().isEmpty() else str(table.comment().get())
         partitions = [str(each) for each in self._jvm.list_of(table.partitionColumnNames())]
         return table.schema().json(), partitions, {str(pair._1()): str(pair._2()) for pair in pairs}, comment  # noqa: SLF001  (Scala's)
+
+    def check_takes(self, name: TableName) -> None:
+        """Do nothing: the catalog takes entries of Delta tables."""
 
     def default_location(self, name: TableName) -> str:
         """Return the location of a managed table of that name."""

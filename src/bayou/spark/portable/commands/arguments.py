@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bayou.protocol.types.sql_text import string_sql
+from bayou.spark.portable.text.tokens import words
+from bayou.spark.sql.statements.parameters import FilledText, parameters_in
 from bayou.spark.sql.statements.reader import error_at
 
 if TYPE_CHECKING:
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.sql.statements.parameters import Parameter
+
+
+def filled(sql: proto.SQL) -> str:
+    """Return a statement in which literals replace its parameters.
+
+    Raises:
+        SqlSyntaxError: as `literals_of`.
+    """
+    text: str = sql.query
+    parameters = parameters_in(words(text))
+    return FilledText.of(text, parameters, literals_of(sql, parameters)).text if parameters else text
 
 
 def literals_of(sql: proto.SQL, parameters: Sequence[Parameter]) -> list[str]:

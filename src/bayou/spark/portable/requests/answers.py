@@ -50,7 +50,8 @@ class Reference:
         start: where the reference begins in the text, in characters.
         end: where it ends. Time travel belongs to the reference, an alias does not.
         frame: its rows.
-        alias: the name that the rest of the text has for its columns, or None if an alias follows the reference.
+        alias: the name that the rest of the text has for its columns. None if an alias follows the reference, or where the grammar
+            has no place for one (`TABLE t`).
         arguments: the numbers of the positional arguments in the reference, counted from 0 in the whole text.
     """
 

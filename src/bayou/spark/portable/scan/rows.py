@@ -16,7 +16,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
 from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
-from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, vectors_of, without_deleted
+from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, without_deleted
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
 from bayou.spark.types.aligned_sql import aligned
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
+_OLDEST: Final = (3, 0)
+"""A version of Spark that reads no narrower type as the table's."""
 _NUMBER, _ROW = "__bayou_file_number", "__bayou_row"
 
 
@@ -52,6 +54,7 @@ def scan_frame(
     with_numbers: bool = False,
     with_metadata: bool = False,
     with_ids: bool = False,
+    constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """Return the rows of some files of a snapshot, without those in deletion vectors.
@@ -68,6 +71,7 @@ def scan_frame(
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
             the log. Spark's own `_metadata` stays available too, but its `file_modification_time` is a number of the file.
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
+        constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
 
     Raises:
@@ -78,10 +82,12 @@ def scan_frame(
     schema = snapshot.schema
     wanted = [_field(snapshot, name) for name in columns] if columns is not None else list(schema.fields)
     ids = RowIdColumns.of(snapshot) if with_ids else None
-    scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, dict(storage_options or {}))
     chosen = None if positions is None else positions.cast(pa.int64())
+    of_files = {name: _by_file(snapshot, chosen, values) for name, values in (constants or {}).items()}
+    scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
     scan.check_names()
-    if must_be_grouped(wanted, _version(spark)):
+    # Asking for the version is a request to the server, so it comes last.
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
     return scan.frame(chosen)
 
@@ -91,6 +97,15 @@ def _field(snapshot: Snapshot, name: str) -> StructField:
     if found is None:
         raise failed("nested-field-missing", column=name)
     return found
+
+
+def _by_file(snapshot: Snapshot, chosen: pa.Array | None, values: pa.Array) -> pa.Array:
+    """Return values of some files as an array with a value for each file of the snapshot: 0 for the others."""
+    if chosen is None:
+        return values
+    everything = np.zeros(snapshot.files(["path"]).num_rows, values.type.to_pandas_dtype())
+    everything[chosen.to_numpy()] = values.to_numpy(zero_copy_only=False)
+    return pa.array(everything, values.type)
 
 
 def _version(spark: SparkSession) -> tuple[int, int]:
@@ -106,6 +121,7 @@ class _Scan:
     with_numbers: bool
     with_metadata: bool
     ids: RowIdColumns | None
+    constants: Mapping[str, pa.Array]
     storage_options: Mapping[str, str]
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
@@ -121,7 +137,7 @@ class _Scan:
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
         rows = rows.where(known)
-        vectors = vectors_of(self.snapshot, source.listed, self.storage_options)
+        vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
             rows = rows.where(is_live(constants, vectors, row))
@@ -229,6 +245,8 @@ class _Scan:
         if self.with_numbers:
             numbers = pa.array(np.arange(files.num_rows)) if source.listed is None else source.listed
             found.append(constants.integers(numbers.cast(pa.int32())).alias(FILE))
+        for name, values in self.constants.items():
+            found.append(constants.integers(values if source.listed is None else values.take(source.listed)).alias(name))
         if ids is not None:
             found.append(constants.integers(files["base_row_id"].combine_chunks()).alias(BASE))
             found.append(constants.integers(files["default_row_commit_version"].combine_chunks()).alias(BASE_VERSION))

@@ -3,23 +3,25 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from bayou.errors import failed
 from bayou.log.actions.keys import hadoop_uris
+from bayou.protocol.actions.paths import to_uri
 from bayou.spark.portable.scan.carrier import carrier
 from bayou.spark.portable.scan.scratch import SETTING, scratch_of
-from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
+from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
 MOST_PATHS: Final = 1000
 """The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
 _IGNORES_LISTS: Final = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
+_OF_PATTERNS: Final = re.compile(r"[{}\[\]*?\\]")
+_METADATA_FIELDS: Final = StructType(
+    [
+        *(StructField(name, StringType()) for name in ("file_path", "file_name")),
+        *(StructField(name, LongType()) for name in ("file_size", "file_block_start", "file_block_length")),
+        StructField("file_modification_time", TimestampType()),
+        StructField("row_index", LongType()),
+    ]
+)
+"""The type of Spark's `_metadata` for Parquet files."""
 _PATH, _NUMBER = "__bayou_path", "__bayou_number"
 OPTIONS: Final = {
     "recursiveFileLookup": "true",  # otherwise names of folders become partition values
@@ -51,7 +63,7 @@ def find_columns_by_ids(spark: SparkSession) -> None:
     The settings stay, because a Spark Connect session uses them when a query runs. They have no effect on schemas without ids.
     """
     for name, value in FIELD_IDS.items():
-        if spark.conf.get(name, "") != value:
+        if spark.conf.get(name, "false") != value:
             spark.conf.set(name, value)
 
 
@@ -72,6 +84,10 @@ class Source(Protocol):
 
     def number(self, metadata: str) -> Column:
         """Return the number of a row's file in the DataFrame of `read`. A row of another file fails."""
+        ...
+
+    def vectors(self, storage_options: Mapping[str, str]) -> Sequence[Bitmap | None]:
+        """Return the deletion vectors of the listed files; an empty list if no file has one."""
         ...
 
     def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
@@ -121,17 +137,24 @@ class _Listed:
         self.carrier.keep_with(frame)
         # If only the list is gone, and not its folder, Spark finds no files. Therefore each analysis looks at the list, too. The
         # join has no effect, and the optimizer removes it. It keeps `_metadata`, which a union or a subquery would not.
-        nothing = self.spark.read.text(self.carrier.list).where(F.lit(False))
+        nothing = self.spark.read.text(literal(self.carrier.list)).where(F.lit(False))
         return frame.join(nothing, F.lit(True), "left_anti")
 
     def number(self, metadata: str) -> Column:
         foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
         return self.carrier.numbers.number(metadata, str(foreign))
 
+    def vectors(self, storage_options: Mapping[str, str]) -> Sequence[Bitmap | None]:
+        if self.carrier.vectors is None:  # if two threads read them, both get the same
+            self.carrier.vectors = vectors_of(self.snapshot, self.listed, storage_options)
+        return self.carrier.vectors
+
     def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
         # Chosen files and deletion vectors are the same for each use of a list, except for those of a whole snapshot.
         place = self.carrier.side_file("deleted-rows.parquet", lambda: block_file(vectors))
-        return self.spark.read.schema(BLOCKS).options(**OPTIONS).parquet(place)
+        blocks = self.spark.read.schema(BLOCKS).options(**OPTIONS).parquet(literal(place))
+        # A union has no `_metadata`, which would be ambiguous after the join. The optimizer removes it.
+        return blocks.union(blocks.where(F.lit(False)))
 
 
 @dataclass
@@ -144,29 +167,31 @@ class _Paths:
     chosen: pa.Array | None = field(default=None, init=False)
 
     def read(self, schema: StructType) -> DataFrame:
-        uris = self._uris()
-        frame = self.spark.read.schema(schema).options(**OPTIONS)
-        if not uris:
-            return self._with_numbers(self.spark.createDataFrame([], schema), [])
-        return self._with_numbers(frame.parquet(*uris), uris)
-
-    def _with_numbers(self, frame: DataFrame, uris: list[str]) -> DataFrame:
-        numbers = self.spark.createDataFrame(
-            pa.table({_PATH: pa.array(uris, pa.string()), _NUMBER: pa.array(range(len(uris)), pa.int32())})
-        )
+        files = self.snapshot.files(["path"])
+        files = files if self.listed is None else files.take(self.listed)
+        if files.num_rows > MOST_PATHS:
+            raise failed("too-many-paths", at=self.snapshot, num_files=files.num_rows, most=MOST_PATHS, setting=SETTING)
+        uris: list[str] = hadoop_uris(files["path"], self.snapshot.table_uri).to_pylist()
+        paths = [literal(to_uri(path, self.snapshot.table_uri)) for path in files["path"].to_pylist()]
+        if paths:
+            frame = self.spark.read.schema(schema).options(**OPTIONS).parquet(*paths)
+        else:
+            frame = self.spark.createDataFrame([], StructType([*schema.fields]).add("_metadata", _METADATA_FIELDS))
+        table = pa.table({_PATH: pa.array(uris, pa.string()), _NUMBER: pa.array(range(len(uris)), pa.int32())})
+        numbers = self.spark.createDataFrame(table, f"{_PATH} string, {_NUMBER} int")
         return frame.join(F.broadcast(numbers), F.col("_metadata.file_path") == F.col(_PATH), "left")
 
     def number(self, metadata: str) -> Column:  # noqa: ARG002  (of Source)
         foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
         return F.coalesce(F.col(_NUMBER), F.raise_error(F.lit(str(foreign))))
 
-    def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
-        return self.spark.createDataFrame(block_table(vectors))
+    def vectors(self, storage_options: Mapping[str, str]) -> Sequence[Bitmap | None]:
+        return vectors_of(self.snapshot, self.listed, storage_options)
 
-    def _uris(self) -> list[str]:
-        files = self.snapshot.files(["path"])
-        files = files if self.listed is None else files.take(self.listed)
-        if files.num_rows > MOST_PATHS:
-            raise failed("too-many-paths", at=self.snapshot, num_files=files.num_rows, most=MOST_PATHS, setting=SETTING)
-        uris: list[str] = hadoop_uris(files["path"], self.snapshot.table_uri).to_pylist()
-        return uris
+    def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
+        return self.spark.createDataFrame(block_table(vectors), BLOCKS)
+
+
+def literal(path: str) -> str:
+    """Return a path for Spark's readers, in which characters of patterns mean themselves."""
+    return _OF_PATTERNS.sub(r"\\\g<0>", path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave out the rows in deletion vectors: a bit for each row of a file, in 64-bit words that the file's number finds.
 
-Small vectors are part of the request. Large ones are a Parquet file beside the list of files, which Spark joins by the number of
+Small vectors are part of the request. Large ones are a Parquet file next to the list of files, which Spark joins by the number of
 the file and the block of rows. Its executors then hold only blocks that have deleted rows.
 
 Words are `array<bigint>` and not binary: a value of type binary would be copied for each row.
@@ -85,13 +85,11 @@ def without_deleted(rows: DataFrame, blocks: DataFrame, number: Column, row: Col
         number: the number of a row's file.
         row: the row's number in its file.
     """
-    columns = rows.columns
     key = F.shiftleft(number.cast("bigint"), _FILE_BITS) + F.shiftright(row, _BLOCK_BITS)
     joined = rows.join(F.broadcast(blocks), key == F.col(_KEY), "left")
     mask = (1 << (_BLOCK_BITS - _WORD_BITS)) - 1
     word = F.get(F.col(_WORDS), F.shiftright(row, _WORD_BITS).bitwiseAND(F.lit(mask)).cast("int"))
-    live = joined.where(F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0))
-    return live.select(*[F.col(f"`{name}`") for name in columns])
+    return joined.where(F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0)).drop(_KEY, _WORDS)
 
 
 def block_table(vectors: Sequence[Bitmap | None]) -> pa.Table:

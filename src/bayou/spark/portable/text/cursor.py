@@ -64,12 +64,12 @@ class Cursor:
         raise UnreadableTextError(problem or f"not expected: {word}", self.position)
 
     def peek(self, ahead: int = 0) -> Word | None:
-        """Return the next word, or a later one; None if there is none."""
+        """Return the next word, or a later one; None at the end."""
         place = self.at + ahead
         return self.words[place] if 0 <= place < len(self.words) else None
 
     def said(self, ahead: int = 0) -> str:
-        """Return the next word, or a later one, in capitals; an empty string if there is none. Names in quotes keep theirs."""
+        """Return the next word, or a later one, in capitals; an empty string at the end. Names keep their quotes."""
         word = self.peek(ahead)
         return "" if word is None else word.text.upper()
 

@@ -57,7 +57,7 @@ class Primaries(Calls):
         return found
 
     def _continued(self, found: Expression, start: int) -> Expression | None:
-        """Read one thing that follows a part directly. Return None if there is none."""
+        """Read one thing that follows a part directly. Return None, and read nothing, if another word follows."""
         if self.take("."):
             return self._field(found, start)
         if self.take("["):

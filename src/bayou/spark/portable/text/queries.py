@@ -2,7 +2,7 @@
 """Find the tables that a query in SQL reads, with their places in the text, so that others can be put in their place.
 
 Source: `query`, `relation` and `relationPrimary` in Spark's grammar `SqlBaseParser.g4`. Only as much of a query is read as it takes
-to tell tables from other names.
+to distinguish tables from other names.
 """
 
 from __future__ import annotations
@@ -97,14 +97,14 @@ def tables_in(
     A name that a WITH clause defines is not a table where it is known. A temporary view looks like a table.
 
     Args:
-        text: the text that contains the query.
+        text: a string that contains the query.
         place: where the query begins and ends in the text; None for the whole text. Places in the result refer to the whole text.
-        is_query: whether the text is a query; otherwise it consists of expressions.
+        is_query: whether the place has a query; otherwise it consists of expressions.
         without: names that are not tables, such as those that an outer WITH clause defines.
         dialect: the settings that decide what the text means; None for Spark's defaults.
 
     Raises:
-        UnreadableTextError: bayou cannot tell which names are tables.
+        UnreadableTextError: it is not certain which names are tables.
     """
     scan = QueryReader(text, dialect)
     start, end = place or (0, len(text))

@@ -13,7 +13,6 @@ from bayou.log.operations.fsck import fsck
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.jvm.relations.catalog import Catalog
 from bayou.spark.read.request import is_table
 from bayou.spark.sql.statements.reader import TableReference
 from bayou.spark.table.alterations import TableAlterations
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
-    from bayou.spark.jvm.relations.catalog import CatalogEntry, TableName
+    from bayou.spark.catalog import Catalog, CatalogEntry, TableName
     from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import Written
@@ -85,7 +84,7 @@ class Context:
     @property
     def catalog(self) -> Catalog:
         """The session's catalog."""
-        return Catalog(self.application.jvm, self.spark)
+        return self.application.backend.catalog(self.spark)
 
     def string(self, literal: str) -> str:
         """Return the value of a string literal."""

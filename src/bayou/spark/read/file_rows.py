@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the rows of chosen files of a snapshot on any session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.spark.jvm.core.session import java_session
+from bayou.spark.read.reader import scan_frame
+from bayou.spark.scan.scan import Scan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.protocol.types.schema import StructField
+    from bayou.spark.scan.row_ids import RowIdColumns
+    from bayou.spark.session.application import Application
+
+
+def file_rows(
+    application: Application,
+    spark: SparkSession,
+    snapshot: Snapshot,
+    fields: Sequence[StructField],
+    positions: pa.Array | None = None,
+    *,
+    constants: Mapping[str, pa.Array] | None = None,
+    ids: RowIdColumns | None = None,
+    with_row_index: bool = False,
+    options: Mapping[str, str] | None = None,
+    has_tasks: bool = False,
+) -> DataFrame:
+    """Return the rows of some files, without deleted ones. A file that cannot be read is an error, whatever the settings are.
+
+    The columns are the table's, the constants, and with row ids or a row index also `OUR_METADATA` with `row_index`.
+
+    Args:
+        fields: the columns of the table to read.
+        positions: the positions of the files in the snapshot; None for all.
+        constants: further columns by their names: an int32 or int64 for each of the files.
+        ids: the columns with row ids, to read them and what `RowIdColumns.known` needs; None for none.
+        with_row_index: whether to return the number of each row in its file.
+        options: options for the file system.
+        has_tasks: whether each file is one partition of the scan, whatever its size, so that one task can read several files. A
+            session of Spark Connect has no such tasks.
+
+    Raises:
+        UnsupportedFeatureError: Spark cannot read a type of the table, or a column has the name of an auxiliary column.
+    """
+    if not application.backend.is_native:
+        from bayou.spark.portable.scan.rows import scan_frame as portable_frame  # noqa: PLC0415  (classic sessions need none of it)
+
+        names = [field.name for field in fields]
+        return portable_frame(
+            spark,
+            snapshot,
+            positions,
+            names,
+            with_metadata=with_row_index,
+            with_ids=ids is not None,
+            constants=constants,
+            storage_options=options,
+        )
+    hidden = dict(constants or {})
+    if ids is not None and positions is not None:
+        hidden |= ids.constants(snapshot, positions)
+    scan = Scan(
+        application,
+        java_session(spark),
+        snapshot,
+        [*fields, *(() if ids is None else ids.fields)],
+        metadata=["row_index"] if with_row_index or ids is not None else None,
+        positions=positions,
+        hidden=hidden,
+        options=options or {},
+        rewrites=True,
+        file_tasks=has_tasks,
+    )
+    return scan_frame(scan, spark)
