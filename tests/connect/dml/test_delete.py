@@ -149,11 +149,6 @@ def test_a_condition_must_be_a_boolean(make, condition):
         make().delete(condition)
 
 
-def test_subqueries_are_refused(make):
-    with pytest.raises(UnsupportedFeatureError, match="subquery"):
-        make().delete("id in (select 1)")
-
-
 def test_merge_is_refused(make, spark):
     with pytest.raises(UnsupportedFeatureError, match="Spark Connect"):
         make().merge(spark.range(1).alias("s"), "id = s.id").whenMatchedDelete().execute()

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
 
 import bayou
-from bayou.errors import ConcurrentModificationError, DeltaError, SchemaMismatchError, UnsupportedFeatureError
+from bayou.errors import ConcurrentModificationError, DeltaError, SchemaMismatchError
 
 
 def with_new(**values):
@@ -117,11 +117,6 @@ def test_the_policy_strict_refuses_values_that_may_not_fit(make, rows, spark):
 def test_only_values_of_a_row_are_allowed(make, value):
     with pytest.raises(AnalysisException):
         make().update("id = 1", {"id": value})
-
-
-def test_subqueries_are_refused(make):
-    with pytest.raises(UnsupportedFeatureError, match="subquery"):
-        make().update("id = 1", {"v": "(select 'x')"})
 
 
 def test_a_concurrent_update_of_the_same_row_conflicts(make, spark, table_path):

@@ -138,8 +138,8 @@ class PortableExpr:
 
     @property
     def uses_columns(self) -> bool:
-        """Whether it may use a column."""
-        return self.facts is None or bool(self.facts.parsed.columns)
+        """Whether it may use a column, as a subquery may."""
+        return self.facts is None or self.facts.has_subquery or bool(self.facts.parsed.columns)
 
     @property
     def has_subquery(self) -> bool:
@@ -155,7 +155,7 @@ class PortableExpr:
         A name that is no column may be a function, such as `current_time`.
         """
         facts, schema = self.facts, self.scope.schema
-        if facts is None or not facts.is_deterministic or not facts.parsed.functions <= _STEADY:
+        if facts is None or facts.has_subquery or not facts.is_deterministic or not facts.parsed.functions <= _STEADY:
             return False
         return all(schema.field(name) is not None for name in self.names)
 

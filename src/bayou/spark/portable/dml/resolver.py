@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
 
@@ -16,9 +17,10 @@ from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
 from bayou.spark.dml.statements.defaults import default_of
+from bayou.spark.jvm.core.callbacks import error_class_of
 from bayou.spark.portable.dml.expr import PortableExpr, Scope
 from bayou.spark.portable.dml.instants import at_one_instant
-from bayou.spark.portable.dml.statement import PortableStatement, PortableValues, named, refuse_subquery
+from bayou.spark.portable.dml.statement import PortableStatement, PortableValues, named
 from bayou.spark.portable.text.tree import Name
 from bayou.spark.user_defined_types import for_spark
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from bayou.spark.read.session_table import SessionTable
 
 _FILE_METADATA: Final = "_metadata"
+_NO_BOOLEAN: Final = "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN"
 
 
 class PortableResolver:
@@ -94,7 +97,7 @@ class _Resolution:
         if not expressions:
             return None
         with explaining_unknown_columns(self._snapshot, *(each.given for each in expressions)):
-            kinds = self._types(expressions)
+            kinds = self._types(where, values)
         typed = [replace(each, type=kind) for each, kind in zip(expressions, kinds, strict=True)]
         self.values = typed if where is None else typed[1:]
         if where is None:
@@ -137,17 +140,20 @@ class _Resolution:
         return default_of(backend, self._target.spark, field, snapshot.schema, snapshot)
 
     def _check(self, each: PortableExpr) -> None:
-        if each.has_subquery:
-            refuse_subquery(self._snapshot)
         names = {path[0].lower() for path in each.facts.parsed.columns} if each.facts is not None else set()
         if _FILE_METADATA in names and self._snapshot.schema.field(_FILE_METADATA) is None:
             raise failed("DELTA_CANNOT_RESOLVE_COLUMN", at=self._snapshot, features=("_metadata in conditions and values",))
 
-    def _types(self, expressions: Sequence[PortableExpr]) -> list[DataType]:
+    def _types(self, where: PortableExpr | None, values: Sequence[PortableExpr]) -> list[DataType]:
         """Let the server analyse all expressions in one request: as parts of a condition, where only values of a row may be."""
-        columns = [each.column.alias(f"v{place}") for place, each in enumerate(expressions)]
-        analysed = self._no_rows().where(F.struct(*columns).isNotNull()).select(*columns)
-        return [field.type for field in parse_schema(analysed.schema.json()).fields]
+        rows = self._no_rows()
+        if where is not None and where.has_subquery:  # Spark does not resolve each subquery elsewhere
+            try:
+                return ["boolean", *_types_in(rows.where(where.column), values)]
+            except AnalysisException as error:
+                if error_class_of(error) != _NO_BOOLEAN:
+                    raise
+        return _types_in(rows, [*([] if where is None else [where]), *values])
 
     def _no_rows(self) -> DataFrame:
         schema = SparkStructType.fromJson(json.loads(for_spark(self._columns_json)))
@@ -171,3 +177,10 @@ class _Resolution:
     def _unknown(self, key: str, known: StructType) -> Exception:
         columns = ", ".join(f"`{name}`" for name in known.names)
         return failed("UNRESOLVED_COLUMN.WITH_SUGGESTION", at=self._snapshot, column=f"`{key}`", columns=columns)
+
+
+def _types_in(rows: DataFrame, expressions: Sequence[PortableExpr]) -> list[DataType]:
+    """Return the types of expressions over the columns of some rows."""
+    columns = [each.column.alias(f"v{place}") for place, each in enumerate(expressions)]
+    analysed = rows.where(F.struct(*columns).isNotNull()).select(*columns) if columns else rows.select()
+    return [field.type for field in parse_schema(analysed.schema.json()).fields]

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,23 +14,23 @@ from pyspark.sql.types import LongType, StringType
 from pyspark.sql.types import StructField as SparkStructField
 from pyspark.sql.types import StructType as SparkStructType
 
-from bayou.errors import failed
 from bayou.protocol.types.schema import StructField
 from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.dml.core.statement import SettledCondition
+from bayou.spark.portable.dml.settled import Selection, with_numbers
 from bayou.spark.portable.scan.rows import scan_frame
 from bayou.spark.scan.row_ids import METADATA
 from bayou.spark.types.char_columns import declared_as_chars, declared_chars, padded
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructType
-    from bayou.spark.dml.core.statement import AssignedValues, Assignment, ChosenRows, SettledCondition
+    from bayou.spark.dml.core.statement import AssignedValues, Assignment, ChosenRows
     from bayou.spark.expr import Expr
     from bayou.spark.portable.dml.expr import PortableExpr
     from bayou.spark.read.session_table import SessionTable
@@ -47,6 +48,7 @@ class PortableStatement:
         condition: the condition for rows; None for all rows.
         assigned: the assignments of an UPDATE.
         values: its values.
+        selections: the rows that the condition selected, within `settled`.
     """
 
     columns: StructType
@@ -54,9 +56,16 @@ class PortableStatement:
     condition: Expr | None
     assigned: tuple[Assignment, ...] = ()
     values: PortableValues = field(default_factory=lambda: PortableValues(()))
+    selections: list[Selection] = field(default_factory=list, repr=False)
 
     def rows(self, chosen: ChosenRows) -> DataFrame:
         """Return rows of the table under its alias."""
+        if self.selections:
+            rows = self.selections[-1].marked(self._rows(with_numbers(chosen)), chosen.snapshot)
+            return named(rows, self.name)
+        return self._rows(chosen)
+
+    def _rows(self, chosen: ChosenRows) -> DataFrame:
         target, snapshot = chosen.target, chosen.snapshot
         schema = readable_schema(snapshot.schema)
         fields = [field for name in self.columns.names if (field := schema.field(name)) is not None]
@@ -98,10 +107,18 @@ class PortableStatement:
         matching = [row[0] for row in rows.select(_GROUP).collect()]
         return pa.array(np.flatnonzero(np.isin(groups, matching)), pa.int64())
 
-    def settled(self, target: SessionTable, snapshot: Snapshot, condition: Expr) -> AbstractContextManager[SettledCondition]:
-        """Raise UnsupportedFeatureError: the server cannot keep what a subquery selects."""
-        del target, condition
-        refuse_subquery(snapshot)
+    @contextlib.contextmanager
+    def settled(self, target: SessionTable, snapshot: Snapshot, condition: Expr) -> Iterator[SettledCondition]:
+        """Select the rows once. Within the block, `rows` marks them.
+
+        What the subqueries read is not known, so that they may have read the table itself.
+        """
+        selection = Selection.of(self, target, snapshot, cast("PortableExpr", condition))
+        self.selections.append(selection)
+        try:
+            yield SettledCondition(selection.expression, (), reads_table=True)
+        finally:
+            self.selections.remove(selection)
 
     def assignments(self, snapshot: Snapshot) -> tuple[Assignment, ...]:  # noqa: ARG002  (the interface)
         """Return the assignments of an UPDATE."""
@@ -109,8 +126,8 @@ class PortableStatement:
 
     @property
     def values_have_subquery(self) -> bool:
-        """False: the resolution refuses subqueries."""
-        return False
+        """Whether a new value contains a subquery."""
+        return any(each.has_subquery for each in self.values.expressions)
 
     @property
     def values_give_the_same(self) -> bool:
@@ -118,8 +135,8 @@ class PortableStatement:
         return all(each.is_steady for each in self.values.expressions)
 
     def values_may_read(self, target: SessionTable, snapshot: Snapshot) -> bool:  # noqa: ARG002  (the interface)
-        """False: the resolution refuses subqueries."""
-        return False
+        """Whether a new value contains a subquery: what it reads is not known."""
+        return self.values_have_subquery
 
     def new_columns(self, rows: DataFrame) -> PortableColumns:  # noqa: ARG002  (the interface)
         """Begin a projection of rows of the statement to new values."""
@@ -179,8 +196,3 @@ class PortableColumns:
 def named(frame: DataFrame, name: tuple[str, ...]) -> DataFrame:
     """Return rows under an alias; as they are if the tuple is empty."""
     return frame.alias(name[-1]) if name else frame
-
-
-def refuse_subquery(at: Any) -> NoReturn:
-    """Raise UnsupportedFeatureError for a subquery."""
-    raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", at=at, what="a subquery in DELETE or UPDATE", features=("Spark Connect",))
