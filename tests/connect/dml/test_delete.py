@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import deltalake
 import pytest
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
@@ -129,6 +130,14 @@ def test_a_concurrent_delete_of_the_same_row_conflicts(make, rows, spark, table_
     bayou.DeltaTable.forPath(spark, table_path).delete("id = 1")
     with pytest.raises(ConcurrentModificationError):
         plan.execute()
+    assert rows() == all_rows(1)
+
+
+def test_rows_that_another_engine_moved_are_found_again(make, rows, table_path):
+    plan = make().plan_delete("id = 1")
+    deltalake.DeltaTable(table_path).optimize.compact()
+    result = plan.execute()
+    assert (result.num_deleted_rows, result.num_retries) == (1, 1)
     assert rows() == all_rows(1)
 
 

@@ -81,7 +81,6 @@ def test_no_row_no_commit(make, rows):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"v": "*"}, "[*]"),
         ({"nothing": "1"}, "nothing"),
         ({"v": "nothing"}, "nothing"),
         ({"v": "'a'", "V": "'b'"}, "v"),
