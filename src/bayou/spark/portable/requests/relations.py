@@ -119,7 +119,8 @@ class Relations:
 
     def _replace_filtered(self, relation: proto.Relation, aliases: Aliases) -> bool:
         """Replace what is below filters. If it is a read, the conditions can leave out files."""
-        conditions, below = [], relation
+        conditions: list[proto.Expression] = []
+        below = relation
         while True:
             kind = below.WhichOneof(_KIND)
             if below is not relation and self.cached.put(below, aliases):
