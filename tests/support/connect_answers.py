@@ -13,7 +13,7 @@ from bayou.spark.portable.requests.answers import CommandAnswer, Reference
 from bayou.spark.portable.requests.frames import frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
@@ -51,7 +51,7 @@ class VersionedFolders:
             self._frames[folder] = self._spark.read.parquet(folder)
         return self._frames[folder]
 
-    def read(self, read: proto.Read) -> DataFrame | None:
+    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:  # noqa: ARG002  (all rows will do)
         if read.HasField("named_table"):
             name = read.named_table.unparsed_identifier
             self.asked.append(name)

@@ -295,7 +295,7 @@ class Backend(Protocol):
         """Cast a value for a column of a table, whatever the session's settings.
 
         Args:
-            value: the value, which is no struct, array or map.
+            value: the value; not a struct, array or map.
             given: its type.
             wanted: the column's type.
             name: the column's name in the error of a value that the type cannot hold.

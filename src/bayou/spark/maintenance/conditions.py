@@ -78,7 +78,7 @@ def _no_partition_column(snapshot: Snapshot, others: list[str]) -> Exception:
 
 
 def _by_text(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
-    """Return the files by the text of a condition, which bayou reads itself. Spark evaluates it on partition values."""
+    """Return the files by a condition in SQL, which bayou parses itself. Spark evaluates it on partition values."""
     try:
         root = read_expression(text, Dialect.of(table.settings))
     except UnreadableTextError as error:

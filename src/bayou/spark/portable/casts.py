@@ -73,7 +73,7 @@ def ansi_cast(value: str, given: DataType, wanted: DataType, name: str) -> Colum
 
 
 def stored_value(value: Column, given: DataType, wanted: DataType, name: str) -> Column:
-    """Cast a value that is no struct, array or map. A value that the type cannot hold is an error that names the column.
+    """Cast a value other than a struct, an array or a map. A value that the type cannot hold is an error that names the column.
 
     Args:
         name: the name of the table's column, for the error.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the Delta tables in the text of a query, and the rows that stand for them."""
+"""Find the Delta tables in a query, and the rows that stand for them."""
 
 from __future__ import annotations
 

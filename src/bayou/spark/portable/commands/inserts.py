@@ -92,7 +92,7 @@ def _in_partition(application: Application, rows: DataFrame, statement: Insert, 
 
 
 def _parts(text: str) -> list[str]:
-    """Split the text of a PARTITION clause at its commas. Its values are literals without commas outside of quotes."""
+    """Split a PARTITION clause at its commas. Its values are literals without commas outside of quotes."""
     found, depth, start, quote = [], 0, 0, ""
     for place, character in enumerate(text):
         if quote:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -53,7 +53,7 @@ class Scope:
 
     schema: StructType
     name: tuple[str, ...]
-    settings: Mapping[str, str]
+    settings: Mapping[str, str] = field(repr=False)
     spark: SparkSession | None = None
 
     @property
@@ -143,7 +143,7 @@ class PortableExpr:
 
     @property
     def has_subquery(self) -> bool:
-        """Whether it contains a subquery. A text that bayou cannot read counts as one if it has the word SELECT."""
+        """Whether it contains a subquery. SQL that bayou cannot parse counts as one if it has the word SELECT."""
         if self.facts is not None:
             return self.facts.has_subquery
         return isinstance(self.given, str) and _QUERY.search(self.given) is not None
@@ -152,7 +152,7 @@ class PortableExpr:
     def is_steady(self) -> bool:
         """Whether it certainly has the same value at every evaluation for the same row: it calls only known functions.
 
-        A name that is no column may be a function, such as `current_time`.
+        A name of something else than a column may be a function, such as `current_time`.
         """
         facts, schema = self.facts, self.scope.schema
         if facts is None or facts.has_subquery or not facts.is_deterministic or not facts.parsed.functions <= _STEADY:

@@ -30,12 +30,12 @@ _WITHOUT_PARENTHESES: Final = frozenset({"current_timestamp", "current_date", "l
 
 
 def at_one_instant(spark: SparkSession, given: Sequence[Any], schema: StructType, settings: Mapping[str, str]) -> list[Any]:
-    """Return expressions in whose texts the time is that of this call. Other expressions stay as they are.
+    """Return expressions whose SQL has the time of this call. Other expressions stay as they are.
 
-    Runs a query if a text tells the time.
+    Runs a query if an expression in SQL uses the current time.
 
     Args:
-        given: texts and columns.
+        given: expressions in SQL, and columns.
         schema: the table's columns, which take precedence over functions without parentheses.
         settings: the session's settings.
     """
@@ -53,7 +53,7 @@ def _utc(seconds: int) -> str:
 
 
 def _calls(text: str, schema: StructType, settings: Mapping[str, str]) -> list[tuple[str, Expression]]:
-    """Return the functions that tell the time, with their places, the last one first."""
+    """Return the functions of the current time, with their places, the last one first."""
     try:
         tree = read_expression(text, Dialect.of(settings))
     except UnreadableTextError:

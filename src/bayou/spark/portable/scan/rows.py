@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -122,7 +122,7 @@ class _Scan:
     with_metadata: bool
     ids: RowIdColumns | None
     constants: Mapping[str, pa.Array]
-    storage_options: Mapping[str, str]
+    storage_options: Mapping[str, str] = field(repr=False)
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
