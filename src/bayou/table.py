@@ -330,7 +330,7 @@ class DeltaTable(TableRows, TableAlterations, TableMaintenance, TableOptimizatio
         request = TableRequest.from_options({**self._options, "path": self._path})
         application = Application.of(self._spark)
         rows = read_request(application, self._spark, request)
-        if application.backend.is_native:  # columns of Spark Connect have no ids that tell them apart
+        if application.backend.is_native:  # columns of Spark Connect have no ids
             log = self._log()
             self._frames.add(rows, (log.known or log.update()).schema)
         return rows.alias(self._called[-1]) if self._called else rows

@@ -52,6 +52,15 @@ def test_columns_filters_joins_and_views(spark, path):
     spark.catalog.dropTempView("connect_reads")
 
 
+def test_filters_leave_out_files_by_their_statistics(spark, path):
+    frame = spark.read.format("delta").load(path)
+    assert ids(frame.where("id >= 10")) == [10, 11]
+    chosen = frame.where(frame.id >= 10).where("p = 0")
+    assert len(chosen.inputFiles()) < len(frame.inputFiles())
+    assert ids(chosen) == [10]
+    assert ids(frame.alias("t").where("t.id = 3 or t.id = 11")) == [3, 11]
+
+
 def test_what_cannot_be_read_is_an_error_of_bayou(spark, path, tmp_path):
     with pytest.raises(TableNotFoundError):
         bayou.read(spark, str(tmp_path / "nothing"))

@@ -13,13 +13,15 @@ from bayou.spark.portable.requests.answers import CommandAnswer, Reference
 from bayou.spark.portable.requests.frames import frame_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.connect import proto
 
 _BY_PATH = re.compile(
-    r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION)\w+)?", re.IGNORECASE
+    r"delta\.`([^`]+)`(?:\s+VERSION AS OF (\d+|\?))?"
+    r"(\s+(?:AS\s+)?(?!WHERE|JOIN|GROUP|ORDER|ON|UNION|SELECT|TABLESAMPLE|LATERAL)\w+)?",
+    re.IGNORECASE,
 )
 
 
@@ -49,7 +51,7 @@ class VersionedFolders:
             self._frames[folder] = self._spark.read.parquet(folder)
         return self._frames[folder]
 
-    def read(self, read: proto.Read) -> DataFrame | None:
+    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:  # noqa: ARG002  (all rows will do)
         if read.HasField("named_table"):
             name = read.named_table.unparsed_identifier
             self.asked.append(name)
@@ -79,7 +81,8 @@ class VersionedFolders:
                 arguments = (sql.query[: match.start(2)].count("?"),)
                 version = str(sql.pos_arguments[arguments[0]].literal.integer)
             end = match.end() if match[3] is None else match.start(3)
-            alias = None if match[3] else Path(match[1]).name
+            has_no_alias = match[3] or sql.query[: match.start()].endswith("TABLE ")
+            alias = None if has_no_alias else Path(match[1]).name
             found.append(Reference(match.start(), end, self.rows(match[1], version), alias, arguments))
         return found
 

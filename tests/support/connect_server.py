@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SERVER_CLASS: Final = "org.apache.spark.sql.connect.service.SparkConnectServer"
 STARTED: Final = "Spark Connect server started at"
+_ON_DEATH_OF_PARENT: Final = 1  # PR_SET_PDEATHSIG
 SECONDS: Final = 180
 """A server that has not answered after so long has failed to start."""
 
@@ -113,6 +115,7 @@ class ConnectServer:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_end_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (it takes no lock)
             )
         try:
             self._wait_until_it_answers()
@@ -146,6 +149,11 @@ class ConnectServer:
             time.sleep(0.1)
         lines = self.log.read_text(errors="replace").splitlines()[-30:]
         raise RuntimeError("the Spark Connect server did not start:\n" + "\n".join(lines))
+
+
+def _end_with_parent() -> None:
+    """End this process when the thread that started it ends, also if that one was killed and stops nothing."""
+    ctypes.CDLL(None).prctl(_ON_DEATH_OF_PARENT, signal.SIGTERM)
 
 
 def _spark_home(python: str) -> Path:

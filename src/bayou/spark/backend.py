@@ -289,6 +289,24 @@ class Backend(Protocol):
         """
         ...
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table, whatever the session's settings.
+
+        Args:
+            value: the value; not a struct, array or map.
+            given: its type.
+            wanted: the column's type.
+            name: the column's name in the error of a value that the type cannot hold.
+            is_legacy: whether such a value becomes NULL, or is truncated, instead.
+        """
+        ...
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        ...
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth, as Spark pads them on reads.
 
@@ -296,6 +314,24 @@ class Backend(Protocol):
             number: the column's position.
             declared: the column's type in SQL, with chars and varchars.
         """
+        ...
+
+    # SQL
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        ...
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        ...
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        ...
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
         ...
 
     # Expressions

@@ -110,6 +110,14 @@ class Catalog(Protocol):
         """
         ...
 
+    def has_paths(self) -> bool:
+        """Whether the session's SQL allows paths as table names (`spark.sql.runSQLOnFiles`)."""
+        ...
+
+    def is_temporary(self, text: str) -> bool:
+        """Whether a name in SQL is a temporary view."""
+        ...
+
     def entry(self, name: Any) -> CatalogEntry | None:
         """Return the entry of a name, or None if it does not exist."""
         ...

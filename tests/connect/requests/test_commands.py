@@ -213,3 +213,75 @@ def test_garbage_is_collected_while_a_command_runs(spark, answers, answer):
     spark.sql("DELETE FROM x")
     assert seen == [True]
     assert gc.isenabled()
+
+
+def test_observed_metrics_of_a_write_reach_the_program(spark, path, tmp_path):
+    from pyspark.sql import Observation, functions
+
+    observation = Observation("mine")
+    rows = spark.read.format("delta").load(path).observe(observation, functions.sum("price").alias("s"))
+    rows.write.format("delta").save(str(tmp_path / "copy"))
+    assert observation.get == {"s": 30}
+
+
+def test_a_merge_is_answered_with_its_columns(spark, path, answers):
+    from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.frames import column_of, frame_of
+
+    seen = []
+
+    def merge(command):
+        merge = command.merge_into_table_command
+        target = answers.rows(path).alias("t")
+        pairs = frame_of(spark, merge.source_table_plan).join(target, column_of(merge.merge_condition))
+        seen.extend(tuple(row) for row in pairs.selectExpr("new", "t.price").collect())
+        return CommandAnswer()
+
+    answers.commands["merge_into_table_command"] = merge
+    from pyspark.sql import functions
+
+    source = spark.read.format("delta").load(path).selectExpr("id AS new").where("new > 1")
+    merged = source.mergeInto(f"delta.`{path}`", source["new"] == functions.col("t.id"))
+    merged.whenMatched().updateAll().merge()
+    assert seen == [(2, 20)]
+
+
+def test_the_newer_writer_is_answered(spark, path, answers):
+    from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.frames import frame_of
+
+    seen = []
+
+    def write(command):
+        operation = command.write_operation_v2
+        seen.append((operation.table_name, frame_of(spark, operation.input).count()))
+        return CommandAnswer()
+
+    answers.commands["write_operation_v2"] = write
+    spark.read.format("delta").load(path).writeTo("sales.orders").append()
+    assert seen == [("sales.orders", 3)]
+
+
+def test_the_start_of_a_stream_is_answered_by_another_stream(spark, path, answers, tmp_path):
+    from pyspark.sql.connect import proto
+
+    from bayou.spark.portable.requests.answers import CommandAnswer
+
+    out = str(tmp_path / "out")
+
+    def start(command):
+        if command.write_stream_operation_start.format != "delta":
+            return None
+        own = proto.Command()
+        own.CopyFrom(command)
+        own.write_stream_operation_start.format = "parquet"
+        _, properties, _ = spark.client.execute_command(own)
+        started = properties["write_stream_operation_start_result"]
+        return CommandAnswer(results=(proto.ExecutePlanResponse(write_stream_operation_start_result=started),))
+
+    answers.commands["write_stream_operation_start"] = start
+    stream = spark.readStream.format("delta").load(path).writeStream.format("delta")
+    query = stream.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start(out)
+    assert query.awaitTermination(60)
+    assert query.exception() is None
+    assert spark.read.parquet(out).count() == 3

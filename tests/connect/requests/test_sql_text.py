@@ -77,3 +77,56 @@ def test_threads_may_run_one_query_at_once(spark, path):
 def test_one_query_has_one_meaning_in_one_request(spark, path):
     one = spark.sql(f"SELECT * FROM delta.`{path}`")
     assert one.sameSemantics(one)
+
+
+def test_a_client_that_tries_again_gets_a_frame_that_follows(spark, path, append):
+    import grpc
+
+    stub = spark.client._stub
+    failed = []
+
+    class Unavailable(grpc.RpcError, grpc.Call):
+        def code(self):
+            return grpc.StatusCode.UNAVAILABLE
+
+        def details(self):
+            return "lost"
+
+        def trailing_metadata(self):
+            return ()
+
+        initial_metadata = time_remaining = is_active = cancel = add_callback = trailing_metadata
+
+    class Unreliable:
+        def __getattr__(self, name):
+            return getattr(inner, name)
+
+        def ExecutePlan(self, request, **options):  # noqa: N802  (a name of the service)
+            if not failed:
+                failed.append(1)
+                raise Unavailable
+            return inner.ExecutePlan(request, **options)
+
+    inner, stub.inner = stub.inner, Unreliable()
+    spark.client.disable_reattachable_execute()
+    try:
+        frame = spark.sql(f"SELECT * FROM delta.`{path}`")
+        append(3)
+        assert frame.count() == 4
+        assert failed
+    finally:
+        stub.inner = inner
+        spark.client.enable_reattachable_execute()
+
+
+def test_tables_stand_wherever_a_text_may_have_one(spark, path):
+    texts = (
+        f"TABLE delta.`{path}`",
+        f"FROM delta.`{path}` SELECT id",
+        f"SELECT * FROM delta.`{path}` TABLESAMPLE (100 PERCENT)",
+        f"SELECT * FROM (VALUES (0), (1), (2)) AS v(id) WHERE EXISTS (SELECT 1 FROM delta.`{path}` t WHERE t.id = v.id)",
+        f"SELECT id, (SELECT max(price) FROM delta.`{path}`) FROM range(3)",
+        f"SELECT * FROM delta.`{path}` LATERAL VIEW explode(array(1)) e AS x",
+        f"SELECT /*+ BROADCAST(orders) */ * FROM delta.`{path}`",
+    )
+    assert [len(spark.sql(text).collect()) for text in texts] == [3] * len(texts)

@@ -29,6 +29,16 @@ def test_a_view_follows_its_table(spark, table, append):
     assert [frame.count() for frame in counts] == [3, 3, 4]
 
 
+def test_a_view_follows_without_reattachable_execution(spark, table, append):
+    spark.client.disable_reattachable_execute()
+    try:
+        table.createOrReplaceTempView("v")
+        append(3)
+        assert spark.table("v").count() == 4
+    finally:
+        spark.client.enable_reattachable_execute()
+
+
 def test_a_view_of_a_query_and_a_view_of_a_view_follow(spark, path, append):
     spark.sql(f"SELECT * FROM delta.`{path}`").createOrReplaceTempView("v")
     spark.table("v").where("v.id > 0").createOrReplaceTempView("w")
@@ -88,6 +98,17 @@ def test_a_cached_frame_keeps_its_rows_until_it_is_dropped(spark, table, append)
     table.unpersist()
     assert table.count() == 4
     assert not table.storageLevel.useMemory
+
+
+@pytest.mark.parametrize("clear", ["catalog", "statement"])
+def test_a_frame_follows_again_after_the_cache_was_cleared(spark, table, append, clear):
+    table.cache()
+    if clear == "catalog":
+        spark.catalog.clearCache()
+    else:
+        spark.sql("CLEAR CACHE")
+    append(3)
+    assert table.count() == 4
 
 
 def test_cached_frames_are_renewed_after_a_commit(spark, path, table, append):

@@ -18,25 +18,25 @@ DELTA_OPERATION_NOT_ALLOWED/connect UnsupportedFeatureError
     Next: Run it on a classic session.
 DELTA_OPERATION_NOT_ALLOWED/connect-catalog UnsupportedFeatureError
     The Spark Connect server has no data source delta, and its catalog refuses entries of unknown data sources, so {relation} cannot
-    become a Delta table of the catalog. Nothing was changed.
+    become a Delta table of the catalog.
     Next: Leave the name out and use the table by its path, or register it on a classic session.
 scratch-not-shared SessionError
     The setting {setting} names the folder {folder}, which this process cannot write to, or which the Spark Connect server does not
-    read: both need the same folder.
+    read; both need the same folder.
     Next: Set it to a folder that both reach, such as one in an object store, or unset it.
 file-lists-ignored SessionError
     The setting {setting} of this session is true, so Spark would not read the list of the table's files.
     Next: Unset it with spark.conf.unset({setting!r}).
 file-not-in-list DataFileNotFoundError
-    Spark read a file that is not in the list of the table's files. The list is missing, or another list replaced it.
+    Spark read a file that is not in the list of the table's files, because the list is missing or another list replaced it.
     Next: Run the query again on a new DataFrame; if it fails again, set {setting} to a folder that no other program changes.
 too-many-paths SessionError
-    The scan reads {num_files:,} files. This process and the Spark Connect server share no folder for the list of these files, and
-    without it a scan can read {most:,} files.
+    The scan reads {num_files:,} files, but it can read at most {most:,}, because this process and the Spark Connect server share
+    no folder for the list of the files.
     Next: Set {setting} to a folder that both can reach, or read fewer files with a filter on partition columns.
 request-too-large SessionError
-    The scan needs a request of {size:,} bytes, and the most is {most:,}: partition values or deletion vectors of {num_files:,}
-    files are part of it.
+    The scan needs a request of {size:,} bytes, but the limit is {most:,}; the request contains partition values or deletion
+    vectors of {num_files:,} files.
     Next: Read fewer files at once with a filter, or set {setting} to a folder that this process and the server can reach.
 stopped-session SessionError
     This Spark session was stopped.

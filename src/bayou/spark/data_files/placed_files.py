@@ -37,12 +37,14 @@ class SplitFolders:
         options: options for the file system.
         prefix: the folder of the data files under the root; empty for the root itself.
         column: the name of the partition column that is true for change rows.
+        jobs: the folders under the root that contain the temporary folders, if a job writes into a folder of its own.
     """
 
     root: QualifiedPath
     options: Mapping[str, str] = field(repr=False)
     prefix: str = ""
     column: str = field(default_factory=lambda: f"rows-{uuid.uuid4()}")
+    jobs: set[str] = field(default_factory=set, compare=False)
 
     def place(self, relatives: Sequence[str]) -> list[str]:
         """Move files to their final folders, and delete the temporary folders.
@@ -64,16 +66,21 @@ class SplitFolders:
 
     def clear(self) -> None:
         """Delete the temporary folders. Files that cannot be deleted stay, and VACUUM finds them."""
-        for value in (_CHANGES, "false"):
-            folder = f"{self.column}={value}"
+        for folder in (f"{job}{self.column}={value}" for job in ("", *sorted(self.jobs)) for value in (_CHANGES, "false")):
             if self.root.local is not None:
                 shutil.rmtree(Path(self.root.local, folder), ignore_errors=True)
             else:
                 with contextlib.suppress(HadoopError, SessionError, OSError):
                     self._files().clear(f"{self.root.uri}/{folder}")
+        for job in self.jobs if self.root.local is not None else ():
+            with contextlib.suppress(OSError):
+                Path(str(self.root.local), job).rmdir()
 
     def _place(self, relative: str) -> str:
         folder, _, rest = relative.partition("/")
+        if not folder.startswith(f"{self.column}="):
+            self.jobs.add(f"{folder}/")
+            folder, _, rest = rest.partition("/")
         if folder != f"{self.column}={_CHANGES}":
             return f"{self.prefix}/{rest}" if self.prefix else rest
         folders, _, name = rest.rpartition("/")

@@ -154,9 +154,38 @@ class NativeBackend:
         del given
         return casts.ansi_cast(self.jvm, F.col(value), spark, casts.schema_of(wanted), name)
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table, whatever the session's settings."""
+        del given
+        if is_legacy:
+            return casts.legacy_cast(self.jvm, value, spark, casts.schema_of(wanted))
+        return casts.ansi_cast(self.jvm, value, spark, casts.schema_of(wanted), name)
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        return casts.can_up_cast(self.jvm, casts.schema_of(given), casts.schema_of(wanted))
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(self.jvm, relation.analyzed_plan(frame), number, declared)
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        return parser.string_value(java_session(spark), literal)
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        return parser.name_parts(self.jvm, java_session(spark), name)
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        return parser.has_alias(java_session(spark), expression)
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
+        return parser.table_name(self.jvm, java_session(spark), name)
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
         """Return the parts of an expression that a table stores."""

@@ -18,8 +18,9 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import check_condition, row_condition
 from bayou.spark.dml.core.target import table_columns
+from bayou.spark.dml.native.expr import NativeExpr
+from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
 from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.core import nodes
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import facts_of
 from bayou.spark.portable.text.filters import Table, predicate_of
@@ -50,15 +51,14 @@ def files_matching(table: SessionTable, snapshot: Snapshot, command: str, text: 
         return _by_text(table, snapshot, command, text, partitions_only=partitions_only)
     jvm = table.application.jvm
     statement = row_changes.delete_statement(jvm, table.spark, table_columns(snapshot), (), text)
-    named = row_changes.condition_of_statement(statement)
+    named = NativeExpr.of(jvm, row_changes.condition_of_statement(statement))
     check_condition(command, named, snapshot)
-    used = set() if named is None else nodes.names_of(jvm, named)
+    used = frozenset() if named is None else named.names
     others = _others(snapshot, used)
     if partitions_only and others:
         raise _no_partition_column(snapshot, others)
-    expressions = row_changes.taken_apart(jvm, row_changes.simplified(jvm, table.spark, statement))
-    condition = row_condition(table.application, snapshot, expressions.condition)
-    return choose_files(table.application, table.spark, snapshot, condition).candidates
+    condition = row_condition(snapshot, NativeStatement.of(table, statement).condition)
+    return choose_files(table, snapshot, condition, matching_partitions).candidates
 
 
 def _others(snapshot: Snapshot, used: Collection[str]) -> list[str]:
@@ -78,7 +78,7 @@ def _no_partition_column(snapshot: Snapshot, others: list[str]) -> Exception:
 
 
 def _by_text(table: SessionTable, snapshot: Snapshot, command: str, text: str, *, partitions_only: bool) -> pa.Array:
-    """Return the files by the text of a condition, which bayou reads itself. Spark evaluates it on partition values."""
+    """Return the files by a condition in SQL, which bayou parses itself. Spark evaluates it on partition values."""
     try:
         root = read_expression(text, Dialect.of(table.settings))
     except UnreadableTextError as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions without a JVM in reach: Spark Connect, through the documented DataFrame API and the client's own requests."""
+"""Work on a session without its JVM: by the documented DataFrame API and the messages of a Spark Connect client."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
-from pyspark.errors import PySparkException
+from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import Observation
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from pyspark.sql.types import StructType as SparkStructType
@@ -22,11 +22,12 @@ from bayou.protocol.types.schema import parse_schema
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.backend import ENCRYPTION_FACTORY, WriteFailure, WrittenRows
 from bayou.spark.pinned_settings import Job, for_writer, values
-from bayou.spark.portable import casts, client
+from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.lookups import PortableLookups
 from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
 from bayou.spark.user_defined_types import for_spark
@@ -163,9 +164,45 @@ class PortableBackend:
         del spark
         return casts.ansi_cast(value, given, wanted, name)
 
+    def stored_value(
+        self, spark: SparkSession, value: Column, given: DataType, wanted: DataType, name: str, *, is_legacy: bool
+    ) -> Column:
+        """Cast a value for a column of a table. Where the value does not fit, the policy LEGACY is an error, too."""
+        del spark, is_legacy
+        return casts.stored_value(value, given, wanted, name)
+
+    def can_up_cast(self, given: DataType, wanted: DataType) -> bool:
+        """Whether Spark casts a type to another without loss."""
+        return casts.may_upcast(given, wanted)
+
     def padded_chars(self, frame: DataFrame, number: int, declared: str) -> Column:
         """Return a column of a DataFrame with its char values padded at any depth."""
         return casts.padded_chars(frame.columns[number], declared)
+
+    def string_value(self, spark: SparkSession, literal: str) -> str:
+        """Return the value of a string literal, as the session reads it."""
+        return names.string_value(literal, self.settings(spark))
+
+    def name_parts(self, spark: SparkSession, name: str) -> list[str]:
+        """Return the parts of a name in SQL, without backticks."""
+        del spark
+        found = names.name_parts(name)
+        if found is None:
+            raise ParseException(f"[PARSE_SYNTAX_ERROR] {name!r} is not a name")
+        return list(found)
+
+    def has_alias(self, spark: SparkSession, expression: str) -> bool:
+        """Whether an expression in SQL ends with an alias."""
+        del spark
+        try:
+            read_expression(expression)
+        except UnreadableTextError:
+            return True
+        return False
+
+    def table_name(self, spark: SparkSession, name: str) -> tuple[str, ...] | None:
+        """Return the parts of a table's name in SQL, or None if it is not a name, or is in another catalog."""
+        return names.in_session_catalog(names.name_parts(name), self.settings(spark))
 
     def parsed(self, spark: SparkSession, text: str) -> ParsedExpression:
         """Return the parts of an expression that a table stores."""

@@ -72,6 +72,19 @@ def ansi_cast(value: str, given: DataType, wanted: DataType, name: str) -> Colum
     return F.expr(_stored(value, given, wanted, name))
 
 
+def stored_value(value: Column, given: DataType, wanted: DataType, name: str) -> Column:
+    """Cast a value other than a struct, an array or a map. A value that the type cannot hold is an error that names the column.
+
+    Args:
+        name: the name of the table's column, for the error.
+    """
+    kind = sql_type(wanted)
+    if given in VOID_TYPES or not isinstance(given, str) or not isinstance(wanted, str) or may_upcast(given, wanted):
+        return value.cast(kind)
+    made = value.try_cast(kind)
+    return F.when(value.isNotNull() & made.isNull(), F.raise_error(F.lit(_overflow(given, wanted, name)))).otherwise(made)
+
+
 def padded_chars(name: str, declared: str) -> Column:
     """Return a column with its char values padded to their length at any depth.
 
@@ -166,12 +179,16 @@ def _stored(value: str, given: DataType, wanted: DataType, name: str, depth: int
 def _checked(value: str, given: str, wanted: str, name: str) -> str:
     """Return a cast that fails for a value that the type cannot hold, whether the session is in ANSI mode or not."""
     made = f"try_cast({value} as {sql_type(wanted)})"
-    text = (
+    text = _overflow(given, wanted, name)
+    literal = "'" + text.replace("\\", "").replace("'", "") + "'"
+    return f"if({value} is not null and {made} is null, raise_error({literal}), {made})"
+
+
+def _overflow(given: str, wanted: str, name: str) -> str:
+    return (
         f'[CAST_OVERFLOW_IN_TABLE_INSERT] Fail to assign a value of "{type_text(given).upper()}" type to the '
         f'"{type_text(wanted).upper()}" type column or variable {name} due to an overflow.'
     )
-    literal = "'" + text.replace("\\", "").replace("'", "") + "'"
-    return f"if({value} is not null and {made} is null, raise_error({literal}), {made})"
 
 
 def _padded(value: str, kind: DataType, depth: int) -> str:

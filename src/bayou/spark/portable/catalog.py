@@ -75,6 +75,17 @@ class PortableCatalog:
             raise _no_name(text, f"it is in the catalog {parts[0]!r}, and not in {_SESSION_CATALOG!r}")
         return PortableName(parts)
 
+    def has_paths(self) -> bool:
+        """Whether the session's SQL allows paths as table names."""
+        return str(self._spark.conf.get("spark.sql.runSQLOnFiles", "true")).lower() == "true"
+
+    def is_temporary(self, text: str) -> bool:
+        """Whether a name in SQL is a temporary view."""
+        name = self.name(text)
+        return name.database is None and any(
+            each.isTemporary and each.name.lower() == name.table.lower() for each in self._spark.catalog.listTables()
+        )
+
     def entry(self, name: TableName) -> CatalogEntry | None:
         """Return the entry of a name, or None if it does not exist."""
         if name.path is not None or not self._spark.catalog.tableExists(name.text):

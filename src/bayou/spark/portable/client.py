@@ -9,7 +9,7 @@ from pyspark.errors import ParseException
 from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
 
@@ -21,6 +21,11 @@ def client_of(spark: SparkSession) -> Any:
 def plan_of(frame: DataFrame) -> Any:
     """Return the plan of a DataFrame, as the client keeps it until it sends a request."""
     return cast("Any", frame)._plan  # noqa: SLF001  (see above)
+
+
+def message_of(column: Column, spark: SparkSession) -> Any:
+    """Return the message of a column, as a request of the session would have it."""
+    return cast("Any", column).to_plan(client_of(spark))
 
 
 def alias_of(frame: DataFrame) -> str | None:

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from bayou.spark.portable.text.literals import Dialect, string_of
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TWO: Final = 2
 
@@ -27,3 +31,18 @@ def path_in(name: str) -> str | None:
     """Return the path in a table's name such as ``delta.`/a/path` ``; None for the name of a catalog."""
     parts = name_parts(name)
     return parts[1] if parts is not None and len(parts) == _TWO and parts[0].lower() == "delta" else None
+
+
+def in_session_catalog(parts: tuple[str, ...] | None, settings: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the parts of a table's name without the session's catalog; None without a name, or for another catalog."""
+    if parts is None:
+        return None
+    if len(parts) > _TWO:
+        return parts[1:] if len(parts) == _TWO + 1 and parts[0].lower() == "spark_catalog" else None
+    return None if len(parts) == _TWO and f"spark.sql.catalog.{parts[0]}" in settings else parts
+
+
+def string_value(literal: str, settings: Mapping[str, str]) -> str:
+    """Return the value of a string literal, as a session with these settings reads it."""
+    (word,) = words(literal)
+    return string_of(word, Dialect.of(settings))

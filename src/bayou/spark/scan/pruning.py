@@ -28,13 +28,17 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 
-def choose(application: Application, session: JavaObject, snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
-    """Return the positions of the files that may hold a row for which the predicate is true; None for all of them."""
+def choose(application: Application, session: JavaObject | None, snapshot: Snapshot, predicate: Predicate) -> pa.Array | None:
+    """Return the positions of the files that may hold a row for which the predicate is true; None for all of them.
+
+    Args:
+        session: the session that resolves the expressions of generated partition columns; None to leave such columns out.
+    """
     if is_never_true(predicate):
         return pa.array([], pa.int64())
     if not columns(predicate):
         return None
-    derived = partition_filter(application, session, snapshot, predicate)
+    derived = None if session is None else partition_filter(application, session, snapshot, predicate)
     may_match = snapshot.may_match(predicate if derived is None else And((predicate, derived)))
     return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of SQL text that each way of reading it returns: words, and the facts of an expression. Nothing here reads text."""
+"""Represent what is found in SQL text: words, and the facts of an expression. Native and portable readers return the same."""

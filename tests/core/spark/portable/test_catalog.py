@@ -44,5 +44,5 @@ def test_a_stock_catalog_takes_no_delta_table() -> None:
     catalog = PortableCatalog(NOTHING)
     with pytest.raises(UnsupportedFeatureError, match="has no data source delta"):
         catalog.check_takes(catalog.name("db.t"))
-    with pytest.raises(UnsupportedFeatureError, match="Nothing was changed"):
+    with pytest.raises(UnsupportedFeatureError, match="refuses entries"):
         catalog.create(catalog.name("db.t"), "/data/t", managed=True)

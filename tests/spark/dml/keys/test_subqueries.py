@@ -8,7 +8,7 @@ import pytest
 import bayou
 from bayou.errors import ConcurrentAppendException
 from bayou.log.commit.transaction import Transaction
-from bayou.spark.dml.core import row_change
+from bayou.spark.dml.native import statement as native
 
 CONDITIONS = (
     "k IN (SELECT k FROM s)",
@@ -100,13 +100,13 @@ def test_the_builders_take_the_same_text(spark, table, table_path):
 
 def test_other_parts_and_the_keys_of_a_subquery_skip_files(spark, table, table_path, monkeypatch):
     name = table()
-    read, scanned = [], row_change.scanned
+    read, scanned = [], native.scanned
 
     def watched(target, snapshot, fields, positions, **options):
         read.append(len(positions))
         return scanned(target, snapshot, fields, positions, **options)
 
-    monkeypatch.setattr(row_change, "scanned", watched)
+    monkeypatch.setattr(native, "scanned", watched)
     spark.sql(f"DELETE FROM {name} WHERE w < 5 AND k IN (SELECT k FROM s)")
     spark.sql(f"DELETE FROM {name} WHERE w IN (SELECT k FROM s)")
     spark.sql(f"DELETE FROM {name} WHERE w < (SELECT min(k) FROM s)")

@@ -12,14 +12,18 @@ import pyarrow.compute as pc
 
 from bayou.log.snapshot.data_skipping import must_match
 from bayou.spark.jvm.core.session import java_session
-from bayou.spark.scan.pruning import choose, matching_partitions
+from bayou.spark.scan.pruning import choose
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from collections.abc import Callable, Sequence
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.condition import RowCondition
-    from bayou.spark.session.application import Application
+    from bayou.spark.expr import Expr
+    from bayou.spark.read.session_table import SessionTable
+
+    Matching = Callable[[SessionTable, Snapshot, Sequence[Expr]], pa.Array]
+    """Returns the files whose partition values satisfy all conditions; see `Statement.matching_partitions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +48,18 @@ class ChosenFiles:
         return without(self.candidates, self.whole)
 
 
-def choose_files(application: Application, spark: SparkSession, snapshot: Snapshot, condition: RowCondition) -> ChosenFiles:
-    """Return the files that an operation must search.
-
-    Args:
-        spark: the session whose time zone applies to partition values.
-    """
+def choose_files(target: SessionTable, snapshot: Snapshot, condition: RowCondition, matching: Matching) -> ChosenFiles:
+    """Return the files that an operation must search."""
     total = snapshot.files(["path"]).num_rows
     all_files = pa.array(np.arange(total), pa.int64())
     if condition.found is None:
         chosen = all_files if condition.always else all_files.slice(0, 0)
         return ChosenFiles(total, chosen, chosen, chosen)
-    in_partitions = matching_partitions(application, spark, snapshot, condition.partition_parts)
+    in_partitions = matching(target, snapshot, condition.partition_parts) if condition.partition_parts else all_files
     if condition.is_about_partitions:
         return ChosenFiles(total, in_partitions, in_partitions, in_partitions)
-    with_matches = choose(application, java_session(spark), snapshot, condition.predicate)
+    session = java_session(target.spark) if target.application.backend.is_native else None
+    with_matches = choose(target.application, session, snapshot, condition.predicate)
     candidates = in_partitions if with_matches is None else common(in_partitions, with_matches)
     whole = pc.indices_nonzero(must_match(snapshot, condition.predicate))
     return ChosenFiles(total, in_partitions, candidates, common(candidates, whole))

@@ -11,9 +11,6 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 from bayou.errors import failed
 from bayou.plan.predicates.predicate import And, Boolean, Predicate
 from bayou.protocol.types.char_varchar import type_with_chars
-from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
-from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.adapters import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
-    from bayou.spark.session.application import Application
+    from bayou.spark.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +35,12 @@ class RowCondition:
         has_subquery: whether the condition contains a subquery.
     """
 
-    found: JavaObject | None
+    found: Expr | None
     always: bool
     text: str | None
     predicate: Predicate
-    partition_parts: tuple[JavaObject, ...] = ()
-    other_parts: tuple[JavaObject, ...] = ()
+    partition_parts: tuple[Expr, ...] = ()
+    other_parts: tuple[Expr, ...] = ()
     has_subquery: bool = False
 
     @property
@@ -52,43 +48,42 @@ class RowCondition:
         """Return whether only partition values decide, so that in each file either all rows match, or none."""
         return self.found is not None and not self.other_parts
 
-    def matches(self, jvm: Jvm) -> Column:
-        """Return the condition as a column that is never NULL."""
+    @property
+    def matches(self) -> Column:
+        """The condition as a column that is never NULL."""
         if self.found is None:
             return F.lit(self.always)
-        return F.coalesce(nodes.column(jvm, self.found), F.lit(False))
+        return F.coalesce(self.found.column, F.lit(False))
 
-    def filter(self, jvm: Jvm) -> Column:
-        """Return the condition for a filter, without `coalesce`: Parquet can then skip pages without a matching row."""
-        return F.lit(self.always) if self.found is None else nodes.column(jvm, self.found)
+    @property
+    def filter(self) -> Column:
+        """The condition for a filter, without `coalesce`: Parquet can then skip pages without a matching row."""
+        return F.lit(self.always) if self.found is None else self.found.column
 
 
-def row_condition(application: Application, snapshot: Snapshot, found: JavaObject | None) -> RowCondition:
+def row_condition(snapshot: Snapshot, found: Expr | None) -> RowCondition:
     """Return the condition of a resolved statement. `found` is the simplified expression; None for all rows."""
     if found is None:
         return RowCondition(None, True, None, And(()))
-    jvm = application.jvm
-    text = nodes.sql_of(jvm, found)
-    constant = nodes.constant(found)
+    text = found.sql
+    constant = found.constant
     if constant is not None:
         return RowCondition(None, constant, None if constant else text, And(()) if constant else Boolean(value=False))
-    conjuncts = nodes.conjuncts(jvm, found)
-    by_partition = parts_about_partitions(jvm, snapshot, conjuncts)
-    # Compare by identity: `==` on JVM objects would call the JVM.
+    conjuncts = found.conjuncts
+    by_partition = parts_about_partitions(snapshot, conjuncts)
     others = tuple(part for part in conjuncts if not any(part is each for each in by_partition))
-    predicate = _predicate(application, snapshot, found)
-    return RowCondition(found, False, text, predicate, by_partition, others, nodes.has_subquery(found))
+    return RowCondition(found, False, text, found.predicate(snapshot.schema), by_partition, others, found.has_subquery)
 
 
-def parts_about_partitions(jvm: Jvm, snapshot: Snapshot, parts: Sequence[JavaObject]) -> tuple[JavaObject, ...]:
+def parts_about_partitions(snapshot: Snapshot, parts: Sequence[Expr]) -> tuple[Expr, ...]:
     """Return the conjuncts that can be evaluated on the partition values in the log.
 
     They use only partition columns, and Spark can evaluate them outside a query.
     """
     partitions = _comparable_partition_columns(snapshot)
-    names = [{name.lower() for name in nodes.names_of(jvm, part)} for part in parts]
+    names = [{name.lower() for name in part.names} for part in parts]
     by_partition = [part for part, used in zip(parts, names, strict=True) if used and used <= partitions]
-    return tuple(part for part in by_partition if not nodes.calls_python(part) and not nodes.has_subquery(part))
+    return tuple(part for part in by_partition if not part.needs_query and not part.has_subquery)
 
 
 def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
@@ -100,7 +95,7 @@ def _comparable_partition_columns(snapshot: Snapshot) -> set[str]:
     return {name.lower() for name, field in fields if field is None or type_with_chars(field) is None}
 
 
-def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot | None = None, *, may_query: bool = False) -> None:
+def check_condition(operation: str, found: Expr | None, snapshot: Snapshot | None = None, *, may_query: bool = False) -> None:
     """Check a resolved condition. Run no job.
 
     Args:
@@ -115,27 +110,23 @@ def check_condition(operation: str, found: JavaObject | None, snapshot: Snapshot
         return
     if not may_query:
         _refuse_subqueries(operation, found, snapshot)
-    if not nodes.is_boolean(found):
+    if not found.is_boolean:
         raise failed(
             "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
             at=snapshot,
             operation=operation,
-            condition=nodes.text_of(found),
-            type=nodes.sql_type_of(found),
+            condition=found.shown,
+            type=found.sql_type,
             problems=("not a boolean",),
         )
 
 
-def _refuse_subqueries(operation: str, found: JavaObject, snapshot: Snapshot | None = None) -> None:
-    if nodes.has_subquery(found):
+def _refuse_subqueries(operation: str, found: Expr, snapshot: Snapshot | None = None) -> None:
+    if found.has_subquery:
         raise failed(
             "DELTA_UNSUPPORTED_SUBQUERY/condition",
             at=snapshot,
             operation=operation,
-            condition=nodes.text_of(found),
+            condition=found.shown,
             features=("subquery",),
         )
-
-
-def _predicate(application: Application, snapshot: Snapshot, found: JavaObject) -> Predicate:
-    return from_catalyst([described(application.jvm, found)], by_logical_name(snapshot.schema))

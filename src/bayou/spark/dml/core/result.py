@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 
 from bayou.plan.row_changes import RowChangePlan, aligned_text
 from bayou.report.html import facts_html
+from bayou.spark.backend import backend_of, is_of_connect
 from bayou.spark.errors.cast_overflow import naming_overflow
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.jvm.relations.own_sql import own_column
 from bayou.spark.session.settings import REPLAYED
 
 if TYPE_CHECKING:
@@ -103,7 +103,9 @@ class RowChangeResult:
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """Return `DataFrame`, so that `isinstance(result, DataFrame)` is true: libraries that compare DataFrames check it."""
-        return RowChangeResult if self.spark is None else DataFrame
+        if self.spark is None:
+            return RowChangeResult
+        return type(self._frame()) if is_of_connect(self.spark) else DataFrame
 
     def __repr__(self) -> str:
         named = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
@@ -111,8 +113,9 @@ class RowChangeResult:
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the DataFrame of `toDF`."""
-        # `_jdf` is the only private attribute: PySpark reads it if another DataFrame is joined with this one.
-        if self.spark is None or (name != "_jdf" and (name.startswith("_") or not hasattr(DataFrame, name))):
+        # PySpark reads these private attributes if another DataFrame is joined with this one, those of Spark Connect last.
+        is_known = name in ("_jdf", "_plan", "_session") or (not name.startswith("_") and hasattr(DataFrame, name))
+        if self.spark is None or not is_known:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self._frame(), name)
 
@@ -148,7 +151,11 @@ class RowChangeResult:
 def row_of_counts(spark: SparkSession, counts: str) -> DataFrame:
     """Return a DataFrame with one row of counts. The columns are nullable, as in delta-spark."""
     kinds = ", ".join(f"{name} bigint" for name in json.loads(counts))
-    return spark.range(1).select(own_column(spark, f"from_json('{counts}', '{kinds}')").alias("counts")).select("counts.*")
+    return (
+        spark.range(1)
+        .select(backend_of(spark).own_column(spark, f"from_json('{counts}', '{kinds}')").alias("counts"))
+        .select("counts.*")
+    )
 
 
 @dataclass(frozen=True, slots=True)

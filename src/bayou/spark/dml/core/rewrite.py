@@ -13,7 +13,6 @@ from bayou.spark.data_files.new_files import write_change_files, write_new_files
 from bayou.spark.data_files.target import WriteTarget
 from bayou.spark.dml.core.commit import write_request
 from bayou.spark.dml.core.row_counts import check_written
-from bayou.spark.jvm.catalyst.wide_columns import select
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.read.stored_rows import auxiliary_of_stored
 from bayou.spark.types.types import readable_schema
@@ -39,17 +38,17 @@ def kept_rows(change: Change, positions: pa.Array, *, feeds: bool) -> DataFrame:
     rows, ids = change.rows(positions, with_ids=True), change.row_ids
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     columns = [*names, *(() if ids is None else ids.columns())]
-    jvm = change.target.application.jvm
+    select = change.target.application.backend.select
     if feeds:
-        return select(jvm, change.with_row_actions(rows), [*columns, (ROW_ACTION,)])
-    return select(jvm, change.kept(rows), columns)
+        return select(change.with_row_actions(rows), [*columns, (ROW_ACTION,)])
+    return select(change.kept(rows), columns)
 
 
 def deleted_rows(change: Change, positions: pa.Array) -> DataFrame:
     """Return the rows of some files that a DELETE matches, with `ROW_ACTION`."""
     names = ((name,) for name in readable_schema(change.snapshot.schema).names)
     row_action = F.lit(int(RowAction.DELETED)).alias(ROW_ACTION)
-    return select(change.target.application.jvm, change.affected(change.rows(positions)), [*names, row_action])
+    return change.target.application.backend.select(change.affected(change.rows(positions)), [*names, row_action])
 
 
 def write_rows(
@@ -80,7 +79,7 @@ def write_rows(
         rules = constraints_of(snapshot.metadata, snapshot.schema, provided=provided)
     target = replace(WriteTarget.of_snapshot(change.target.log, snapshot), constraints=rules)
     auxiliary = replace(auxiliary_of_stored(snapshot), feeds=feeds, before=before or {})
-    frame = select(change.target.application.jvm, rows, [(name,) for name in (*target.given.names, *auxiliary.given)])
+    frame = change.target.application.backend.select(rows, [(name,) for name in (*target.given.names, *auxiliary.given)])
     return write_new_files(change.target.application, frame, write_request(change), target, uncommitted, auxiliary=auxiliary)
 
 
@@ -112,7 +111,7 @@ def write_change_rows(
     """
     application, request = change.target.application, write_request(change)
     target, old = WriteTarget.of_snapshot(change.target.log, change.snapshot), before or {}
-    frame = select(application.jvm, rows, [(name,) for name in (*target.given.names, ROW_ACTION, *old.values())])
+    frame = application.backend.select(rows, [(name,) for name in (*target.given.names, ROW_ACTION, *old.values())])
     written = write_change_files(application, frame, request, target, uncommitted, old)
     if expected is not None:
         what = "the change rows of the rows that were found"

@@ -24,32 +24,24 @@ from bayou.protocol.features.protocol_rules import check_not_append_only
 from bayou.protocol.schema.reserved_names import check_takes_rows
 from bayou.spark.dml.core.chosen_files import choose_files
 from bayou.spark.dml.core.condition import row_condition
-from bayou.spark.dml.core.scanned_rows import scanned
+from bayou.spark.dml.core.statement import ChosenRows
 from bayou.spark.dml.core.target import latest_snapshot, refuse_file_metadata
-from bayou.spark.dml.keys.subqueries import settle
-from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.catalyst.expression_list import ExpressionList
-from bayou.spark.jvm.relations.plans import schema_of
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.scan.row_ids import RowIdColumns
 from bayou.spark.scan.scan import METADATA as FILE_METADATA
 from bayou.spark.session.settings import batch_of, is_on
-from bayou.spark.types.types import incompatible, readable_schema
+from bayou.spark.types.types import incompatible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.protocol.types.schema import StructField
     from bayou.spark.dml.core.chosen_files import ChosenFiles
     from bayou.spark.dml.core.condition import RowCondition
-    from bayou.spark.dml.core.scanned_rows import ScannedRows
-    from bayou.spark.dml.keys.subqueries import SettledQueries
-    from bayou.spark.jvm.catalyst.row_changes import Expressions
-    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.dml.core.statement import SettledCondition, Statement
     from bayou.spark.read.session_table import SessionTable
 
 _PERSISTENT_VECTORS = {
@@ -67,7 +59,7 @@ class Change:
     Attributes:
         target: the table.
         operation: DELETE, UPDATE or MERGE.
-        expressions: the resolved expressions of the statement.
+        statement: the resolved statement.
         condition: the condition for rows.
         files: the files that may hold matching rows.
         settings: the session's settings.
@@ -80,33 +72,29 @@ class Change:
     target: SessionTable
     operation: str
     snapshot: Snapshot
-    expressions: Expressions
+    statement: Statement
     condition: RowCondition
     files: ChosenFiles
     settings: Mapping[str, str] = field(repr=False)
     txn: tuple[str, int] | None
     matching: Callable[[DataFrame, str], DataFrame] | None = None
-    queries: SettledQueries | None = None
+    queries: SettledCondition | None = None
 
     @contextlib.contextmanager
     def settled(self) -> Iterator[Change]:
-        """Yield the change with the subqueries of its condition materialised (see `settle`). Without subqueries, yield `self`.
+        """Yield the change with the subqueries of its condition settled (see `Statement.settled`). Without any, yield `self`.
 
         Leaving the context releases the materialised rows. Runs jobs if there are subqueries.
         """
         if self.condition.found is None or not self.condition.has_subquery:
             yield self
             return
-        target, output = self.target, self.expressions.output
-        application = target.application
-        queries = settle(application, target.spark, self.snapshot, self.condition.found, output)
-        with contextlib.closing(queries):
-            simplified = row_changes.simplified_condition(application.jvm, target.spark, output, queries.condition)
-            condition = row_condition(application, self.snapshot, simplified)
+        with self.statement.settled(self.target, self.snapshot, self.condition.found) as queries:
+            condition = row_condition(self.snapshot, queries.condition)
             predicate = And((condition.predicate, *queries.predicates))
             # The history shows the statement's subqueries, not the literals that replace them.
             condition = replace(condition, text=self.condition.text, predicate=predicate)
-            files = choose_files(application, target.spark, self.snapshot, condition)
+            files = choose_files(self.target, self.snapshot, condition, self.statement.matching_partitions)
             yield replace(self, condition=condition, files=files, queries=queries)
 
     @property
@@ -128,7 +116,7 @@ class Change:
         condition = self.condition.found
         if self.matching is not None or self.condition.has_subquery:
             return False
-        return condition is None or not ExpressionList.of(self.target.application.jvm, [condition]).calls_foreign_code
+        return condition is None or not condition.calls_foreign_code
 
     @property
     def row_ids(self) -> RowIdColumns | None:
@@ -188,7 +176,7 @@ class Change:
             AppendOnlyError: the table has become append-only.
             SchemaChangedError: its columns have changed.
         """
-        return _against(self.target, self.operation, self.expressions, latest_snapshot(self.target), self.txn)
+        return _against(self.target, self.operation, self.statement, latest_snapshot(self.target), self.txn)
 
     def transaction(self) -> Transaction:
         """Begin the transaction of the change, on its snapshot."""
@@ -211,7 +199,7 @@ class Change:
     def rows(
         self, positions: pa.Array, *, with_files: bool = False, with_numbers: bool = False, with_ids: bool = False
     ) -> DataFrame:
-        """Return the rows of some files, with the column names and expression ids that the resolved statement uses.
+        """Return the rows of some files, to which the expressions of the resolved statement apply.
 
         Only columns that are also in the statement's relation are read.
 
@@ -220,19 +208,23 @@ class Change:
             with_numbers: whether to add the column `METADATA` with the position of the row.
             with_ids: whether to add row ids, if the table tracks rows (see `RowIdColumns.columns`).
         """
-        schema = readable_schema(self.snapshot.schema)
-        names = schema_of(self.expressions.relation).names
-        fields = [field for name in names if (field := schema.field(name)) is not None]
-        marks = positions if with_files else None
-        scan = self.scanned(fields, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
-        jvm, spark = self.target.application.jvm, self.target.spark
-        return scan.known(row_changes.statement_rows(jvm, spark, self.expressions.output, scan.plan, scan.names, scan.others))
+        return self.statement.rows(
+            ChosenRows(
+                self.target,
+                self.snapshot,
+                positions,
+                self.settings,
+                with_files=with_files,
+                with_numbers=with_numbers,
+                ids=self.row_ids if with_ids else None,
+            )
+        )
 
     def affected(self, rows: DataFrame) -> DataFrame:
         """Return the matching rows. The argument is a DataFrame from `Change.rows`."""
         if self.matching is not None:
             return self.matching(rows, "left_semi")
-        return rows.where(self.condition.filter(self.target.application.jvm))
+        return rows.where(self.condition.filter)
 
     def kept(self, rows: DataFrame) -> DataFrame:
         """Return the rows that do not match. The argument is a DataFrame from `Change.rows`."""
@@ -247,67 +239,37 @@ class Change:
 
     @property
     def _matches(self) -> Column:
-        return self.condition.matches(self.target.application.jvm)
-
-    def scanned(
-        self, fields: Sequence[StructField], positions: pa.Array, marks: pa.Array | None, *, with_numbers: bool, with_ids: bool
-    ) -> ScannedRows:
-        """Return the rows of some files as a plan; see `scanned_rows.scanned`."""
-        ids = self.row_ids if with_ids else None
-        return scanned(
-            self.target,
-            self.snapshot,
-            fields,
-            positions,
-            marks=marks,
-            settings=self.settings,
-            with_numbers=with_numbers,
-            ids=ids,
-        )
+        return self.condition.matches
 
 
 def change_of(
-    target: SessionTable,
-    operation: str,
-    statement: JavaObject,
-    snapshot: Snapshot,
-    *,
-    values: ExpressionList | None = None,
-    txn: tuple[str, int] | None = None,
+    target: SessionTable, operation: str, statement: Statement, snapshot: Snapshot, *, txn: tuple[str, int] | None = None
 ) -> Change:
     """Return the change of a resolved statement on a snapshot.
 
     Args:
-        values: the resolved values of an UPDATE that replace the values in the statement; None to keep the statement's values.
         txn: an application id and a version; None to use the session's.
 
     Raises:
         AppendOnlyError: the table is append-only.
         SchemaChangedError: the statement was resolved against other columns.
     """
-    application = target.application
-    expressions = row_changes.taken_apart(application.jvm, row_changes.simplified(application.jvm, target.spark, statement))
-    if values is not None and expressions.assignments is not None:
-        expressions = replace(expressions, assignments=replace(expressions.assignments, values=values))
-    return _against(target, operation, expressions, snapshot, txn)
+    return _against(target, operation, statement, snapshot, txn)
 
 
-def _against(
-    target: SessionTable, operation: str, expressions: Expressions, snapshot: Snapshot, txn: tuple[str, int] | None
-) -> Change:
+def _against(target: SessionTable, operation: str, statement: Statement, snapshot: Snapshot, txn: tuple[str, int] | None) -> Change:
     """Check that a snapshot permits the operation and has the columns of its expressions, and choose its files."""
-    application = target.application
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
-    _check_columns(expressions, snapshot)
+    _check_columns(statement, snapshot)
     check_not_append_only(snapshot.metadata, f"{operation} changes its rows", snapshot.table_uri, snapshot.version)
-    condition = row_condition(application, snapshot, expressions.condition)
-    files = choose_files(application, target.spark, snapshot, condition)
-    return Change(target, operation, snapshot, expressions, condition, files, target.settings, txn)
+    condition = row_condition(snapshot, statement.condition)
+    files = choose_files(target, snapshot, condition, statement.matching_partitions)
+    return Change(target, operation, snapshot, statement, condition, files, target.settings, txn)
 
 
-def _check_columns(expressions: Expressions, snapshot: Snapshot) -> None:
-    resolved_columns = schema_of(expressions.relation)
+def _check_columns(statement: Statement, snapshot: Snapshot) -> None:
+    resolved_columns = statement.columns
     refuse_file_metadata(resolved_columns, snapshot)
     problems = list(incompatible(resolved_columns.fields, snapshot.schema))
     problems += [f"column {name} is new" for name in snapshot.schema.names if resolved_columns.field(name) is None]

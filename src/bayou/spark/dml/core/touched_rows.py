@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.plan.row_changes import FileTotals
 from bayou.protocol.deletion_vectors.roaring import Bitmap
-from bayou.spark.dml.core.scanned_rows import FILE, METADATA
+from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:

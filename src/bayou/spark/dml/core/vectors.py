@@ -18,7 +18,6 @@ from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.core.live_rows import uncounted_rows
 from bayou.spark.dml.core.row_counts import check_emptied
 from bayou.spark.dml.core.touched_rows import has_new
-from bayou.spark.jvm.core.callbacks import FAILED_CALL, reason_of
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
@@ -59,14 +58,15 @@ class SparkRowOracle(RowConflictOracle):
         """
         if self.change.has_constant_condition:
             return True
+        backend = self.change.target.application.backend
         try:
             on_latest = self._on_latest(added, new_rows)
             if on_latest is None:
                 return True
             later, rows_by_file = on_latest
             return has_new(self.matching_rows(later, pa.array(list(rows_by_file), pa.int64())), rows_by_file)
-        except FAILED_CALL as error:
-            return NotEvaluated(reason_of(error))
+        except backend.failures as error:
+            return NotEvaluated(backend.reason_of(error))
 
     def _on_latest(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> tuple[Change, dict[int, Bitmap | None]] | None:
         """Return the operation on the latest version, and the rows that winning commits added, by their files' positions there.

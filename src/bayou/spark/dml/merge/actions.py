@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.dml.core.scanned_rows import FILE
 from bayou.spark.dml.merge.resolution.clauses import Kind
 from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.core import nodes
+from bayou.spark.scan.row_ids import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from bayou.spark.data_files.uncommitted_files import UncommittedFiles
 from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
-from bayou.spark.dml.core.target import columns_of_frames, explaining_dropped_columns, latest_snapshot
+from bayou.spark.dml.core.target import latest_snapshot
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
 from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
@@ -31,6 +31,7 @@ from bayou.spark.dml.merge.source.latest import latest_rows
 from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, source_of
 from bayou.spark.dml.merge.target_rows import Merge, merge_of
 from bayou.spark.dml.merge.values import check_values
+from bayou.spark.dml.native.own_columns import columns_of_frames, explaining_dropped_columns
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 from bayou.spark.jvm.core.session import settings_of

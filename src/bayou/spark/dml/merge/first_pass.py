@@ -18,7 +18,6 @@ from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
 from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors.roaring import Bitmap
-from bayou.spark.dml.core.scanned_rows import FILE, METADATA
 from bayou.spark.dml.core.touched_rows import by_groups, in_few_tasks
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
@@ -26,6 +25,7 @@ from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.relations import plans
+from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:

@@ -27,7 +27,6 @@ from bayou.spark.data_files.target import WriteTarget, changed
 from bayou.spark.data_files.write_jobs import is_gathered
 from bayou.spark.data_files.written_files import NewFiles
 from bayou.spark.dml.core.commit import write_request
-from bayou.spark.dml.core.scanned_rows import FILE, METADATA
 from bayou.spark.dml.merge.actions import ACTION, action_of, is_one_of, matched_action_of
 from bayou.spark.dml.merge.auxiliary_columns import AuxiliaryValues
 from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
@@ -37,6 +36,7 @@ from bayou.spark.dml.merge.source_rows import SourceRows
 from bayou.spark.dml.merge.strategy import FirstPass, Matches, Part, choose_strategy
 from bayou.spark.dml.merge.values import WrittenColumns
 from bayou.spark.jvm.core import nodes
+from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.types import readable_schema
 

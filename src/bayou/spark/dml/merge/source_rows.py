@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.spark.dml.core.scanned_rows import FILE
 from bayou.spark.dml.merge.actions import ACTION, inserted_action_of, is_one_of
 from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.jvm.core import nodes
+from bayou.spark.scan.row_ids import FILE
 from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:

@@ -18,6 +18,10 @@ from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.core.row_change import Change
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.strategy import MergeFacts, MergeStrategy, choose_strategy
+from bayou.spark.dml.native.assigned_values import assigned
+from bayou.spark.dml.native.expr import NativeExpr
+from bayou.spark.dml.native.scanned_rows import scanned
+from bayou.spark.dml.native.statement import NativeStatement, matching_partitions
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
@@ -29,7 +33,7 @@ from bayou.spark.jvm.core.adapters import described
 from bayou.spark.jvm.core.session import java_session
 from bayou.spark.jvm.relations import plans
 from bayou.spark.jvm.relations.relation import analyzed_plan
-from bayou.spark.scan.pruning import choose, matching_partitions
+from bayou.spark.scan.pruning import choose
 from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, selected
 from bayou.spark.types.types import readable_schema, spark_data_type
 
@@ -111,7 +115,7 @@ class Merge:
             return False
         expressions = (ExpressionList.of(change.target.application.jvm, resolution.conditions), *resolution.values)
         output = plans.output(resolution.sides.target)
-        uses_table = any(len(each.assignments[0].values.used(output)) for each in updates)
+        uses_table = any(len(assigned(each.assignments[0]).used(output)) for each in updates)
         return not uses_table and not any(each.calls_foreign_code for each in expressions)
 
     def rows(
@@ -131,7 +135,16 @@ class Merge:
         jvm, spark = change.target.application.jvm, change.target.spark
         stored = readable_schema(snapshot.schema).fields
         marks = positions if marks is None else marks
-        scan = change.scanned(stored, positions, marks, with_numbers=with_numbers, with_ids=with_ids)
+        scan = scanned(
+            change.target,
+            snapshot,
+            stored,
+            positions,
+            marks=marks,
+            settings=change.settings,
+            with_numbers=with_numbers,
+            ids=change.row_ids if with_ids else None,
+        )
         output = plans.output(self.resolution.sides.target)
         plan, names = scan.plan, scan.names
         if self.resolution.schema != snapshot.schema:
@@ -174,26 +187,28 @@ def merge_of(
     The predicate for pruning combines the parts of the condition over the table alone, the keys of the source, and the conditions
     of the clauses.
     """
-    application = target.application
+    application, jvm = target.application, target.application.jvm
     total = snapshot.files(["path"]).num_rows
     own = _own_parts(target, snapshot, resolution, resolution.condition)
-    parts = parts_about_partitions(application.jvm, snapshot, own)
+    parts = parts_about_partitions(snapshot, [NativeExpr(jvm, each) for each in own])
     predicate = _of_matches(target, snapshot, resolution, source, own)
     if by_source := resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
         # These clauses also change rows in partitions that the search condition excludes.
         changed = [_about_table(target, snapshot, resolution, each.condition) for each in by_source]
         predicate, parts = Or((predicate, *changed)), ()
     partitions = {field.physical_name for name in snapshot.partition_columns if (field := snapshot.schema.field(name))}
-    in_partitions = matching_partitions(application, target.spark, snapshot, parts)
+    in_partitions = matching_partitions(target, snapshot, parts)
     session = java_session(target.spark)
     if (chosen := choose(application, session, snapshot, only_about(predicate, partitions))) is not None:
         in_partitions = common(in_partitions, chosen)
     chosen = choose(application, session, snapshot, predicate)
     candidates = in_partitions if chosen is None else common(in_partitions, chosen)
-    condition = RowCondition(resolution.condition, False, nodes.text_of(resolution.condition), predicate, parts)
+    found = NativeExpr(jvm, resolution.condition)
+    condition = RowCondition(found, False, found.shown, predicate, parts)
     files = ChosenFiles(total, in_partitions, candidates, whole=pa.array([], pa.int64()))
     expressions = Expressions(resolution.sides.target, plans.output(resolution.sides.target), resolution.condition)
-    return Merge(Change(target, "MERGE", snapshot, expressions, condition, files, settings, txn), resolution, source)
+    statement = NativeStatement(jvm, expressions)
+    return Merge(Change(target, "MERGE", snapshot, statement, condition, files, settings, txn), resolution, source)
 
 
 def _of_matches(

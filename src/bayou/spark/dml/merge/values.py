@@ -16,6 +16,7 @@ from bayou.protocol.columns.generated_columns import generation_expression, has_
 from bayou.protocol.types.sql_text import parenthesised, quoted_name
 from bayou.spark.dml.merge.actions import ACTION, is_one_of
 from bayou.spark.dml.merge.resolution.clauses import Action
+from bayou.spark.dml.native import statement as native
 from bayou.spark.dml.statements.assignments import NewValues
 from bayou.spark.expressions.stored_expressions import check_stored
 from bayou.spark.jvm.backend import backend_of_jvm
@@ -52,7 +53,8 @@ class ClauseValues(NewValues):
             columns: the table's columns by their names in lower case.
         """
         target = merge.change.target
-        super().__init__(target.application.jvm, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
+        super().__init__(target.application.backend, target.spark, clause.assignments, merge.change.snapshot, merge.change.settings)
+        self._bridge = target.application.jvm
         self._columns = columns
         self._fills_missing = merge.resolution.evolves
         self._apart = clause.apart
@@ -88,7 +90,7 @@ class ClauseValues(NewValues):
 
 
 def check_values(merge: Merge) -> None:
-    """Check that values fit their columns, even if no row falls under their clause (see `NewValues.check`). Runs no job.
+    """Check that values fit their columns, even if no row falls under their clause (see `Statement.check_values`). Runs no job.
 
     Raises:
         SchemaMismatchError: the fields of a struct differ from its column's.
@@ -97,7 +99,9 @@ def check_values(merge: Merge) -> None:
     jvm = target.application.jvm
     pairs = partial(catalyst.frame_of, jvm, target.spark, catalyst.crossed(jvm, target.spark, merge.resolution.sides))
     for clause in merge.resolution.clauses:
-        ClauseValues(merge, clause, {}).check(pairs, schema)
+        casts = ClauseValues(merge, clause, {}).casts(schema)
+        if casts:
+            native.check_values(pairs, casts)
 
 
 class _TableColumns(Mapping[str, Column]):

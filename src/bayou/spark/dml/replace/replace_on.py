@@ -16,6 +16,7 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import table_columns
+from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.catalyst.frames import names_of
@@ -61,7 +62,7 @@ def rows_replaced_on(application: Application, frame: DataFrame, options: WriteO
     watched = None if fixed is None else fixed.watched()
     target = SessionTable.of(application, spark, options.path, options.storage_options)
     every_row = row_changes.delete_statement(application.jvm, spark, table_columns(snapshot), (), None)
-    change = change_of(target, "DELETE", every_row, snapshot)
+    change = change_of(target, "DELETE", NativeStatement.of(target, every_row), snapshot)
     matching = partial(_matching, as_chars_of(application.backend, frame, snapshot.schema), options, snapshot)
     if not len(change.files.candidates):
         matching(change.rows(none), "left_semi")  # an invalid condition is an error nevertheless

@@ -13,9 +13,10 @@ from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE, RowRule
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.row_change import change_of
 from bayou.spark.dml.core.target import table_columns
+from bayou.spark.dml.native.expr import NativeExpr
+from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
 from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.core import nodes
 from bayou.spark.jvm.core.callbacks import reason_of
 from bayou.spark.read.session_table import SessionTable
 
@@ -43,7 +44,7 @@ def rows_of_condition(application: Application, spark: SparkSession, options: Wr
     text = "true" if options.replace_where is None else options.replace_where
     change = _change(SessionTable.of(application, spark, options.path, options.storage_options), text, snapshot)
     found = change.condition.found
-    used = set() if found is None else nodes.names_of(application.jvm, found)
+    used = frozenset() if found is None else found.names
     if not options.data_change and not {name.lower() for name in used} <= {name.lower() for name in snapshot.partition_columns}:
         raise failed("DELTA_REPLACE_WHERE_WITH_FILTER_DATA_CHANGE_UNSET", at=snapshot, option=REPLACE_WHERE)
     rule = RowRule(Constraint(REPLACE_WHERE, ConstraintKind.CHECK, (), text), tuple(sorted(used)), is_stored=False)
@@ -60,5 +61,5 @@ def _change(target: SessionTable, text: str, snapshot: Snapshot) -> Change:
         raise failed(
             "DELTA_FAILED_RECOGNIZE_PREDICATE", at=snapshot, option=REPLACE_WHERE, expression=text, reason=reason_of(error)
         ) from None
-    check_condition(REPLACE_WHERE, row_changes.condition_of_statement(statement), snapshot)
-    return change_of(target, "DELETE", statement, snapshot)
+    check_condition(REPLACE_WHERE, NativeExpr.of(target.application.jvm, row_changes.condition_of_statement(statement)), snapshot)
+    return change_of(target, "DELETE", NativeStatement.of(target, statement), snapshot)

@@ -3,115 +3,49 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
 
-from bayou.errors import DeltaError, failed
+from bayou.errors import failed
 from bayou.protocol.columns.clustering import fields_on
 from bayou.protocol.columns.identity_columns import is_identity
 from bayou.protocol.features.type_widening import is_widening
 from bayou.protocol.types.paths import first_conflict
-from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType, parse_schema
+from bayou.protocol.types.schema import ArrayType, MapType, StructField, StructType
 from bayou.protocol.types.sql_text import column_sql
-from bayou.spark.expressions.predicates import path_of
-from bayou.spark.jvm.catalyst import casts, row_changes
-from bayou.spark.jvm.core import nodes
 from bayou.spark.session.settings import is_on
 from bayou.spark.types.alignment import same_names_and_types
 from bayou.spark.types.types import spark_data_type, sql_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import DataType
-    from bayou.spark.jvm.catalyst.expression_list import ExpressionList
-    from bayou.spark.jvm.catalyst.row_changes import Pairs
-    from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns
-    from bayou.spark.jvm.core.bridge import JavaObject, Jvm
+    from bayou.spark.backend import Backend
+    from bayou.spark.dml.core.statement import Assignment, ValuePlaces
 
 _STORE_POLICY = "spark.sql.storeAssignmentPolicy"
 _FOLLOWS_SESSION = "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"
 """If this setting is true, values are cast by `spark.sql.ansi.enabled` instead of the store policy; see docs/settings.md."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """A new value for a column or a nested field.
-
-    Attributes:
-        path: the path of the column or field, with the table's names.
-        values: the resolved values of all assignments of the clause. They stay in the JVM, because there may be thousands.
-        place: the position of this assignment's value in `values`.
-        type: the type of the value.
-    """
-
-    path: tuple[str, ...]
-    values: ExpressionList
-    place: int
-    type: DataType
-
-    @property
-    def value(self) -> JavaObject:
-        """Return the value. Calls the JVM."""
-        return self.values[self.place]
-
-
-def assignments_of(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
-    """Return the assignments of a resolved UPDATE.
-
-    Args:
-        pairs: the assigned columns and their values, as Spark resolved them.
+def checked_assignments(assignments: tuple[Assignment, ...], snapshot: Snapshot) -> tuple[Assignment, ...]:
+    """Return the assignments of a resolved UPDATE after some checks.
 
     Raises:
         SchemaMismatchError: a column is set twice, or as a whole and in part.
-        UnsupportedFeatureError: a field inside an array or map is set.
         InvalidSchemaError: an identity column is set.
     """
-    assignments = typed_assignments(pairs, snapshot)
     _refuse_conflicts(assignments, snapshot)
     for each in assignments:
         field = snapshot.schema.field(each.path[0])
         if field is not None and is_identity(field):
             raise failed("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", at=snapshot, column=field.name)
     return assignments
-
-
-def typed_assignments(pairs: Pairs, snapshot: Snapshot) -> tuple[Assignment, ...]:
-    """Return assignments with the types of their values, without the checks of `assignments_of`.
-
-    Raises:
-        UnsupportedFeatureError: a field inside an array or map is set.
-    """
-    paths = []
-    for place, tree in enumerate(pairs.keys.trees):
-        path = path_of(tree)
-        if path is None:
-            raise no_path(pairs.keys[place], snapshot)
-        paths.append(path)
-    values = pairs.values.with_named_overflow([column_sql(path) for path in paths])
-    kinds = _parsed_types(pairs.values.types)
-    return tuple(Assignment(path, values, place, kind) for place, (path, kind) in enumerate(zip(paths, kinds, strict=True)))
-
-
-def no_path(key: JavaObject, snapshot: Snapshot) -> DeltaError:
-    """Return the error of an assignment to something other than a column or a field of a struct."""
-    return failed(
-        "DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE",
-        at=snapshot,
-        column=nodes.text_of(key),
-        features=("nested fields in arrays and maps",),
-    )
-
-
-def _parsed_types(texts: Sequence[str]) -> list[DataType]:
-    fields = ({"name": "value", "type": json.loads(text), "nullable": True, "metadata": {}} for text in texts)
-    return [field.type for field in parse_schema(json.dumps({"type": "struct", "fields": list(fields)})).fields]
 
 
 def _refuse_conflicts(assignments: Sequence[Assignment], snapshot: Snapshot) -> None:
@@ -134,9 +68,14 @@ class NewValues:
     """
 
     def __init__(
-        self, jvm: Jvm, spark: SparkSession, assignments: Sequence[Assignment], snapshot: Snapshot, settings: Mapping[str, str]
+        self,
+        backend: Backend,
+        spark: SparkSession,
+        assignments: Sequence[Assignment],
+        snapshot: Snapshot,
+        settings: Mapping[str, str],
     ) -> None:
-        self._bridge = jvm
+        self._backend = backend
         self._spark = spark
         self._snapshot = snapshot
         self._by_path = {tuple(name.lower() for name in each.path): each for each in assignments}
@@ -144,20 +83,15 @@ class NewValues:
         self._policy = "" if follows_session else settings.get(_STORE_POLICY, "ANSI").upper()
         self.names = frozenset(path[0] for path in self._by_path)
 
-    def of(self, field: StructField, chosen: ChosenColumns) -> int:
+    def of(self, field: StructField, chosen: ValuePlaces) -> int:
         """Return the position in `chosen` of the new value of a top-level column."""
         given = self._by_path.get((field.name.lower(),))
         if given is not None and same_names_and_types(given.type, field.type):
             return chosen.place(given.values, given.place)
         return chosen.given(self._value(field, (field.name,)))
 
-    def check(self, rows: Callable[[], DataFrame], schema: StructType) -> None:
-        """Raise errors for impossible casts and for constants that do not fit, even if no row matches. Runs no job.
-
-        Spark's optimizer raises them, because it evaluates casts of constants.
-
-        Args:
-            rows: creates a DataFrame with the columns that the values use. It is called only if a value needs a cast.
+    def casts(self, schema: StructType) -> list[Column]:
+        """Return the new values that need a cast, so that impossible casts and constants that do not fit can be found.
 
         Raises:
             SchemaMismatchError: a struct has other fields than its column.
@@ -169,11 +103,10 @@ class NewValues:
             fields = None if top is None else fields_on(each.path, StructType((top,)))
             if fields and not same_names_and_types(each.type, fields[-1].type) and not widens(each.type, fields[-1].type):
                 casts_to_check.append(self._new(each, fields[-1], each.path).alias(f"value{len(casts_to_check)}"))
-        if casts_to_check:
-            row_changes.optimised(rows().select(*casts_to_check))
+        return casts_to_check
 
     def _new(self, assignment: Assignment, field: StructField, path: tuple[str, ...]) -> Column:
-        return self._stored(nodes.column(self._bridge, assignment.value), assignment.type, field, path)
+        return self._stored(assignment.column, assignment.type, field, path)
 
     def _value(self, field: StructField, path: tuple[str, ...]) -> Column:
         """Return the value of a column or field: the assigned value, a rebuilt struct if inner fields are set, or the old value."""
@@ -223,15 +156,14 @@ class NewValues:
         """Cast a value that is not a struct, array or map, by the session's store assignment policy."""
         if not self._policy:
             return value.cast(spark_data_type(StructField("value", wanted)))
-        if self._policy == "LEGACY":
-            return casts.legacy_cast(self._bridge, value, self._spark, casts.schema_of(wanted))
         if self._policy == "STRICT":
             self._check_up_cast(given, wanted, path)
-        return casts.ansi_cast(self._bridge, value, self._spark, casts.schema_of(wanted), column_sql(path))
+        is_legacy = self._policy == "LEGACY"
+        return self._backend.stored_value(self._spark, value, given, wanted, column_sql(path), is_legacy=is_legacy)
 
     def _check_up_cast(self, given: DataType, wanted: DataType, path: tuple[str, ...]) -> None:
         """Raise SchemaMismatchError for a cast that may lose information. For the policy STRICT."""
-        if casts.can_up_cast(self._bridge, *map(casts.schema_of, (given, wanted))):
+        if self._backend.can_up_cast(given, wanted):
             return
         raise failed(
             "CANNOT_UP_CAST_DATATYPE",

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING
 from bayou.protocol.columns.column_defaults import CURRENT_DEFAULT
 from bayou.protocol.columns.expression_functions import ExpressionKind
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.parser import parsed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField, StructType
-    from bayou.spark.jvm.core.bridge import Jvm
+    from bayou.spark.backend import Backend
 
 
-def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
+def default_of(backend: Backend, spark: SparkSession, field: StructField, schema: StructType, snapshot: Snapshot) -> str:
     """Return a column's default as SQL; `null` without a default.
 
     Raises:
@@ -29,7 +27,7 @@ def default_of(jvm: Jvm, spark: SparkSession, field: StructField, schema: Struct
     if not isinstance(default, str):
         return "null"
     check_stored(
-        parsed(jvm, java_session(spark), default),
+        backend.parsed(spark, default),
         ExpressionKind.COLUMN_DEFAULT,
         schema,
         of=f"the default of column {field.name!r}",

@@ -9,23 +9,19 @@ from bayou.errors import redact_uri
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.result import COUNTS
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import (
-    columns_of_frames,
-    explaining_dropped_columns,
-    explaining_unknown_columns,
-    latest_snapshot,
-    table_columns,
-)
+from bayou.spark.dml.core.target import latest_snapshot
+from bayou.spark.dml.native.expr import NativeExpr
+from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.statements.arguments import check_condition_type, checked_values
 from bayou.spark.dml.statements.changed_table import changed_table
-from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.dml.statements.delete import plan_delete
+from bayou.spark.dml.statements.native_resolver import resolved_update
 from bayou.spark.dml.statements.parsed import command_of_parsed
+from bayou.spark.dml.statements.resolver import resolver_of
 from bayou.spark.dml.statements.update import plan_update
 from bayou.spark.dml.statements.values_in_sql import values_in_sql
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.catalyst.expression_list import ExpressionList, Named
 from bayou.spark.jvm.catalyst.parsed_nodes import has_computed_table
 from bayou.spark.jvm.catalyst.row_changes import Pairs
 from bayou.spark.jvm.core import nodes
@@ -36,9 +32,6 @@ from bayou.spark.jvm.relations.plans import node_name
 from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.spark.dml.core.result import PlannedChange
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
@@ -60,13 +53,7 @@ def planned_delete(target: SessionTable, name: tuple[str, ...], condition: Any, 
     """
     check_condition_type(condition)
     snapshot = latest_snapshot(target)
-    columns = table_columns(snapshot)
-    jvm = target.application.jvm
-    with explaining_dropped_columns(target, snapshot, condition), explaining_unknown_columns(snapshot, condition):
-        statement = row_changes.delete_statement(
-            jvm, target.spark, columns, name, condition, handed_out=columns_of_frames(target, snapshot, condition)
-        )
-    check_condition("DELETE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
+    statement = resolver_of(target.application.backend).delete(target, snapshot, name, condition)
     return plan_delete(change_of(target, "DELETE", statement, snapshot, txn=txn))
 
 
@@ -86,52 +73,9 @@ def planned_update(
     """
     values = checked_values(assignments, "'set'")
     check_condition_type(condition)
-    jvm, spark = target.application.jvm, target.spark
-    keys = ExpressionList.made(jvm, spark, [Named(column) for column in values])
-    pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(values.values())))
-    where = None if condition is None else nodes.expression(jvm, spark, condition)
-    return _planned_update(target, name, where, pairs, txn, user_supplied=(condition, *values.values()))
-
-
-def _planned_update(
-    target: SessionTable,
-    name: tuple[str, ...],
-    condition: JavaObject | None,
-    pairs: Pairs,
-    txn: tuple[str, int] | None = None,
-    *,
-    user_supplied: Sequence[Any] = (),
-) -> PlannedChange:
-    """Plan an UPDATE whose expressions are not resolved.
-
-    Args:
-        user_supplied: the condition and values as the user passed them, to find columns of DataFrames in them.
-    """
-    jvm, snapshot = target.application.jvm, latest_snapshot(target)
-    pairs = _with_defaults(target, snapshot, name, pairs)
-    columns = table_columns(snapshot)
-    with explaining_dropped_columns(target, snapshot, *user_supplied), explaining_unknown_columns(snapshot, *user_supplied):
-        frame_columns = columns_of_frames(target, snapshot, *user_supplied)
-        statement, values = row_changes.update_statement(
-            jvm, target.spark, columns, name, condition, pairs, handed_out=frame_columns
-        )
-    check_condition("UPDATE", row_changes.condition_of_statement(statement), snapshot, may_query=True)
-    return plan_update(change_of(target, "UPDATE", statement, snapshot, values=values, txn=txn))
-
-
-def _with_defaults(target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], pairs: Pairs) -> Pairs:
-    """Replace the keyword DEFAULT in the values by the default of the column."""
-    jvm, schema = target.application.jvm, snapshot.schema
-    defaults = pairs.values.defaults
-    if not defaults or schema.field("default") is not None:  # a column named `default` takes precedence over the keyword
-        return pairs
-    values: list[Any] = list(pairs.values)
-    for place in defaults:
-        parts = nodes.parts_of(jvm, pairs.keys[place], name)
-        field = schema.field(parts[0]) if len(parts) == 1 else None
-        if field is not None:  # fields of structs have no defaults
-            values[place] = default_of(jvm, target.spark, field, schema, snapshot)
-    return Pairs(pairs.keys, ExpressionList.made(jvm, target.spark, values))
+    snapshot = latest_snapshot(target)
+    statement = resolver_of(target.application.backend).update(target, snapshot, name, condition, values)
+    return plan_update(change_of(target, "UPDATE", statement, snapshot, txn=txn))
 
 
 def command_of(application: Application, statement: JavaObject) -> JavaObject:
@@ -144,7 +88,7 @@ def command_of(application: Application, statement: JavaObject) -> JavaObject:
     operation = OPERATIONS[node_name(statement)]
     table = changed_table(row_changes.table_of(jvm, row_changes.relation_of(statement)), operation)
     condition = row_changes.condition_of_statement(statement)
-    check_condition(operation, condition, may_query=True)
+    check_condition(operation, NativeExpr.of(jvm, condition), may_query=True)
     where = "" if condition is None else f" WHERE {nodes.sql_of(jvm, condition)}"
     text = f"{operation} delta.`{redact_uri(table.path)}`{where}"
     run = BiFunction(jvm, lambda node, session: _run(application, node, session))
@@ -173,7 +117,9 @@ def _planned_as_written(target: SessionTable, parsed: JavaObject) -> PlannedChan
     jvm = target.application.jvm
     pairs = Pairs.of_update(jvm, parsed)
     name = catalyst.name_of(jvm, target.spark, row_changes.relation_of(parsed))
-    return _planned_update(target, name, row_changes.condition_of_statement(parsed), pairs)
+    snapshot = latest_snapshot(target)
+    statement = resolved_update(target, snapshot, name, row_changes.condition_of_statement(parsed), pairs)
+    return plan_update(change_of(target, "UPDATE", statement, snapshot))
 
 
 def _run(application: Application, statement: JavaObject, session: JavaObject) -> str:
@@ -184,8 +130,8 @@ def _run(application: Application, statement: JavaObject, session: JavaObject) -
     snapshot = latest_snapshot(target)
     on_table = row_changes.on_table(jvm, statement)
     if operation == "DELETE":
-        plan = plan_delete(change_of(target, "DELETE", on_table, snapshot))
+        plan = plan_delete(change_of(target, "DELETE", NativeStatement.of(target, on_table), snapshot))
     else:
         values = values_in_sql(target, statement, on_table, snapshot)
-        plan = plan_update(change_of(target, "UPDATE", on_table, snapshot, values=values))
+        plan = plan_update(change_of(target, "UPDATE", NativeStatement.of(target, on_table, values), snapshot))
     return plan.run().counts_text

@@ -21,15 +21,8 @@ from bayou.spark.dml.core.rewrite import write_change_rows, write_rows
 from bayou.spark.dml.core.row_counts import check_written
 from bayou.spark.dml.core.touched_rows import count_touched, find_touched
 from bayou.spark.dml.core.vectors import mark_rows
-from bayou.spark.dml.keys.subqueries import may_read_table
-from bayou.spark.dml.statements.assignments import NewValues, assignments_of
+from bayou.spark.dml.statements.assignments import NewValues, checked_assignments
 from bayou.spark.expressions.stored_expressions import check_stored
-from bayou.spark.jvm.catalyst.expression_list import ExpressionList, names_of_output
-from bayou.spark.jvm.catalyst.frames import names_of
-from bayou.spark.jvm.catalyst.settled import gives_the_same
-from bayou.spark.jvm.catalyst.wide_columns import ChosenColumns, select
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.parser import parsed
 from bayou.spark.read.change_rows import ROW_ACTION, RowAction
 from bayou.spark.types.char_columns import declared_chars, with_chars
 from bayou.spark.types.types import readable_schema, sql_type
@@ -47,8 +40,6 @@ if TYPE_CHECKING:
     from bayou.spark.dml.core.commit import Stopwatch
     from bayou.spark.dml.core.result import RowChangeResult
     from bayou.spark.dml.core.row_change import Change
-    from bayou.spark.dml.statements.assignments import Assignment
-    from bayou.spark.jvm.catalyst.row_changes import Pairs
 
 _CHANGED = "__bayou_changed"
 _MATCHES = "__bayou_matches"
@@ -75,9 +66,9 @@ class _Update:
 
     def __init__(self, change: Change) -> None:
         self._change = change
-        self._assignments: tuple[Assignment, ...] = assignments_of(_pairs(change), change.snapshot)
-        jvm = change.target.application.jvm
-        self._values = NewValues(jvm, change.target.spark, self._assignments, change.snapshot, change.settings)
+        assignments = checked_assignments(change.statement.assignments(change.snapshot), change.snapshot)
+        backend, spark = change.target.application.backend, change.target.spark
+        self._values = NewValues(backend, spark, assignments, change.snapshot, change.settings)
         self._is_whole = change.condition.found is None or change.condition.is_about_partitions
         self.way = Way.NOTHING
         if len(change.files.candidates):
@@ -101,7 +92,7 @@ class _Update:
     def prepare(self, transaction: Transaction, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
         """Write the files of the commit; return None if no row changes."""
         change = self._change
-        has_subquery = _pairs(change).values.has_subquery
+        has_subquery = change.statement.values_have_subquery
         # Planning the write job raises the same errors. Check before if that job may not run, except with subqueries: planning them
         # twice is expensive.
         is_checked = self.way is Way.NOTHING or not (self._is_whole or has_subquery)
@@ -109,7 +100,7 @@ class _Update:
             self._check()
         if self.way is Way.NOTHING:
             return None
-        if has_subquery and may_read_table(change.target.application, change.snapshot, _pairs(change).values):
+        if has_subquery and change.statement.values_may_read(change.target, change.snapshot):
             transaction.read_whole_table()
         outcome = (self._by_vectors if self.way is Way.VECTORS else self._by_rewriting)(uncommitted, watch)
         if outcome is not None:
@@ -119,9 +110,10 @@ class _Update:
         return outcome
 
     def _check(self) -> None:
-        """Raise the errors of values that can never be stored in their columns, even if no row matches (see `NewValues.check`)."""
-        none = pa.array([], pa.int64())
-        self._values.check(partial(self._change.rows, none), readable_schema(self._change.snapshot.schema))
+        """Raise the errors of values that can never be stored in their columns, even if no row matches."""
+        casts = self._values.casts(readable_schema(self._change.snapshot.schema))
+        if casts:
+            self._change.statement.check_values(partial(self._change.rows, pa.array([], pa.int64())), casts)
 
     def _by_rewriting(self, uncommitted: UncommittedFiles, watch: Stopwatch) -> Outcome | None:
         change = self._change
@@ -134,7 +126,7 @@ class _Update:
         if not len(positions):
             return None
         rows = change.rows(positions, with_ids=True)
-        matches = None if self._is_whole else change.condition.matches(change.target.application.jvm)
+        matches = None if self._is_whole else change.condition.matches
         if matches is not None and change.condition.has_subquery:  # a column, so that Spark does not join once per new value
             rows, matches = rows.select("*", matches.alias(_MATCHES)), F.col(_MATCHES)
         files = change.snapshot.files(["size", "deletion_vector"]).take(positions)
@@ -205,7 +197,7 @@ class _Update:
     @property
     def _gives_the_same(self) -> bool:
         """Return whether another job finds the same rows and the same new values."""
-        return self._change.finds_the_same and gives_the_same(self._change.target.application.jvm, _pairs(self._change).values)
+        return self._change.finds_the_same and self._change.statement.values_give_the_same
 
     @cached_property
     def _before(self) -> dict[str, str]:
@@ -227,10 +219,8 @@ class _Update:
             matches: the condition for rows that change; None if all rows change.
             auxiliary: the auxiliary columns, computed from the old rows.
         """
-        jvm, schema = self._change.target.application.jvm, readable_schema(self._change.snapshot.schema)
-        output = self._change.expressions.output
-        places = {name.lower(): place for place, name in enumerate(names_of_output(jvm, output))}
-        columns, old_values = ChosenColumns(jvm, rows.sparkSession), ExpressionList.output(jvm, output)
+        backend, schema = self._change.target.application.backend, readable_schema(self._change.snapshot.schema)
+        columns = self._change.statement.new_columns(rows)
         condition = None if matches is None else columns.given(matches)
         for field in schema.fields:
             name = field.name.lower()
@@ -238,7 +228,7 @@ class _Update:
             if new is not None and condition is None:
                 columns.add(field.name, new)
             else:
-                old = columns.place(old_values, places[name])
+                old = columns.old(field.name)
                 columns.add(field.name, old, [] if new is None or condition is None else [(condition, new)])
         computed = {
             field.name: text for field in self._change.snapshot.schema.fields if (text := self._generated(field)) is not None
@@ -247,11 +237,9 @@ class _Update:
             return columns.selected(rows, auxiliary)
         # Generated columns are computed in a second projection, because they depend on the new values.
         rows = columns.selected(rows, [*auxiliary, (F.lit(True) if matches is None else matches).alias(_CHANGED)])
-        rows = with_chars(
-            self._change.target.application.backend, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields)
-        )
+        rows = with_chars(backend, rows, declared_chars((f, f.name) for f in self._change.snapshot.schema.fields))
         stored = (_recomputed(f, computed[f.name]) if f.name in computed else (f.name,) for f in schema.fields)
-        return select(jvm, rows, [*stored, *((name,) for name in names_of(rows)[len(schema.fields) : -1])])
+        return backend.select(rows, [*stored, *((name,) for name in backend.names_of(rows)[len(schema.fields) : -1])])
 
     def _generated(self, field: StructField) -> str | None:
         """Return the expression of a generated column if the UPDATE does not set the column; otherwise None."""
@@ -260,7 +248,7 @@ class _Update:
         if text is None or field.name.lower() in self._values.names:
             return None
         check_stored(
-            parsed(target.application.jvm, java_session(target.spark), text),
+            target.application.backend.parsed(target.spark, text),
             ExpressionKind.GENERATED_COLUMN,
             snapshot.schema,
             of=f"the generated column {field.name!r}",
@@ -268,12 +256,6 @@ class _Update:
             version=snapshot.version,
         )
         return text
-
-
-def _pairs(change: Change) -> Pairs:
-    pairs = change.expressions.assignments
-    assert pairs is not None  # noqa: S101  (it is an UPDATE)
-    return pairs
 
 
 def _recomputed(field: StructField, text: str) -> str:

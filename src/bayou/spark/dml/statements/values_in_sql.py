@@ -87,7 +87,7 @@ def _as_written(
     jvm, spark = target.application.jvm, target.spark
     unresolved = written.value
     if CURRENT_DEFAULT in field.metadata and nodes.is_default(jvm, unresolved):
-        unresolved = nodes.expression(jvm, spark, default_of(jvm, spark, field, snapshot.schema, snapshot))
+        unresolved = nodes.expression(jvm, spark, default_of(target.application.backend, spark, field, snapshot.schema, snapshot))
     elif not has_struct(field.type):
         return value
     resolved = row_changes.resolved_value(jvm, spark, written.statement, written.parsed, unresolved)

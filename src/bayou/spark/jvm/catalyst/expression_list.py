@@ -20,7 +20,7 @@ from bayou.spark.jvm.relations.own_sql import DEFAULTS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
 
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
@@ -101,6 +101,10 @@ class ExpressionList(Sequence["JavaObject"]):
 
     def __len__(self) -> int:
         return self._size
+
+    def column(self, place: int) -> Column:
+        """Return one of them as one of PySpark's columns."""
+        return nodes.column(self._jvm, self[place])
 
     @property
     def trees(self) -> list[str]:

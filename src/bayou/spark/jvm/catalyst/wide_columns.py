@@ -36,8 +36,8 @@ class ChosenColumns:
         """Add an expression, and return its position."""
         return self._add(column, 1)
 
-    def place(self, expressions: ExpressionList, number: int) -> int:
-        """Return the position of an expression of a list, which is added once."""
+    def place(self, expressions: Any, number: int) -> int:
+        """Return the position of an expression of an `ExpressionList`, which is added once."""
         if id(expressions) not in self._starts:
             self._starts[id(expressions)] = self._add(expressions, len(expressions))
         return self._starts[id(expressions)] + number

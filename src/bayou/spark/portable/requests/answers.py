@@ -25,8 +25,13 @@ class Answers(Protocol):
     Requests that `command` sends are rewritten as those of a program are.
     """
 
-    def read(self, read: proto.Read) -> DataFrame | None:
-        """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's."""
+    def read(self, read: proto.Read, conditions: Sequence[proto.Expression] = ()) -> DataFrame | None:
+        """The rows of a `spark.read...load()` or of a `spark.table(...)`, also as a stream, or None if it is the server's.
+
+        Args:
+            read: the request.
+            conditions: the filters directly above it. The server applies them; rows that fail one of them may be left out here.
+        """
 
     def catalog(self, request: proto.Catalog) -> DataFrame | None:
         """The rows that answer a method of `spark.catalog`, or None if it is the server's."""
@@ -50,7 +55,8 @@ class Reference:
         start: where the reference begins in the text, in characters.
         end: where it ends. Time travel belongs to the reference, an alias does not.
         frame: its rows.
-        alias: the name that the rest of the text has for its columns, or None if an alias follows the reference.
+        alias: the name that the rest of the text has for its columns. None if an alias follows the reference, or where the grammar
+            has no place for one (`TABLE t`).
         arguments: the numbers of the positional arguments in the reference, counted from 0 in the whole text.
     """
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.spark.portable.requests.sql_text import rename
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.aliases import Aliases
+
+_CLEARS: Final = re.compile(r"\bclear\s+cache\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ class CachedFrames:
         """Take note that the server dropped its whole cache."""
         with self._lock:
             self._frames.clear()
+
+    def is_cleared_by(self, text: str) -> bool:
+        """Whether a SQL statement drops the server's whole cache."""
+        return bool(self._frames) and _CLEARS.search(text) is not None
 
     def frames(self) -> list[CachedFrame]:
         """All cached DataFrames."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect import proto
 
     from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.observed import ObservedMetrics
 
 
 class Execution:
@@ -21,13 +22,17 @@ class Execution:
     Attributes:
         command: the command of the request, if the client answered it.
         answer: the client's answer.
+        observed: the metrics that the command observes, if the client answered it.
         original: the program's SQL text, if it was changed.
+        is_reattachable: whether a client can ask for the responses again that it did not get.
     """
 
     def __init__(self) -> None:
         self.command: proto.Command | None = None
         self.answer: CommandAnswer | None = None
+        self.observed: ObservedMetrics | None = None
         self.original: proto.Relation | None = None
+        self.is_reattachable = False
         self._when_done: list[Callable[[], object]] = []
 
     @property
@@ -46,7 +51,10 @@ class Execution:
 
 
 class Recent:
-    """The newest operations of a client by their id, so that requests about them are recognised. Threads share it."""
+    """The newest operations of a client by their id, so that requests about them are recognised. Threads share it.
+
+    Those of which no end is seen, such as of a stream that a program stops reading, do not pile up.
+    """
 
     def __init__(self, most: int = 1_000) -> None:
         self._most = most

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bayou.spark.portable.requests.answers import Answers
 
 _KIND: Final = "rel_type"
+_MOST_FILTERS: Final = 64
+"""So many filters above a read leave out files. Plans may be nested thousands of levels deep."""
 _DROPPED_VIEWS = ("drop_temp_view", "drop_global_temp_view", "drop_view")
 
 
@@ -99,6 +101,8 @@ class Relations:
         if self.cached.put(relation, aliases):
             return True
         kind = relation.WhichOneof(_KIND)
+        if kind == "filter":
+            return self._replace_filtered(relation, aliases)
         if kind == "read":
             if relation.read.HasField("named_table"):
                 self._refresh_views(relation.read.named_table.unparsed_identifier)
@@ -111,6 +115,25 @@ class Relations:
         if kind == "catalog":
             self._note_catalog(relation.catalog)
             return self._put(relation, self.answers.catalog, relation.catalog)
+        return False
+
+    def _replace_filtered(self, relation: proto.Relation, aliases: Aliases) -> bool:
+        """Replace what is below filters. If it is a read, the conditions can leave out files."""
+        conditions: list[proto.Expression] = []
+        below = relation
+        while True:
+            kind = below.WhichOneof(_KIND)
+            if below is not relation and self.cached.put(below, aliases):
+                return True
+            if kind == "filter" and len(conditions) < _MOST_FILTERS:
+                conditions.append(below.filter.condition)
+                below = below.filter.input
+            elif kind == "subquery_alias":
+                below = below.subquery_alias.input
+            else:
+                break
+        if kind == "read" and not below.read.HasField("named_table"):
+            return self._put(below, lambda read: self.answers.read(read, conditions), below.read)
         return False
 
     def _put(self, relation: proto.Relation, question: Callable[[Any], DataFrame | None], asked: Message) -> bool:

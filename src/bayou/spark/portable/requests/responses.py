@@ -14,23 +14,25 @@ from bayou.spark.portable.requests.frames import relation_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bayou.spark.portable.requests.answers import CommandAnswer
+    from bayou.spark.portable.requests.execution import Execution
 
 # What a server repeats of a query.
 _ECHOES = ("sql", "with_relations")
 
 
 def command_responses(
-    answer: CommandAnswer, command: proto.Command, request: proto.ExecutePlanRequest, server_session: str
+    execution: Execution, request: proto.ExecutePlanRequest, server_session: str
 ) -> list[proto.ExecutePlanResponse]:
-    """The whole stream of responses to a command.
+    """The whole stream of responses to a command that the client answered.
 
     Args:
-        answer: what the command returned.
-        command: the command.
+        execution: the command and its answer.
         request: the request with the command, which may be compressed.
         server_session: the server's own id of the session.
     """
+    command, answer = execution.command, execution.answer
+    if command is None or answer is None:
+        return []
     responses = list(answer.results)
     if command.WhichOneof("command_type") == "sql_command":
         result = proto.ExecutePlanResponse()
@@ -40,6 +42,8 @@ def command_responses(
             rows = answer.rows if answer.rows is not None else pa.table({})
             result.sql_command_result.relation.local_relation.data = _ipc(rows)
         responses.append(result)
+    if execution.observed and execution.observed.reported:
+        responses.append(proto.ExecutePlanResponse(observed_metrics=execution.observed.reported))
     responses.append(proto.ExecutePlanResponse(result_complete=proto.ExecutePlanResponse.ResultComplete()))
     for response in responses:
         response.session_id = request.session_id

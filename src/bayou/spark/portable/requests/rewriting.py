@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from bayou.spark.portable.requests.cached import CachedFrame
 from bayou.spark.portable.requests.compression import change_plan
 from bayou.spark.portable.requests.execution import Execution
 from bayou.spark.portable.requests.frames import frame_of
+from bayou.spark.portable.requests.observed import ObservedMetrics
 from bayou.spark.portable.requests.relations import Relations
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.spark.portable.requests.aliases import Aliases
-    from bayou.spark.portable.requests.answers import Answers, CommandAnswer
+    from bayou.spark.portable.requests.answers import Answers
 
 
 class Rewriter:
@@ -35,6 +37,12 @@ class Rewriter:
     def __init__(self, spark: SparkSession, answers: Answers) -> None:
         self.relations = Relations(spark, answers)
         self._spark = spark
+        self._of_thread = threading.local()
+
+    @property
+    def observed(self) -> ObservedMetrics | None:
+        """The metrics of the command that this thread answers, if it answers one that observes any."""
+        return getattr(self._of_thread, "observed", None)
 
     def execute(self, request: proto.ExecutePlanRequest) -> Execution:
         """Rewrite a request that runs a query or a command, or answer it.
@@ -86,11 +94,16 @@ class Rewriter:
             with self._aliases(execution) as aliases:
                 sent = proto.Relation()
                 sent.CopyFrom(old.original)
+                # Otherwise it would be replaced by what is cached.
                 self.relations.cached.drop(old.original.common.plan_id)
-                self.relations.replace_in(sent, aliases)
-                new = CachedFrame(old.original, sent, old.level, tuple(aliases.names))
-                self._cache_again(old, new)
-                self.relations.cached.add(new)
+                kept = old
+                try:
+                    self.relations.replace_in(sent, aliases)
+                    new = CachedFrame(old.original, sent, old.level, tuple(aliases.names))
+                    self._cache_again(old, new)
+                    kept = new
+                finally:
+                    self.relations.cached.add(kept)
             execution.done()
 
     def _change(self, plan: proto.Plan, execution: Execution, aliases: Aliases) -> bool:
@@ -122,15 +135,23 @@ class Rewriter:
         text = original.with_relations.root.sql.query or original.sql.query
         if self.relations.views.may_be_changed_by(text):
             execution.when_done(lambda: self.relations.views.changed_by(text))
+        if self.relations.cached.is_cleared_by(text):
+            execution.when_done(self.relations.cached.clear)
         return changed
 
     def _is_answered(self, command: proto.Command, execution: Execution) -> bool:
-        with _garbage_collection():
-            answer: CommandAnswer | None = self.relations.answers.command(command)
+        observed = ObservedMetrics(command)
+        outer, self._of_thread.observed = self.observed, observed or None
+        try:
+            with _garbage_collection():
+                answer = self.relations.answers.command(command)
+        finally:
+            self._of_thread.observed = outer
         if answer is None:
             return False
         execution.answer = answer
         execution.command = command
+        execution.observed = observed
         return True
 
     @contextmanager

@@ -91,8 +91,9 @@ def _replace_text(sql: proto.SQL, references: Sequence[Reference], aliases: Alia
     used: set[int] = set()
     for reference in sorted(references, key=lambda each: each.start):
         name = aliases.name_of(reference.frame)
-        alias = "" if reference.alias is None else f" AS {_quoted(reference.alias)}"
-        pieces += [sql.query[done : reference.start], name, alias]
+        # TABLESAMPLE stands before an alias, but may follow parentheses.
+        named = name if reference.alias is None else f"({name} AS {_quoted(reference.alias)})"
+        pieces += [sql.query[done : reference.start], named]
         done = reference.end
         used.update(reference.arguments)
     sql.query = "".join([*pieces, sql.query[done:]])

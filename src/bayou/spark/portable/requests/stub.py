@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pyspark.sql.connect import proto
 
@@ -36,26 +37,13 @@ class Stub:
 
     def ExecutePlan(self, request: proto.ExecutePlanRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Run a query or a command. Errors of `Answers` are raised here, where the client does not try again."""
-        rewriter = self._rewriter()
-        if rewriter is None:
-            return self._sent(request, options)
-        # An interruption of this operation finds nothing at the server yet.
-        self._own.add(request.operation_id, Execution())
-        execution = rewriter.execute(request)
-        if execution.command is not None and execution.answer is not None:
-            session = request.client_observed_server_side_session_id or self._server_session(request, options)
-            return iter(command_responses(execution.answer, execution.command, request, session))
-        self._own.drop(request.operation_id)
-        if not execution.is_watched:
-            return self._sent(request, options)
-        self._changed.add(request.operation_id, execution)
-        return self._watched(self._sent(request, options), execution, request.operation_id)
+        return self._noted(self._responses(request, options))
 
     def ReattachExecute(self, request: proto.ReattachExecuteRequest, **options: Any) -> Iterable[proto.ExecutePlanResponse]:
         """Go on with the responses of an operation after the connection was lost."""
         responses: Iterable[proto.ExecutePlanResponse] = self.inner.ReattachExecute(request, **options)
         execution = self._changed.get(request.operation_id)
-        return responses if execution is None else self._watched(responses, execution, request.operation_id)
+        return self._noted(responses if execution is None else self._watched(responses, execution, request.operation_id))
 
     def ReleaseExecute(self, request: proto.ReleaseExecuteRequest, **options: Any) -> proto.ReleaseExecuteResponse:
         """Let the server forget responses. It does not learn of operations that never reached it."""
@@ -76,15 +64,48 @@ class Stub:
     def AnalyzePlan(self, request: proto.AnalyzePlanRequest, **options: Any) -> proto.AnalyzePlanResponse:
         """Ask about a plan, such as for its schema."""
         rewriter = self._rewriter()
-        execution = None if rewriter is None else rewriter.analyze(request)
+        if rewriter is None:
+            unchanged: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
+            return unchanged
+        if request.WhichOneof("analyze") == "persist":
+            # A client that tries again sends the same object. It must hold the relation of the program then.
+            copy = proto.AnalyzePlanRequest()
+            copy.CopyFrom(request)
+            request = copy
+        execution = rewriter.analyze(request)
         response: proto.AnalyzePlanResponse = self.inner.AnalyzePlan(request, **options)
-        if execution is not None:
-            execution.done()
+        execution.done()
         return response
 
     def _rewriter(self) -> Rewriter | None:
         rewriter = self.rewriter
         return None if rewriter is None or rewriter.relations.are_untouched else rewriter
+
+    def _responses(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> Iterable[proto.ExecutePlanResponse]:
+        rewriter = self._rewriter()
+        if rewriter is None:
+            return self._sent(request, options)
+        # The server would choose an id, too. With this one, a second try is recognised.
+        operation = request.operation_id = request.operation_id or str(uuid4())
+        execution = self._changed.get(operation)
+        if execution is None:
+            # An interruption of this operation finds nothing at the server yet.
+            self._own.add(operation, Execution())
+            execution = rewriter.execute(request)
+            if execution.answer is not None:
+                session = request.client_observed_server_side_session_id or self._server_session(request, options)
+                return iter(command_responses(execution, request, session))
+            self._own.drop(operation)
+            if not execution.is_watched:
+                return self._sent(request, options)
+            execution.is_reattachable = any(option.reattach_options.reattachable for option in request.request_options)
+            self._changed.add(operation, execution)
+        return self._watched(self._sent(request, options), execution, operation)
+
+    def _noted(self, responses: Iterable[proto.ExecutePlanResponse]) -> Iterable[proto.ExecutePlanResponse]:
+        """The same responses. If this thread answers a command, its metrics are remembered."""
+        observed = None if self.rewriter is None else self.rewriter.observed
+        return responses if observed is None else observed.noted(responses)
 
     def _sent(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> Iterable[proto.ExecutePlanResponse]:
         responses: Iterable[proto.ExecutePlanResponse] = self.inner.ExecutePlan(request, **options)
@@ -97,9 +118,15 @@ class Stub:
         for response in responses if original is None else with_original(responses, original):
             # A client may read no further than this response.
             if response.HasField("result_complete"):
-                self._changed.drop(operation)
-                execution.done()
+                self._done(execution, operation)
             yield response
+        # The end of one stream may not be the end of an operation that a client can attach to again.
+        if not execution.is_reattachable:
+            self._done(execution, operation)
+
+    def _done(self, execution: Execution, operation: str) -> None:
+        self._changed.drop(operation)
+        execution.done()
 
     def _server_session(self, request: proto.ExecutePlanRequest, options: dict[str, Any]) -> str:
         """The server's own id of the session, asked for before its first response to the client."""

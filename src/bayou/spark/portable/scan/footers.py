@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ class FooterReader:
     """
 
     snapshot: Snapshot
-    storage_options: Mapping[str, str]
+    storage_options: Mapping[str, str] = field(repr=False)
 
     def __call__(self, files: Sequence[tuple[str, int]]) -> list[pq.FileMetaData | OSError]:
         """Return the footers of files, or the errors, by URI and size."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _METADATA: Final = "_metadata"
 _FACTS: Final = ("file_path", "file_name", "file_size", "file_block_start", "file_block_length")
+_OLDEST: Final = (3, 0)
+"""A version of Spark that reads no narrower type as the table's."""
 _NUMBER, _ROW = "__bayou_file_number", "__bayou_row"
 
 
@@ -84,7 +86,8 @@ def scan_frame(
     of_files = {name: _by_file(snapshot, chosen, values) for name, values in (constants or {}).items()}
     scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
     scan.check_names()
-    if must_be_grouped(wanted, _version(spark)):
+    # Asking for the version is a request to the server, so it comes last.
+    if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
         return scan.by_stored_types(chosen)
     return scan.frame(chosen)
 
@@ -119,7 +122,7 @@ class _Scan:
     with_metadata: bool
     ids: RowIdColumns | None
     constants: Mapping[str, pa.Array]
-    storage_options: Mapping[str, str]
+    storage_options: Mapping[str, str] = field(repr=False)
     stored: Mapping[str, StructField] | None = None
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
@@ -133,11 +136,12 @@ class _Scan:
         constants = Constants(self.snapshot, number)
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
-        rows = rows.where(known)
+        condition = known
         vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
-            rows = rows.where(is_live(constants, vectors, row))
+            condition = known & is_live(constants, vectors, row)
+        rows = rows.where(condition)
         projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
         if not vectors or in_request:
             return rows.select(*projection)

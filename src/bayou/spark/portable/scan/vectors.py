@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave out the rows in deletion vectors: a bit for each row of a file, in 64-bit words that the file's number finds.
 
-Small vectors are part of the request. Large ones are a Parquet file beside the list of files, which Spark joins by the number of
+Small vectors are part of the request. Large ones are a Parquet file next to the list of files, which Spark joins by the number of
 the file and the block of rows. Its executors then hold only blocks that have deleted rows.
 
 Words are `array<bigint>` and not binary: a value of type binary would be copied for each row.
@@ -37,7 +37,7 @@ _FILE_BITS: Final = 32
 """The number of a file is above the number of a block in the key of the join."""
 MOST_WORDS_IN_REQUEST: Final = 1 << 14
 """The most words of all vectors that are part of a request: those of a million rows."""
-_KEY, _WORDS = "__bayou_key", "__bayou_words"
+_KEY, _WORDS, _MARK = "__bayou_key", "__bayou_words", "__bayou_mark"
 
 
 def vectors_of(snapshot: Snapshot, positions: pa.Array | None, storage_options: Mapping[str, str] | None) -> list[Bitmap | None]:
@@ -78,20 +78,25 @@ def is_live(constants: Constants, vectors: Sequence[Bitmap | None], row: Column)
 
 
 def without_deleted(rows: DataFrame, blocks: DataFrame, number: Column, row: Column) -> DataFrame:
-    """Return rows without the deleted ones, by a join with the blocks of their vectors.
+    """Return rows without the deleted ones, by a join with the blocks of their vectors; see `with_mark`."""
+    return with_mark(rows, blocks, number, row, _MARK).where(~F.col(_MARK)).drop(_MARK)
+
+
+def with_mark(rows: DataFrame, blocks: DataFrame, number: Column, row: Column, name: str) -> DataFrame:
+    """Add a column that says whether a row is in the blocks.
 
     Args:
         blocks: the rows of `block_table`.
         number: the number of a row's file.
         row: the row's number in its file.
+        name: the name of the column, which is never NULL.
     """
-    columns = rows.columns
     key = F.shiftleft(number.cast("bigint"), _FILE_BITS) + F.shiftright(row, _BLOCK_BITS)
     joined = rows.join(F.broadcast(blocks), key == F.col(_KEY), "left")
     mask = (1 << (_BLOCK_BITS - _WORD_BITS)) - 1
     word = F.get(F.col(_WORDS), F.shiftright(row, _WORD_BITS).bitwiseAND(F.lit(mask)).cast("int"))
-    live = joined.where(F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0))
-    return live.select(*[F.col(f"`{name}`") for name in columns])
+    mark = F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(1)
+    return joined.withColumn(name, mark).drop(_KEY, _WORDS)
 
 
 def block_table(vectors: Sequence[Bitmap | None]) -> pa.Table:

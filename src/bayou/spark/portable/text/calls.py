@@ -111,11 +111,7 @@ class Calls(Cursor, ABC):
                 return Subquery(query.text, "exists", start=start, end=query.end)
             self.at -= 1
         if said in _WITH_UNIT and self.said(2) in _DATE_UNITS and self.said(3) == ",":
-            self.at += 2
-            arguments: list[Expression] = [self._word()]
-            while self.take(","):
-                arguments.append(self.value())
-            return self._closed("TIMESTAMPADD" if said.endswith("ADD") else "TIMESTAMPDIFF", arguments, start)
+            return self._with_unit(said) or self.name_or_call()
         return self._with_words(said) or self.name_or_call()
 
     def name_or_call(self) -> Expression:
@@ -212,6 +208,18 @@ class Calls(Cursor, ABC):
     def _closed(self, said: str, arguments: list[Expression], start: int) -> Call:
         self.expect(")")
         return Call((said.lower(),), tuple(arguments), start=start, end=self.end_of_read)
+
+    def _with_unit(self, said: str) -> Call | None:
+        """Read a call with a unit, such as DAY, and two values. Return None, and read nothing, if it has other arguments."""
+        start, at = self.position, self.at
+        self.at += 2
+        arguments: list[Expression] = [self._word()]
+        while self.take(","):
+            arguments.append(self.value())
+        if len(arguments) == len(("unit", "value", "value")) and self.next_is(")"):
+            return self._closed("TIMESTAMPADD" if said.endswith("ADD") else "TIMESTAMPDIFF", arguments, start)
+        self.at = at
+        return None
 
     def _with_words(self, said: str) -> Call | None:
         """Read a call with words in place of commas. Return None, and read nothing, if it has commas or is another function."""

@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 _OPENING: Final = {"(": ")", "[": "]"}
 _QUERY_BEGINS: Final = frozenset({"SELECT", "WITH", "FROM", "TABLE", "VALUES"})
-_NOT_IN_A_QUERY: Final = frozenset({")", ",", ".", "[", ":", "::", "="})
+_NOT_IN_A_QUERY: Final = frozenset(
+    {")", ",", ".", "[", ":", "::", "=", "AND", "OR", "NOT", "IN", "IS", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "DIV", "AS"}
+)
 """Words after one that could begin a query, and is a name instead."""
+KEYWORDS: Final = frozenset(
+    {"FROM", "SELECT", "WHERE", "GROUP", "ORDER", "HAVING", "JOIN", "ON", "USING", "UNION", "EXCEPT", "MINUS", "INTERSECT", "LIMIT"}
+    | {"LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "LATERAL", "WINDOW", "SET", "WHEN", "AS", "AND", "OR", "NOT", "INTO"}
+)
+"""Words that Spark may take for names, and that are not read as the names of tables without quotes."""
 
 
 class Cursor:
@@ -57,12 +64,12 @@ class Cursor:
         raise UnreadableTextError(problem or f"not expected: {word}", self.position)
 
     def peek(self, ahead: int = 0) -> Word | None:
-        """Return the next word, or a later one; None if there is none."""
+        """Return the next word, or a later one; None at the end."""
         place = self.at + ahead
         return self.words[place] if 0 <= place < len(self.words) else None
 
     def said(self, ahead: int = 0) -> str:
-        """Return the next word, or a later one, in capitals; an empty string if there is none. Names in quotes keep theirs."""
+        """Return the next word, or a later one, in capitals; an empty string at the end. Names keep their quotes."""
         word = self.peek(ahead)
         return "" if word is None else word.text.upper()
 

@@ -93,7 +93,8 @@ def facts_of(root: Expression, text: str) -> Facts:
     nodes = list(all_nodes(root))
     kinds = {type(node) for node in nodes}
     functions = {name for node in nodes for name in _functions(node)}
-    counted = {id(node.arguments[0]) for node in nodes if isinstance(node, Call) and node.arguments == (Star(),)}
+    counts = (node for node in nodes if isinstance(node, Call) and node.name[-1].lower() == "count")
+    counted = {id(node.arguments[0]) for node in counts if node.arguments == (Star(),)}
     forbidden = [_FORBIDDEN[type(node)] for node in nodes if type(node) in _FORBIDDEN and id(node) not in counted]
     forbidden += [f"a {node.what}" for node in nodes if isinstance(node, Opaque)]
     return Facts(

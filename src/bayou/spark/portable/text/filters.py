@@ -74,7 +74,10 @@ def predicate_of(root: Expression, table: Table, *, time_zone: str | None = None
         table: the table whose files are to be pruned.
         time_zone: the session's time zone; None if it is not known. Then literals that depend on it prune no file.
     """
-    return _Conversion(table, Values(time_zone)).predicate(root)
+    try:
+        return _Conversion(table, Values(time_zone)).predicate(root)
+    except RecursionError:
+        return _UNKNOWN
 
 
 class _Conversion:

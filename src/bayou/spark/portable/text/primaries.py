@@ -57,7 +57,7 @@ class Primaries(Calls):
         return found
 
     def _continued(self, found: Expression, start: int) -> Expression | None:
-        """Read one thing that follows a part directly. Return None if there is none."""
+        """Read one thing that follows a part directly. Return None, and read nothing, if another word follows."""
         if self.take("."):
             return self._field(found, start)
         if self.take("["):
@@ -137,7 +137,7 @@ class Primaries(Calls):
                 self.fail("a star after an expression")
             return self._star(child.parts, start)
         name = self.part()
-        if isinstance(child, Name) and child.start == start:
+        if isinstance(child, Name):
             return Name((*child.parts, name), start=start, end=self.end_of_read)
         return Field(child, name, start=start, end=self.end_of_read)
 

@@ -2,7 +2,7 @@
 """Find the tables that a query in SQL reads, with their places in the text, so that others can be put in their place.
 
 Source: `query`, `relation` and `relationPrimary` in Spark's grammar `SqlBaseParser.g4`. Only as much of a query is read as it takes
-to tell tables from other names.
+to distinguish tables from other names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from typing import Literal as OneOf
 
+from bayou.spark.portable.text.cursor import KEYWORDS
 from bayou.spark.portable.text.expressions import ExpressionReader
 from bayou.spark.portable.text.tree import UnreadableTextError
 
@@ -24,6 +25,12 @@ _ENDS_OF_FROM: Final = frozenset(
     | {"CLUSTER", "DISTRIBUTE", "SORT", "|>"}
 )
 """Words after which commas do not separate tables."""
+_WITH_BY: Final = frozenset({"GROUP", "ORDER", "CLUSTER", "DISTRIBUTE", "SORT"})
+"""Words of these that are followed by BY."""
+_BEFORE_COLUMNS: Final = frozenset(
+    {"SELECT", "DISTINCT", ",", "AS", "=", "+", "-", "/", "<", ">", "AND", "OR", "NOT", "WHERE", "ON", "BY"}
+)
+"""Words after which FROM is a column of that name."""
 _SET_OPERATORS: Final = frozenset({"UNION", "EXCEPT", "MINUS", "INTERSECT"})
 _STATEMENTS: Final = frozenset({"INSERT", "DELETE", "UPDATE", "MERGE"})
 
@@ -90,14 +97,14 @@ def tables_in(
     A name that a WITH clause defines is not a table where it is known. A temporary view looks like a table.
 
     Args:
-        text: the text that contains the query.
+        text: a string that contains the query.
         place: where the query begins and ends in the text; None for the whole text. Places in the result refer to the whole text.
-        is_query: whether the text is a query; otherwise it consists of expressions.
+        is_query: whether the place has a query; otherwise it consists of expressions.
         without: names that are not tables, such as those that an outer WITH clause defines.
         dialect: the settings that decide what the text means; None for Spark's defaults.
 
     Raises:
-        UnreadableTextError: bayou cannot tell which names are tables.
+        UnreadableTextError: it is not certain which names are tables.
     """
     scan = QueryReader(text, dialect)
     start, end = place or (0, len(text))
@@ -137,12 +144,16 @@ class QueryReader(ExpressionReader):
         is_first, in_from, has_arguments = True, False, self.next_is("TABLE")
         while not self.is_at_end and not self.next_is(")"):
             said = "" if self.said(-1) == "." else self.said()
+            if said == "SELECT" and self.said(1) in KEYWORDS | {",", "."}:
+                self.fail("a column with the name of a keyword")
             if (said in _STATEMENTS and is_first) or (said == "INSERT" and self.said(1) in ("INTO", "OVERWRITE")):
                 self.fail("a statement in place of a query")
             begins = is_first or self._follows_set_operator() or (has_arguments and self.said(-1) == ",")
             if said == "TABLE" and begins and (self._names_table() or (has_arguments and self.said(1) == "(")):
                 self._table(known)
             elif (said == "FROM" and not self._is_distinct_from()) or (said == "JOIN" and not is_first):
+                if not is_first and self._is_column():
+                    self.fail("a column with the name of a keyword")
                 self.at += 1
                 self.relation(known)
                 in_from = said == "FROM" or in_from
@@ -150,7 +161,7 @@ class QueryReader(ExpressionReader):
                 self.at += 1
                 self.relation(known)
             else:
-                in_from = in_from and said not in _ENDS_OF_FROM and not self.next_is("LATERAL", "VIEW")
+                in_from = in_from and not self._ends_from(said)
                 self._any(known)
             is_first = False
 
@@ -200,6 +211,8 @@ class QueryReader(ExpressionReader):
             self.expect(")")
         elif self.next_is("VALUES") and self.said(1) not in (".", ",", ")"):
             self.at += 1
+            if self.is_name():
+                self.fail("a row of a name, or a table with the name of a keyword")
             start = self.at
             self.listed()
             self._again(start, known)
@@ -222,6 +235,8 @@ class QueryReader(ExpressionReader):
             computed = self.part_of(begin)
             self.expect(")")
             return self._referenced((), start, known, computed)
+        if self.said() in KEYWORDS:
+            self.fail("a table with the name of a keyword")
         parts = self.parts()
         if may_call and self.next_is("("):
             self._group(known)
@@ -342,6 +357,17 @@ class QueryReader(ExpressionReader):
     def _follows_set_operator(self) -> bool:
         before = self.said(-1)
         return before in _SET_OPERATORS or (before in ("ALL", "DISTINCT") and self.said(-2) in _SET_OPERATORS)
+
+    def _ends_from(self, said: str) -> bool:
+        """Whether the next word ends a FROM clause."""
+        return (said in _ENDS_OF_FROM and (said not in _WITH_BY or self.said(1) == "BY")) or self.next_is("LATERAL", "VIEW")
+
+    def _is_column(self) -> bool:
+        """Whether the next word is a column, although it is a keyword."""
+        before = self.said(-1)
+        if before == "*":  # the columns, and not a product
+            return self.said(-2) not in ("SELECT", "DISTINCT", "ALL", ",", ".", "*/")
+        return before in _BEFORE_COLUMNS
 
     def _is_distinct_from(self) -> bool:
         return self.said(-1) == "DISTINCT" and self.said(-2) in ("IS", "NOT")

@@ -78,7 +78,7 @@ class Merge:
     """`MERGE INTO table [AS alias] USING source [AS alias] ON condition WHEN ...`.
 
     Attributes:
-        source: a table, or the text of a query without its parentheses.
+        source: a table, or a query without its parentheses.
         source_columns: the names in parentheses after the alias of the source.
     """
 
@@ -297,7 +297,7 @@ class _StatementReader(QueryReader):
         return Insert(table, alias, query, is_overwrite, partition, exists, columns, by_name, where, on, using, query_alias, clause)
 
     def _aliased_query(self) -> tuple[Part, str] | None:
-        """Read a query in parentheses and its alias. Return None, and read nothing, if there is no alias."""
+        """Read a query in parentheses and its alias. Return None, and read nothing, if the alias is missing."""
         at = self.at
         if self.next_is("(") and self._opens_query():
             query = self._in_brackets()

@@ -170,7 +170,7 @@ def _sign(text: str, at: int) -> tuple[str, int]:
 
 
 def _end_of_name(text: str, at: int) -> int:
-    """Return the end of the name, or of the location without quotes, at a position; the position if there is none."""
+    """Return the end of the name, or of the location without quotes, at a position; the position without either."""
     end = at
     only_letters = True
     while end < len(text):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Represent SQL expressions as immutable trees. Nothing in a tree is resolved or typed.
 
-`start` and `end` are the place of a node in the text that it was read from; both are 0 for a node that comes from elsewhere. Trees
+`start` and `end` are the place of a node in the SQL text; both are 0 for a node that comes from elsewhere. Trees
 are equal if they differ only in places.
 """
 
@@ -20,7 +20,7 @@ Value: TypeAlias = "str | int | float | Decimal | bool | bytes | date | datetime
 
 
 class UnreadableTextError(ValueError):
-    """The text is not SQL that bayou can read without Spark's parser. Spark may still understand it.
+    """bayou cannot read the SQL text without Spark's parser. Spark may still understand it.
 
     Attributes:
         place: the index of the character at which the reading stopped.
@@ -109,7 +109,7 @@ class Window(Node):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Node):
-    """A cast; the type is the text of a type in SQL."""
+    """A cast; the type is SQL."""
 
     child: Expression
     type: str
@@ -205,7 +205,7 @@ class ComputedName(Node):
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Node):
-    """An expression of another origin than text that bayou does not understand; `what` says what it is."""
+    """A message of Spark Connect that bayou does not understand; `what` says what it is."""
 
     what: str
 

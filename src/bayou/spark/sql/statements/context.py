@@ -13,9 +13,6 @@ from bayou.log.operations.fsck import fsck
 from bayou.log.segment.time_travel import split_path
 from bayou.protocol.types.sql_text import column_sql, string_sql
 from bayou.spark.errors.conversion import raised_as_pyspark
-from bayou.spark.jvm.core.session import java_session
-from bayou.spark.jvm.relations.catalog import Catalog
-from bayou.spark.jvm.relations.parser import has_alias, name_parts, string_value, table_name
 from bayou.spark.read.request import is_table
 from bayou.spark.sql.statements.reader import TableReference
 from bayou.spark.table.alterations import TableAlterations
@@ -33,8 +30,7 @@ if TYPE_CHECKING:
     from bayou.log.operations.fsck import FsckResult
     from bayou.log.operations.restore import RestoreResult
     from bayou.log.operations.vacuum import VacuumResult
-    from bayou.spark.catalog import CatalogEntry
-    from bayou.spark.jvm.relations.catalog import TableName
+    from bayou.spark.catalog import Catalog, CatalogEntry, TableName
     from bayou.spark.read.session_table import SessionTable
     from bayou.spark.session.application import Application
     from bayou.spark.sql.statements.reader import Written
@@ -88,11 +84,11 @@ class Context:
     @property
     def catalog(self) -> Catalog:
         """The session's catalog."""
-        return Catalog(self.application.jvm, self.spark)
+        return self.application.backend.catalog(self.spark)
 
     def string(self, literal: str) -> str:
         """Return the value of a string literal."""
-        return string_value(java_session(self.spark), literal)
+        return self.application.backend.string_value(self.spark, literal)
 
     @property
     def time_zone(self) -> str:
@@ -117,7 +113,7 @@ class Context:
 
     def parts(self, name: str) -> list[str]:
         """Return the parts of a name, without backticks."""
-        return name_parts(self.application.jvm, java_session(self.spark), name)
+        return self.application.backend.name_parts(self.spark, name)
 
     def condition(self, text: str) -> str:
         """Return a condition unchanged, after checking that it has no alias.
@@ -125,7 +121,7 @@ class Context:
         Raises:
             SqlSyntaxError: it has an alias, as in `p = 1 FULL`. Then a clause of the statement follows the condition by mistake.
         """
-        if has_alias(java_session(self.spark), text):
+        if self.application.backend.has_alias(self.spark, text):
             raise failed("PARSE_SYNTAX_ERROR/condition", condition=redact_text(text))
         return text
 
@@ -145,7 +141,7 @@ class Context:
         if expression not in self._computed:
             row = self.spark.sql(f"SELECT ({expression})").first()
             name = None if row is None else row[0]
-            if not isinstance(name, str) or table_name(self.application.jvm, java_session(self.spark), name) is None:
+            if not isinstance(name, str) or self.application.backend.table_name(self.spark, name) is None:
                 raise failed(
                     "DELTA_ILLEGAL_OPTION/identifier",
                     option="IDENTIFIER",

@@ -8,11 +8,11 @@ statements about a column.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from bayou.errors import failed, redact_text
+from bayou.errors import failed
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.jvm.core.callbacks import BiFunction
 from bayou.spark.jvm.core.session import active_session, java_session, session_of
@@ -28,18 +28,16 @@ from bayou.spark.jvm.relations.parser import (
 from bayou.spark.jvm.relations.relation import java_frame
 from bayou.spark.session.interrupts import interruptible
 from bayou.spark.sql.refused_statements import has_table, without_comments
-from bayou.spark.sql.statements.alteration import AlterTable, Convert
-from bayou.spark.sql.statements.clone import Clone
 from bayou.spark.sql.statements.context import Context
 from bayou.spark.sql.statements.description import DescribeDetail, DescribeHistory
-from bayou.spark.sql.statements.maintenance import ComputeStatistics, Fsck, Generate, Optimize, Reorg, Restore, Vacuum
+from bayou.spark.sql.statements.kinds import MODES, Statement, begins, read_statement, shown, tables_of
 from bayou.spark.sql.statements.parameters import FilledText, parameters_in
 from bayou.spark.sql.statements.plan_text import plan_text, redacted
-from bayou.spark.sql.statements.reader import Reader, TableReference, error_at, without_secrets
+from bayou.spark.sql.statements.reader import Reader, TableReference, error_at
 from bayou.spark.table.describe import spark_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from pyspark.sql import DataFrame
 
@@ -47,62 +45,9 @@ if TYPE_CHECKING:
     from bayou.spark.session.application import Application
 
 
-class Statement(Protocol):
-    """A parsed statement."""
-
-    @property
-    def columns(self) -> pa.Schema:
-        """The columns of its rows."""
-        ...
-
-    def run(self, context: Context) -> DataFrame | None:
-        """Run the statement, and return its rows."""
-        ...
-
-    def explain(self, context: Context) -> Sequence[str]:
-        """Return the plan, one line for each fact. Reads the log and changes nothing."""
-        ...
-
-
-STATEMENTS: Final = (
-    *(Vacuum, Optimize, Reorg, Restore, Generate, Fsck, ComputeStatistics),
-    *(DescribeHistory, DescribeDetail, Convert, AlterTable, Clone),
-)
-"""The classes of all statements. Each has the words it begins with, and a method that parses the rest."""
-
-
-def read_statement(reader: Reader) -> Statement | None:
-    """Parse a statement, or return None if it is not a statement of Delta Lake.
-
-    Raises:
-        SqlSyntaxError: it starts like a statement of Delta Lake, and the rest is not valid.
-    """
-    for kind in STATEMENTS:
-        if any(map(reader.begin, kind.begins)):
-            statement: Statement | None = kind.read(reader)
-            if statement is not None:
-                reader.end()
-            return statement
-    return None
-
-
-def begins(reader: Reader) -> bool:
-    """Whether it starts like a statement of Delta Lake, or like EXPLAIN of one."""
-    if reader.take("EXPLAIN"):
-        reader.take_one(*_MODES)
-    return any(reader.begin(each) for kind in STATEMENTS for each in kind.begins)
-
-
-_MODES: Final = ("LOGICAL", "FORMATTED", "EXTENDED", "CODEGEN", "COST")
 _PLAN: Final = pa.schema([("plan", pa.string())])
 _DESCRIBES: Final = re.compile(r"\bdesc(?:ribe)?\s+(?:history|detail)\b", re.IGNORECASE)
 _DESCRIPTIONS: Final = {"history": DescribeHistory, "detail": DescribeDetail}
-
-
-def tables_of(statement: Statement) -> list[TableReference]:
-    """Return the tables that a statement names."""
-    references = (getattr(statement, name, None) for name in ("table", "target", "source"))
-    return [each for each in references if isinstance(each, TableReference)]
 
 
 class StatementCommands:
@@ -124,7 +69,7 @@ class StatementCommands:
         jvm = self._application.jvm
         reader = self._reader(substituted(jvm, text), context)
         explains = reader.take("EXPLAIN")
-        mode = (reader.take_one(*_MODES) or "") if explains else ""
+        mode = (reader.take_one(*MODES) or "") if explains else ""
         start = reader.position
         statement = read_statement(reader)
         if statement is None or any(map(self._is_elsewhere, tables_of(statement))):
@@ -186,16 +131,16 @@ class StatementCommands:
 
     def of_statement(self, statement: Statement, text: str) -> JavaObject:
         """Return the command for a statement."""
-        return self._command(statement.run, _shown(text), statement.columns)
+        return self._command(statement.run, shown(text), statement.columns)
 
     def _explained(self, statement: Statement, text: str, mode: str) -> JavaObject:
         """Return the command for EXPLAIN of a statement. The command computes the plan when it runs."""
-        shown = _shown(text)
+        line = shown(text)
 
         def run(context: Context) -> DataFrame:
-            return context.rows(_PLAN, [{"plan": plan_text(shown, mode, redacted(statement.explain(context)))}])
+            return context.rows(_PLAN, [{"plan": plan_text(line, mode, redacted(statement.explain(context)))}])
 
-        return self._command(run, " ".join(filter(None, ("EXPLAIN", mode, shown))), _PLAN)
+        return self._command(run, " ".join(filter(None, ("EXPLAIN", mode, line))), _PLAN)
 
     def _command(self, run: Callable[[Context], DataFrame | None], shown: str, columns: pa.Schema) -> JavaObject:
         application = self._application
@@ -207,8 +152,3 @@ class StatementCommands:
             return None if rows is None else java_frame(rows)
 
         return commands.statement(application.jvm, BiFunction(application.jvm, body), shown, spark_schema(columns))
-
-
-def _shown(text: str) -> str:
-    """Return a statement as EXPLAIN shows it: on one line, without secrets."""
-    return redact_text(" ".join(without_secrets(text).split()))

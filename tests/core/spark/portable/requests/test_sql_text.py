@@ -42,7 +42,7 @@ def test_references_are_replaced_by_names(rewriter, answers, reference):
     relation, execution = executed(rewriter, sql(text, named_arguments={"n": literal(1)}))
     views = relation.with_relations
     name = views.references[0].subquery_alias.alias
-    assert views.root.sql.query == f"SELECT `t`.x FROM {name} AS `my ``t``` JOIN {name} a ON 'ü' = a.y"
+    assert views.root.sql.query == f"SELECT `t`.x FROM ({name} AS `my ``t```) JOIN {name} a ON 'ü' = a.y"
     assert views.root.sql.named_arguments["n"] == literal(1)
     assert [each.subquery_alias.input.filter.input.read.data_source.format for each in views.references] == ["parquet"]
     assert relation.common.plan_id == 9

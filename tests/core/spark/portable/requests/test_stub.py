@@ -78,6 +78,36 @@ def test_the_text_of_the_program_comes_back_after_the_connection_was_lost(stub, 
     assert texts(stub.ReattachExecute(proto.ReattachExecuteRequest(operation_id="o"))) == ["SELECT * FROM t"]
 
 
+def test_a_second_try_is_the_same_request(stub, server, answers, request_of_text):
+    server.breaks = True
+    request_of_text.operation_id = ""
+    with pytest.raises(ConnectionError):
+        list(stub.ExecutePlan(request_of_text))
+    sent = request_of_text.plan.SerializeToString(deterministic=True)
+    server.breaks = False
+    asked = list(answers.asked)
+    assert texts(stub.ExecutePlan(request_of_text)) == ["SELECT * FROM t"]
+    assert request_of_text.plan.SerializeToString(deterministic=True) == sent
+    assert answers.asked == asked
+
+
+def test_a_second_try_to_cache_remembers_the_relation_of_the_program(stub, server, answers, delta_read, parquet_frame):
+    first, second = parquet_frame("/v0"), parquet_frame("/v1")
+    answers.given["read"] = lambda read: first if read.data_source.format == "delta" else None
+    request = proto.AnalyzePlanRequest()
+    request.persist.relation.CopyFrom(delta_read())
+    analyze, server.AnalyzePlan = server.AnalyzePlan, None
+    with pytest.raises(TypeError):
+        stub.AnalyzePlan(request)
+    server.AnalyzePlan = analyze
+    stub.AnalyzePlan(request)
+    answers.given["read"] = lambda _: second
+    later = proto.ExecutePlanRequest()
+    later.plan.root.CopyFrom(delta_read())
+    list(stub.ExecutePlan(later))
+    assert later.plan.root.read.data_source.paths == ["/v0"]
+
+
 def test_rows_of_a_statement_stay(stub, server, request_of_text):
     responses = stub.ExecutePlan(request_of_text)
     first = proto.ExecutePlanResponse()

@@ -190,3 +190,7 @@ def test_a_literal_that_needs_a_zone_is_unknown_without_it():
 def test_beside_another_table_only_qualified_columns_are_the_tables():
     table = Table(SCHEMA, {("t",)}, is_alone=False)
     assert predicate("t.i = 1 and i = 2", table) == And((compared("i", "=", 1, "integer"), Unknown()))
+
+
+def test_a_deep_nesting_is_unknown():
+    assert predicate("not " * 20_000 + "b") == Unknown()

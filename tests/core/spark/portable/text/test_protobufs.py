@@ -14,7 +14,7 @@ from bayou.spark.portable.text.facts import facts_of
 from bayou.spark.portable.text.protobufs import attribute_parts, expression_of
 from bayou.spark.portable.text.tree import Item, Lambda, Literal, Name, Opaque, UnreadableTextError
 
-functions = pytest.importorskip("pyspark.sql.connect.functions")
+functions = pytest.importorskip("pyspark.sql.connect.functions", exc_type=ImportError)
 
 
 def a():

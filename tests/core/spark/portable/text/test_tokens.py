@@ -44,6 +44,6 @@ def test_each_word_knows_its_place():
     assert all(text[each.start : each.end] == each.text for each in words(text))
 
 
-@pytest.mark.parametrize("text", ["(" * 100_000, "a " * 100_000, "/*" * 50_000, "'" * 100_001, "1" * 100_000, "$" * 5_000])
+@pytest.mark.parametrize("text", ["(" * 30_000, "a " * 30_000, "/*" * 50_000, "'" * 100_001, "1" * 100_000, "$" * 5_000])
 def test_long_texts_are_split_quickly(text):
     assert len(words(text)) <= len(text)

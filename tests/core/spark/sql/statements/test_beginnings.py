@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bayou.spark.sql.statements.beginnings import BEGINNINGS, as_lines
-from bayou.spark.sql.statements.statements import STATEMENTS
+from bayou.spark.sql.statements.kinds import STATEMENTS
 
 
 def test_each_statement_begins_as_the_list_says():

@@ -16,7 +16,7 @@ import pytest
 from tests.core.spark.sql.statements.fixture_words import reader_of
 
 from bayou.errors import SqlSyntaxError
-from bayou.spark.sql.statements.statements import STATEMENTS, read_statement
+from bayou.spark.sql.statements.kinds import STATEMENTS, read_statement
 
 FIXTURES = sorted(Path(__file__).with_name("fixtures").glob("*.json"))
 

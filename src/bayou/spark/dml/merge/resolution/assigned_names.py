@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from bayou.protocol.types.schema import schema_to_json
 from bayou.protocol.types.traverse import as_nullable
 from bayou.spark.dml.merge.resolution.refusals import unresolved
-from bayou.spark.dml.statements.assignments import no_path
+from bayou.spark.dml.native.assigned_values import no_path
 from bayou.spark.expressions.predicates import path_of
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst.row_changes import no_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.identity_rules import check_no_explicit_values
-from bayou.spark.dml.statements.assignments import typed_assignments
+from bayou.spark.dml.native.assigned_values import typed_assignments
 from bayou.spark.jvm.catalyst import merge as catalyst
 from bayou.spark.jvm.catalyst import row_changes
 from bayou.spark.jvm.core import nodes
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from bayou.log.snapshot.snapshot import Snapshot
-    from bayou.spark.dml.statements.assignments import Assignment
+    from bayou.spark.dml.core.statement import Assignment
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
 

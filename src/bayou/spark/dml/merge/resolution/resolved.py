@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.native.assigned_values import assigned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.protocol.types.schema import StructType
+    from bayou.spark.dml.core.statement import Assignment
     from bayou.spark.dml.merge.resolution.evolution import Path
-    from bayou.spark.dml.statements.assignments import Assignment
     from bayou.spark.jvm.catalyst import merge as catalyst
     from bayou.spark.jvm.catalyst.expression_list import ExpressionList
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -90,4 +91,4 @@ class Resolution:
     @property
     def values(self) -> list[ExpressionList]:
         """The values of each clause that assigns values."""
-        return [each.assignments[0].values for each in self.clauses if each.assignments]
+        return [assigned(each.assignments[0]) for each in self.clauses if each.assignments]

@@ -23,7 +23,8 @@ from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.resolution.evolution import Path, evolved_schema, lacks_fields
 from bayou.spark.dml.merge.resolution.refusals import checked_condition, inserted_values, refuse_functions, unresolved
 from bayou.spark.dml.merge.resolution.resolved import Resolution, ResolvedClause
-from bayou.spark.dml.statements.assignments import assignments_of
+from bayou.spark.dml.native.assigned_values import typed_assignments
+from bayou.spark.dml.statements.assignments import checked_assignments
 from bayou.spark.dml.statements.defaults import default_of
 from bayou.spark.expressions.column_references import refuse_widened
 from bayou.spark.jvm.backend import backend_of_jvm
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
+    from bayou.spark.dml.core.statement import Assignment
     from bayou.spark.dml.merge.resolution.clauses import Clause
-    from bayou.spark.dml.statements.assignments import Assignment
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
 
     Pairs = list[tuple[Any, Any]]
@@ -174,7 +175,7 @@ class Resolver:
         field = schema.field(path[0]) if len(path) == 1 else None
         if field is None:  # fields of structs have no defaults; the unresolved name DEFAULT then raises an error
             return value
-        return default_of(self._bridge, self._spark, field, schema, self._snapshot)
+        return default_of(backend_of_jvm(self._bridge), self._spark, field, schema, self._snapshot)
 
     def _star(self, clause: Clause, field: StructField, source: StructType, above: Path, apart: list[Path]) -> Pairs:
         """Return the assignments of `*` to a field of the table.
@@ -306,7 +307,7 @@ class Resolver:
     def _assignments(self, clause: Clause, pairs: row_changes.Pairs) -> tuple[Assignment, ...]:
         if clause.action is Action.INSERT:
             return inserted_values(self._snapshot, pairs)
-        return assignments_of(pairs, self._snapshot)
+        return checked_assignments(typed_assignments(pairs, self._snapshot), self._snapshot)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from bayou.spark.dml.keys.key_conditions import condition_of
 from bayou.spark.dml.keys.key_values import values_of
 from bayou.spark.dml.merge.source.footers import values_in_footers
 from bayou.spark.dml.merge.source.keys import keys_of
+from bayou.spark.dml.native.assigned_values import assigned
 from bayou.spark.dml.statements.assignments import widens
 from bayou.spark.expressions.predicates import by_logical_name, from_catalyst
 from bayou.spark.jvm.catalyst import merge as catalyst
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from bayou.log.staging.read_set import ReadSet
     from bayou.plan.predicates.predicate import Predicate
     from bayou.protocol.types.schema import StructType
+    from bayou.spark.dml.core.statement import Assignment
     from bayou.spark.dml.merge.resolution.resolved import Resolution
-    from bayou.spark.dml.statements.assignments import Assignment
     from bayou.spark.jvm.core.bridge import JavaObject, Jvm
     from bayou.spark.jvm.relations.listed_files import WatchedFiles
     from bayou.spark.session.application import Application
@@ -209,8 +210,10 @@ def _stored_as_they_are(jvm: Jvm, resolution: Resolution, keys: Sequence[JavaObj
     """Return the keys that are stored unchanged or not at all: no clause computes a value from them."""
     computed: list[JavaObject] = []
     for clause in resolution.clauses:
-        trees = clause.assignments[0].values.trees if clause.assignments else []
-        computed += [each.value for each in clause.assignments if not _is_stored(each, trees[each.place], resolution.schema)]
+        trees = assigned(clause.assignments[0]).trees if clause.assignments else []
+        computed += [
+            assigned(each)[each.place] for each in clause.assignments if not _is_stored(each, trees[each.place], resolution.schema)
+        ]
     changed = {plans.id_of(each) for each in ExpressionList.of(jvm, computed).used(jvm.seq(keys))}
     return [each for each in keys if plans.id_of(each) not in changed]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the rows of some files of a snapshot, with auxiliary columns: the file, the position of the row in the file, the row id."""
+"""Read the rows of some files as a plan, with auxiliary columns: the file, the position of the row in the file, the row id."""
 
 from __future__ import annotations
 

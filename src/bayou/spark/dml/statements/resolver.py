@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolve the conditions and values that a user passed to `DeltaTable.delete` and `update`, for each kind of session."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.backend import Backend
+    from bayou.spark.dml.core.statement import Statement
+    from bayou.spark.read.session_table import SessionTable
+
+# The implementations are above this module, so it names them instead of importing them.
+_NATIVE: Final = "bayou.spark.dml.statements.native_resolver"
+_PORTABLE: Final = "bayou.spark.portable.dml.resolver"
+
+
+class Resolver(Protocol):
+    """Resolves expressions as SQL or as columns.
+
+    Its methods raise the errors of an invalid expression: SchemaMismatchError for an unknown column or for a condition that is not
+    a boolean, and PySpark's errors.
+    """
+
+    def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> Statement:
+        """Return a resolved DELETE.
+
+        Args:
+            name: the alias that the condition may use for the table, or an empty tuple.
+            condition: the condition for rows; None for all rows.
+        """
+        ...
+
+    def update(
+        self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]
+    ) -> Statement:
+        """Return a resolved UPDATE.
+
+        Args:
+            values: the new values by column or nested field.
+        """
+        ...
+
+
+def resolver_of(backend: Backend) -> Resolver:
+    """Return the implementation for a kind of session."""
+    made = import_module(_NATIVE if backend.is_native else _PORTABLE)
+    return cast("Resolver", made.RESOLVER)

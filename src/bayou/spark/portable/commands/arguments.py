@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the arguments of `spark.sql` as SQL, for statements that the client reads itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayou.protocol.types.sql_text import string_sql
+from bayou.spark.portable.text.tokens import words
+from bayou.spark.sql.statements.parameters import FilledText, parameters_in
+from bayou.spark.sql.statements.reader import error_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql.connect import proto
+
+    from bayou.spark.sql.statements.parameters import Parameter
+
+
+def filled(sql: proto.SQL) -> str:
+    """Return a statement in which literals replace its parameters.
+
+    Raises:
+        SqlSyntaxError: as `literals_of`.
+    """
+    text: str = sql.query
+    parameters = parameters_in(words(text))
+    return FilledText.of(text, parameters, literals_of(sql, parameters)).text if parameters else text
+
+
+def literals_of(sql: proto.SQL, parameters: Sequence[Parameter]) -> list[str]:
+    """Return the literal for each parameter of a statement.
+
+    Raises:
+        SqlSyntaxError: a parameter has no value, or a value that is not a string, a number or a boolean.
+    """
+    number, found = 0, []
+    for each in parameters:
+        value = _named(sql, each.name) if each.name is not None else _positional(sql, number)
+        number += each.name is None
+        literal = None if value is None else _literal(value)
+        if literal is None:
+            problem = f"Found the unbound parameter: {each.name or each.text}. Give it a value in the arguments of spark.sql"
+            raise error_at(sql.query, each.start, problem, error_class="UNBOUND_SQL_PARAMETER")
+        found.append(literal)
+    return found
+
+
+def _named(sql: proto.SQL, name: str) -> proto.Expression.Literal | None:
+    found: proto.Expression.Literal | None = sql.args.get(name)
+    if name in sql.named_arguments:
+        found = sql.named_arguments[name].literal
+    return found
+
+
+def _positional(sql: proto.SQL, number: int) -> proto.Expression.Literal | None:
+    found: proto.Expression.Literal | None = None
+    if number < len(sql.pos_arguments):
+        found = sql.pos_arguments[number].literal
+    elif number < len(sql.pos_args):
+        found = sql.pos_args[number]
+    return found
+
+
+def _literal(value: proto.Expression.Literal) -> str | None:
+    kind = value.WhichOneof("literal_type")
+    if kind in ("byte", "short", "integer", "long", "float", "double"):
+        return str(getattr(value, kind))
+    if kind == "boolean":
+        return str(value.boolean).lower()
+    if kind == "decimal":
+        return str(value.decimal.value)
+    return string_sql(value.string) if kind == "string" else None

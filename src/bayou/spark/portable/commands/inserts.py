@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run INSERT statements on Delta tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.errors import failed
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.portable.requests.answers import CommandAnswer
+from bayou.spark.portable.text.expressions import read_expression
+from bayou.spark.portable.text.tree import Name, Operation, UnreadableTextError
+from bayou.spark.write.inserts import InsertStatement, insert
+from bayou.storage import qualify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bayou.spark.portable.text.row_changes import Insert
+    from bayou.spark.session.application import Application
+
+
+def insert_of(
+    application: Application, spark: SparkSession, statement: Insert, path: str, query: Callable[[str], DataFrame]
+) -> CommandAnswer:
+    """Write the rows of an INSERT.
+
+    Args:
+        statement: the statement.
+        path: the table's path.
+        query: returns the rows of a query in the statement, given its text.
+    """
+    if statement.replace_on is not None or statement.replace_using:
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="INSERT with REPLACE ON or USING", features=("Spark Connect",))
+    with_clause = "" if statement.with_clause is None else f"{statement.with_clause.text} "
+    rows = query(f"{with_clause}{statement.query.text}")
+    name, columns = f"delta.{quoted_name(path)}", "position"
+    if statement.columns:
+        rows, columns = _named(rows, statement.columns, name), "name"
+    elif statement.by_name:
+        columns = "name"
+    if statement.partition is not None:
+        rows, columns = _in_partition(application, rows, statement, path, name), "name"
+    how = "append"
+    if statement.replace_where is not None:
+        how = "replace"
+    elif statement.is_overwrite:
+        is_dynamic = application.backend.settings(spark).get("spark.sql.sources.partitionOverwriteMode", "").lower() == "dynamic"
+        how = "dynamic" if is_dynamic else "overwrite"
+    condition = "" if statement.replace_where is None else statement.replace_where.text
+    insert(application, rows, InsertStatement(name, how, condition, columns, {}), path)
+    return CommandAnswer()
+
+
+def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
+    """Return rows under the names of the columns that an INSERT lists."""
+    found = rows.columns
+    if len(found) != len(columns):
+        raise failed(
+            "DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+            table=table,
+            num_found=len(found),
+            found=found,
+            num_wanted=len(columns),
+            wanted=list(columns),
+        )
+    return rows.toDF(*columns)
+
+
+def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> DataFrame:
+    """Return rows with the values of a PARTITION clause, under the names of the table's columns."""
+    assert statement.partition is not None  # noqa: S101  (checked by the caller)
+    static: dict[str, str] = {}
+    for part in _parts(statement.partition.text):
+        try:
+            tree = read_expression(part)
+        except UnreadableTextError:
+            tree = None
+        if isinstance(tree, Operation) and tree.operator in ("=", "==") and isinstance(tree.operands[0], Name):
+            static[tree.operands[0].parts[-1]] = part.split("=", 1)[1].strip()
+        elif not isinstance(tree, Name):
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what=f"PARTITION ({part})", features=("Spark Connect",))
+    snapshot = application.logs.get(qualify(path).uri, {}).update()
+    names = {name.lower() for name in static}
+    rest = statement.columns or tuple(name for name in snapshot.schema.names if name.lower() not in names)
+    named = rows if statement.by_name else _named(rows, rest, table)
+    return named.select("*", *(F.expr(value).alias(name) for name, value in static.items()))
+
+
+def _parts(text: str) -> list[str]:
+    """Split a PARTITION clause at its commas. Its values are literals without commas outside of quotes."""
+    found, depth, start, quote = [], 0, 0, ""
+    for place, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"`":
+            quote = character
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "," and not depth:
+            found.append(text[start:place].strip())
+            start = place + 1
+    return [*found, text[start:].strip()]

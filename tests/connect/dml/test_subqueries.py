@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions and values with subqueries in row changes on a Connect session."""
+
+from __future__ import annotations
+
+import pytest
+from tests.connect.dml.conftest import FEED, VECTORS, WAYS, all_rows
+
+import bayou
+from bayou.errors import ConcurrentModificationError, SchemaMismatchError
+
+
+@pytest.fixture
+def keys(spark):
+    """A temporary view of the keys 1, 7, 12 and 99, and of a NULL."""
+    spark.createDataFrame([(1,), (7,), (12,), (99,), (None,)], "k bigint").createOrReplaceTempView("keys")
+    yield "keys"
+    spark.catalog.dropTempView("keys")
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "id in (select k from keys)",
+        "exists (select * from keys where k = t.id)",
+        "id <= (select max(k) from keys where k < 20) and id in (1, 7, 12, 13)",
+        "id in (select k from keys) or id in (select k + 0 from keys where k = 7)",
+    ],
+)
+def test_subqueries_select_rows(make, rows, ways, keys, condition):
+    assert make(ways).alias("t").delete(condition).num_deleted_rows == 3
+    assert rows() == all_rows(1, 7, 12)
+
+
+def test_not_in_keeps_rows_if_there_is_a_null(make, rows, keys):
+    assert not make(VECTORS).delete("id not in (select k from keys)").committed
+    assert rows() == all_rows()
+
+
+def test_the_other_parts_prune_files(make, rows, keys):
+    result = make(VECTORS).delete("part = 'b' and id < 14 and id in (select k from keys)")
+    assert (result.num_deleted_rows, result.num_scanned_files, result.num_pruned_files) == (1, 1, 3)
+    assert rows() == all_rows(12)
+
+
+@WAYS
+def test_the_feed_has_the_selected_rows(make, rows, changes, ways, keys):
+    version = make(ways | FEED).delete("id in (select k from keys where rand() >= 0) and id < 10").version
+    assert rows() == all_rows(1, 7)
+    assert changes(version) == [(1, "v1", "delete"), (7, "v7", "delete")]
+
+
+@WAYS
+def test_rows_that_a_subquery_selects_are_updated(make, rows, changes, ways, keys):
+    version = make(ways | FEED).update("id in (select k from keys)", {"v": "(select concat('max', max(k)) from keys)"}).version
+    assert rows() == [(each, part, "max99" if each in (1, 7, 12) else v) for each, part, v in all_rows()]
+    assert len(changes(version)) == 6
+
+
+def test_a_subquery_may_have_read_what_another_commit_changes(make, spark, table_path, keys):
+    plan = make(VECTORS).plan_delete("id in (select k from keys)")
+    bayou.DeltaTable.forPath(spark, table_path).update("id = 19", {"v": "'x'"})
+    with pytest.raises(ConcurrentModificationError):
+        plan.execute()
+
+
+def test_a_condition_must_be_a_boolean(make, keys):
+    with pytest.raises(SchemaMismatchError, match="boolean"):
+        make().delete("(select max(k) from keys)")

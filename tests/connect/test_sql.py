@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SQL on Spark Connect about tables by path."""
+
+from __future__ import annotations
+
+import pytest
+
+import bayou
+
+
+@pytest.fixture
+def path(spark, tmp_path):
+    path = str(tmp_path / "table")
+    bayou.write(spark.range(5).selectExpr("id", "cast(id as string) as s"), path)
+    return path
+
+
+def ids(frame):
+    return sorted(row.id for row in frame.collect())
+
+
+def test_queries_name_tables_by_their_paths(spark, path):
+    assert ids(spark.sql(f"select id from delta.`{path}` where id > 2")) == [3, 4]
+    assert ids(
+        spark.sql(f"with t as (select * from delta.`{path}`) select a.id from t a join delta.`{path}` b using (id)")
+    ) == list(range(5))
+    assert spark.sql(f"select count(*) as n from delta.`{path}` where id < :most", {"most": 3}).collect()[0].n == 3
+
+
+def test_a_query_follows_the_table_and_travels_in_time(spark, path):
+    frame = spark.sql(f"select * from delta.`{path}`")
+    spark.sql(f"insert into delta.`{path}` values (5, 'five')")
+    assert ids(frame) == list(range(6))
+    assert ids(spark.sql(f"select * from delta.`{path}` version as of 0")) == list(range(5))
+    assert ids(spark.sql(f"select * from delta.`{path}@v0` t where t.id = 1")) == [1]
+
+
+def test_inserts(spark, path):
+    name = f"delta.`{path}`"
+    spark.sql(f"insert into {name} (s, id) select 'x', 7")
+    spark.sql(f"insert into {name} by name select 'y' as s, 8L as id")
+    spark.sql(f"insert into {name} select id + 100, s from {name} where id = 7")
+    assert ids(spark.read.table(name)) == [*range(5), 7, 8, 107]
+    spark.sql(f"insert overwrite {name} values (1, 'one')")
+    assert spark.read.table(name).collect() == [(1, "one")]
+
+
+def test_other_statements_are_the_servers(spark):
+    assert spark.sql("select 1 as one").collect()[0].one == 1
+    spark.sql("set spark.sql.shuffle.partitions = 2")
+
+
+def test_delete_and_update(spark, path):
+    name = f"delta.`{path}`"
+    assert spark.sql(f"delete from {name} where id = 4").collect() == [(1,)]
+    assert spark.sql(f"update {name} as t set s = concat(s, '!') where t.id < :most", {"most": 2}).collect() == [(2,)]
+    assert sorted(spark.read.table(name).collect()) == [(0, "0!"), (1, "1!"), (2, "2"), (3, "3")]
+
+
+def test_statements_of_delta_lake(spark, path):
+    assert [row.version for row in spark.sql(f"describe history delta.`{path}`").collect()] == [0]
+    assert spark.sql(f"describe detail delta.`{path}`").collect()[0].numFiles >= 1
+    spark.sql(f"insert into delta.`{path}` values (9, 'nine')")
+    spark.sql(f"optimize delta.`{path}`")
+    assert bayou.open(path).update().num_files == 1
+    spark.sql(f"restore table delta.`{path}` to version as of 0")
+    assert ids(spark.read.format("delta").load(path)) == list(range(5))
+    assert spark.sql(f"vacuum delta.`{path}` dry run").count() >= 0
