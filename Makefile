@@ -51,10 +51,10 @@ demo: setup ## The flights of 2013 become a Delta table, are queried, travel in 
 test: setup ## All tests but the long ones, on the newest PySpark
 	@$(WITH_JAVA) $(WITH_HDFS) $(WITH_S3) $(WITH_STORES) $(PYTEST) $(SHARED_OUT) $(ARGS)
 
-	@$(WITH_JAVA) $(PYTEST) tests/connect $(ARGS)
+	@$(WITH_JAVA) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
 
 test-connect: setup ## The tests on a server of Spark Connect that they start, in a process without classic sessions
-	@$(WITH_JAVA) $(PYTEST) tests/connect $(ARGS)
+	@$(WITH_JAVA) $(PYTEST) -n 2 --dist loadfile tests/connect $(ARGS)
 
 test-core: setup ## The tests that need no JVM
 	@$(WITH_STORES) $(PYTEST) $(SHARED_OUT) tests/core tests/scenarios/core $(ARGS)

@@ -42,9 +42,9 @@ settings.load_profile("default")
 # by the test's name and its other arguments, so that each is used by half of the tests, and by the same ones on every run.
 REPEATS = ("way", "joins")
 
-# Of the tests beside delta-spark, a plain run takes a third, and of the cases of each test on Spark the half.
-COMPARISONS_IN_TURN = 3
-CASES_ON_SPARK_IN_TURN = 2
+# A plain run takes a fourth of the tests beside delta-spark, and a third or a fourth of the cases of each test on Spark.
+COMPARISONS_IN_TURN = 4
+CASES_IN_TURN = {"tests/spark/": 3, "tests/connect/": 4}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,7 +95,8 @@ def _sort_out(item: pytest.Function, families: dict[tuple[str, int], list[pytest
         families.setdefault(("delta-spark", COMPARISONS_IN_TURN), []).append(item)
     elif hasattr(item, "callspec"):
         marker = item.get_closest_marker("in_turn")
-        count = marker.args[0] if marker else CASES_ON_SPARK_IN_TURN if item.nodeid.startswith("tests/spark/") else 1
+        usual = next((count for folder, count in CASES_IN_TURN.items() if item.nodeid.startswith(folder)), 1)
+        count = marker.args[0] if marker else usual
         families.setdefault((item.nodeid.partition("[")[0], count), []).append(item)
 
 

@@ -3,17 +3,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+from pyspark.errors import PySparkException
 
 from bayou.spark.portable.answers import TableAnswers
+from bayou.spark.portable.client import client_of
 from bayou.spark.portable.requests.installation import install, requests_of
 from bayou.spark.session.application import Application
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_logger = logging.getLogger("bayou")
+_UNKNOWN_SOURCE: Final = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data source", "Failed to find data source")
+"""Parts of the message of a server without a data source `delta`."""
+_NO_TABLE: Final = "/bayou/a/path/without/a/table"
+_have_delta: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
+_asking: Final = threading.Lock()
+
 
 def enable_connect(spark: SparkSession) -> None:
-    """Let a session of Spark Connect read and write Delta tables. Calling it again does nothing."""
-    if requests_of(spark) is None:
+    """Let a session of Spark Connect read and write Delta tables. Calling it again does nothing.
+
+    If the server has a data source `delta` of its own, names and `format("delta")` stay the server's.
+    """
+    if requests_of(spark) is None and not has_own_delta(spark):
         install(spark, TableAnswers(Application.of(spark), spark))
+
+
+def has_own_delta(spark: SparkSession) -> bool:
+    """Whether the server has a data source `delta`. The first call for a session sends a request."""
+    client = client_of(spark)
+    with _asking:
+        known = _have_delta.get(client)
+        if known is None:
+            known = _have_delta[client] = _knows_delta(spark)
+            if known:
+                _logger.warning(
+                    "The Spark Connect server has a data source delta of its own: format('delta') and names of tables stay the "
+                    "server's. bayou.read, bayou.write and bayou.DeltaTable work beside it."
+                )
+        return known
+
+
+def _knows_delta(spark: SparkSession) -> bool:
+    try:
+        spark.read.format("delta").load(_NO_TABLE).schema  # noqa: B018  (the property sends the request)
+    except PySparkException as error:
+        return not any(part in str(error) for part in _UNKNOWN_SOURCE)
+    return True

@@ -136,11 +136,12 @@ class _Scan:
         constants = Constants(self.snapshot, number)
         # Also a query that needs no constant of its files must fail for a file of another list.
         known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
-        rows = rows.where(known)
+        condition = known
         vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
-            rows = rows.where(is_live(constants, vectors, row))
+            condition = known & is_live(constants, vectors, row)
+        rows = rows.where(condition)
         projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
         if not vectors or in_request:
             return rows.select(*projection)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`bayou.enable` on sessions of Spark Connect."""
+
+from __future__ import annotations
+
+import pytest
+
+import bayou
+from bayou.spark.portable import session as portable_session
+from bayou.spark.portable.requests.installation import requests_of
+
+
+@pytest.fixture
+def other(server):
+    from pyspark.sql import SparkSession
+
+    made = SparkSession.builder.remote(server.url).create()
+    yield made
+    made.stop()
+
+
+def test_a_stock_server_gets_the_data_source_once(other):
+    assert bayou.enable(other) is other
+    first = requests_of(other)
+    bayou.enable(other)
+    assert requests_of(other) == first
+
+
+def test_a_server_with_a_delta_of_its_own_keeps_it(other, monkeypatch, caplog):
+    monkeypatch.setattr(portable_session, "_UNKNOWN_SOURCE", ("no such text",))
+    bayou.enable(other)
+    assert requests_of(other) is None
+    assert "a data source delta of its own" in caplog.text
