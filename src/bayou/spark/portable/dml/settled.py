@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
-    from bayou.spark.portable.dml.statement import PortableStatement
+    from bayou.spark.dml.core.statement import Statement
     from bayou.spark.read.session_table import SessionTable
 
 SELECTED: Final = "__bayou_selected"
@@ -73,7 +73,7 @@ class Selection:
     condition: PortableExpr
 
     @classmethod
-    def of(cls, statement: PortableStatement, target: SessionTable, snapshot: Snapshot, condition: PortableExpr) -> Selection:
+    def of(cls, statement: Statement, target: SessionTable, snapshot: Snapshot, condition: PortableExpr) -> Selection:
         """Run one job that selects the rows."""
         files = choose_files(target, snapshot, row_condition(snapshot, condition), statement.matching_partitions)
         if not len(files.candidates):
