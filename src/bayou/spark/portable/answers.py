@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.connect import proto
 
+from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
@@ -78,9 +80,16 @@ class TableAnswers:
         return run_sql(self._application, self._spark, relation)
 
     def rows(self, options: Mapping[str, str]) -> DataFrame:
-        """Return the rows that a reader's options ask for, of the version that is the latest now if they name none."""
+        """Return the rows that a reader's options ask for, of the version that is the latest now if they name none.
+
+        The same request of the same version of a table has the same DataFrame. A change data feed ends at that version.
+        """
         request, snapshot = resolve(self._application, self._spark, TableRequest.from_options(options))
+        feed = None
+        if request.changes is not None:
+            feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
         key = (
+            feed,
             snapshot.table_uri,
             snapshot.version,
             snapshot.metadata.id,
@@ -90,7 +99,10 @@ class TableAnswers:
         with self._lock:
             frame = self._frames.get(key)
         if frame is None:
-            frame = scan_frame(self._spark, snapshot, storage_options=request.storage_options)
+            if feed is None:
+                frame = scan_frame(self._spark, snapshot, storage_options=request.storage_options)
+            else:
+                frame = feed_frame(self._spark, feed, request.storage_options)
         with self._lock:
             self._frames[key] = frame
             self._frames.move_to_end(key)

@@ -66,30 +66,32 @@ def count_words(vectors: Sequence[Bitmap | None]) -> int:
     return sum(((each.maximum or 0) >> _WORD_BITS) + 1 for each in vectors if each is not None)
 
 
-def is_live(constants: Constants, vectors: Sequence[Bitmap | None], row: Column) -> Column:
-    """Return the condition that a row is not deleted, with the vectors in the request.
+def has_bit(constants: Constants, vectors: Sequence[Bitmap | None], row: Column, *, wanted: bool) -> Column:
+    """Return the condition that a row is in the vector of its file, or that it is not. The vectors are in the request.
 
     Args:
         row: the row's number in its file.
+        wanted: False for the rows that are not in the vector, such as those that are not deleted.
     """
     words = constants.arrays([[] if each is None else _words(rows_of(each)).tolist() for each in vectors])
     word = F.get(words, F.shiftright(row, _WORD_BITS).cast("int"))
-    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0)
+    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(int(wanted))
 
 
-def without_deleted(rows: DataFrame, blocks: DataFrame, number: Column, row: Column) -> DataFrame:
-    """Return rows without the deleted ones, by a join with the blocks of their vectors.
+def with_bit(rows: DataFrame, blocks: DataFrame, number: Column, row: Column, *, wanted: bool) -> DataFrame:
+    """Return the rows for which `has_bit` is true, by a join with the blocks of their vectors.
 
     Args:
         blocks: the rows of `block_table`.
         number: the number of a row's file.
         row: the row's number in its file.
+        wanted: False for the rows that are not in the vector of their file.
     """
     key = F.shiftleft(number.cast("bigint"), _FILE_BITS) + F.shiftright(row, _BLOCK_BITS)
     joined = rows.join(F.broadcast(blocks), key == F.col(_KEY), "left")
     mask = (1 << (_BLOCK_BITS - _WORD_BITS)) - 1
     word = F.get(F.col(_WORDS), F.shiftright(row, _WORD_BITS).bitwiseAND(F.lit(mask)).cast("int"))
-    return joined.where(F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0)).drop(_KEY, _WORDS)
+    return joined.where(F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(int(wanted))).drop(_KEY, _WORDS)
 
 
 def block_table(vectors: Sequence[Bitmap | None]) -> pa.Table:
