@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.connect import proto
 
+from bayou.errors import DeltaError, failed
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.request import TableRequest, resolve
 
@@ -45,10 +47,14 @@ class TableAnswers:
         kind = read.WhichOneof("read_type")
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
+            if path is not None and read.is_streaming:
+                raise _no_stream()
             return None if path is None else self.rows({**read.named_table.options, "path": path})
         source = read.data_source
-        if kind != "data_source" or source.format.lower() != _DELTA or read.is_streaming:
+        if kind != "data_source" or source.format.lower() != _DELTA:
             return None
+        if read.is_streaming:
+            raise _no_stream()
         paths = {"path": source.paths[0]} if source.paths else {}
         return self.rows({**source.options, **paths})
 
@@ -68,6 +74,9 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
+        if kind == "write_stream_operation_start":
+            write_batches(self._spark, command.write_stream_operation_start)
+            return None
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None
@@ -109,3 +118,7 @@ class TableAnswers:
             while len(self._frames) > _KEPT:
                 self._frames.popitem(last=False)
         return frame
+
+
+def _no_stream() -> DeltaError:
+    return failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="A stream that reads a Delta table", features=("Spark Connect",))
