@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from bayou.spark.enable import enable
 from bayou.spark.portable.scan.sources import literal
 from bayou.spark.session.application import Application
 from bayou.spark.streaming.batch_writes import sink_options, write_batch
@@ -47,10 +46,9 @@ class BatchWriter:
         Raises:
             DeltaError: as `bayou.write`.
         """
-        spark = enable(frame.sparkSession)
         options = sink_options(self.options, self.partitions, self.output_mode)
         query = _query_id(frame, self.checkpoint)
-        write_batch(Application.of(spark), options, frame, (query, number), output_mode=self.output_mode)
+        write_batch(Application.of(frame.sparkSession), options, frame, (query, number), output_mode=self.output_mode)
 
 
 _ids: Final[dict[str, str]] = {}

@@ -40,6 +40,7 @@ def batch_function(package: bytes, facts: Mapping[str, Any]) -> Callable[[Any, i
         package: the ZIP file of `packed`.
         facts: the attributes of a `BatchWriter`, as plain values.
     """
+    writer = f"{__package__}.batches"
 
     def write_batch(frame: Any, number: int) -> None:
         import importlib.abc  # noqa: PLC0415  (the process has none of this module's imports)
@@ -73,8 +74,7 @@ def batch_function(package: bytes, facts: Mapping[str, Any]) -> Callable[[Any, i
             with zipfile.ZipFile(io.BytesIO(package)) as archive:
                 finder.sources = {name: archive.read(name) for name in archive.namelist()}
             sys.meta_path.insert(0, finder)
-        from bayou.spark.portable.streams.batches import BatchWriter  # noqa: PLC0415
-
-        BatchWriter(**facts).write(frame, number)
+        importlib.import_module("bayou").enable(frame.sparkSession)
+        importlib.import_module(writer).BatchWriter(**facts).write(frame, number)
 
     return write_batch
