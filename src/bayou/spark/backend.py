@@ -146,6 +146,19 @@ class Lookups(Protocol):
         ...
 
 
+class Conf(Protocol):
+    """The settings of a session."""
+
+    def get(self, name: str, default: str) -> str:
+        """Return a setting, or the default if it has no value."""
+        ...
+
+    @property
+    def time_zone(self) -> str:
+        """The session's time zone."""
+        ...
+
+
 class Backend(Protocol):
     """A kind of session.
 
@@ -179,6 +192,14 @@ class Backend(Protocol):
 
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session that are set."""
+        ...
+
+    def conf(self, session: Any) -> Conf:
+        """Return the settings of a session, Spark's defaults included, to look up some of them.
+
+        Args:
+            session: a `SparkSession`, or its side in the JVM.
+        """
         ...
 
     def time_zone(self, session: Any) -> str:

@@ -145,6 +145,9 @@ DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET InvalidOptionError
 DELTA_UNSUPPORTED_OUTPUT_MODE UnsupportedFeatureError
     Data source delta does not support {output_mode} output mode.
     Next: Use append or complete; to change rows, use foreachBatch with DeltaTable.merge.
+DELTA_ILLEGAL_OPTION/checkpoint InvalidOptionError
+    A stream into a Delta table needs a checkpoint, and neither {option!r} nor the setting {setting} names one.
+    Next: Name a folder that the server can write: .option({option!r}, ...).
 DELTA_ILLEGAL_USAGE/append InvalidOptionError
     'overwriteSchema' needs the output mode complete, because an append keeps the rows that are there.
     Next: Use mergeSchema to add columns, or the output mode complete.

@@ -70,14 +70,14 @@ class StreamBatch:
         query_id: the id of the query.
         epoch: the number of the batch.
         output_mode: Append or Complete.
-        batch: its rows.
+        batch: its rows in the form that a classic session has for them; None on Spark Connect.
         reads_itself: whether the query reads the table that it writes. The commit then counts as a read of the whole table.
     """
 
     query_id: str
     epoch: int
     output_mode: str
-    batch: PlannedBatch
+    batch: PlannedBatch | None
     reads_itself: bool = False
 
 

@@ -82,8 +82,9 @@ def write_into(
     by, options, hadoop = placement.split_by, _writer_options(request.options, target), request.options.storage_options
     _check_not_encrypted(backend, frame, target, options)
     frame, partitions = _gathered(backend, frame, request.options, target), target.physical_partitions
-    if request.context.stream is not None:
-        frame = request.context.stream.batch.to_run(frame)
+    stream = request.context.stream
+    if stream is not None and stream.batch is not None:
+        frame = stream.batch.to_run(frame)
     if target.materializes_partitions:
         frame = _with_folder_names(backend, frame, target)
     uri = qualify(request.options.path).uri

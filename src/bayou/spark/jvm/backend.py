@@ -62,9 +62,13 @@ class NativeBackend:
         """Return all settings of a session, in two calls."""
         return session.settings_of(spark)
 
+    def conf(self, session: Any) -> SessionConf:
+        """Return the settings of a session."""
+        return SessionConf(java_session(session) if isinstance(session, SparkSession) else session)
+
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""
-        return SessionConf(java_session(session) if isinstance(session, SparkSession) else session).time_zone
+        return self.conf(session).time_zone
 
     def catalog(self, spark: SparkSession) -> Catalog:
         """Return the catalog of a session."""

@@ -11,16 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.connect import proto
 
+from bayou.errors import DeltaError, failed
 from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
+from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
 from bayou.spark.portable.scan.rows import scan_frame
+from bayou.spark.portable.streams.sink import write_batches
 from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.protobufs import expression_of
 from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
+from bayou.spark.read.change_scan import changes_now
 from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
@@ -54,10 +58,14 @@ class TableAnswers:
         kind = read.WhichOneof("read_type")
         if kind == "named_table":
             path = path_in(read.named_table.unparsed_identifier)
+            if path is not None and read.is_streaming:
+                raise _no_stream()
             return None if path is None else self.rows({**read.named_table.options, "path": path})
         source = read.data_source
-        if kind != "data_source" or source.format.lower() != _DELTA or read.is_streaming:
+        if kind != "data_source" or source.format.lower() != _DELTA:
             return None
+        if read.is_streaming:
+            raise _no_stream()
         paths = {"path": source.paths[0]} if source.paths else {}
         return self.rows({**source.options, **paths}, conditions)
 
@@ -77,6 +85,9 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
+        if kind == "write_stream_operation_start":
+            write_batches(self._spark, command.write_stream_operation_start)
+            return None
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None
@@ -91,13 +102,20 @@ class TableAnswers:
     def rows(self, options: Mapping[str, str], conditions: Sequence[proto.Expression] = ()) -> DataFrame:
         """Return the rows that a reader's options ask for, of the version that is the latest now if they name none.
 
+        The same request of the same version of a table has the same DataFrame. A change data feed ends at that version.
+
         Args:
             options: the reader's options, with the path.
             conditions: filters on the rows. Files in which no row satisfies them may be left out.
         """
         request, snapshot = resolve(self._application, self._spark, TableRequest.from_options(options))
-        positions = self._positions(snapshot, conditions)
+        feed, positions = None, None
+        if request.changes is not None:
+            feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
+        else:
+            positions = self._positions(snapshot, conditions)
         key = (
+            feed,
             *(snapshot.table_uri, snapshot.version, snapshot.metadata.id, request.partition),
             *sorted(request.storage_options.items()),
             None if positions is None else positions.buffers()[1].to_pybytes(),
@@ -105,7 +123,10 @@ class TableAnswers:
         with self._lock:
             frame = self._frames.get(key)
         if frame is None:
-            frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options)
+            if feed is None:
+                frame = scan_frame(self._spark, snapshot, positions, storage_options=request.storage_options)
+            else:
+                frame = feed_frame(self._spark, feed, request.storage_options)
         with self._lock:
             self._frames[key] = frame
             self._frames.move_to_end(key)
@@ -131,3 +152,7 @@ class TableAnswers:
             return None
         may_match = snapshot.may_match(predicate)
         return None if pc.all(may_match).as_py() is not False else pc.indices_nonzero(may_match).cast(pa.int64())
+
+
+def _no_stream() -> DeltaError:
+    return failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="A stream that reads a Delta table", features=("Spark Connect",))

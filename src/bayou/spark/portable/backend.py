@@ -26,7 +26,7 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.lookups import PortableLookups
-from bayou.spark.portable.settings import pinned
+from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -77,6 +77,10 @@ class PortableBackend:
     def settings(self, spark: SparkSession) -> dict[str, str]:
         """Return all settings of a session, in one request."""
         return dict(spark.conf.getAll)
+
+    def conf(self, session: Any) -> SessionConf:
+        """Return the settings of a session, which are read in one request."""
+        return SessionConf(self.settings(session), self.time_zone(session))
 
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""

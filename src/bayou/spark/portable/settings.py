@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConf:
+    """The settings of a session at one moment.
+
+    Attributes:
+        values: those that are set.
+        time_zone: the session's time zone.
+    """
+
+    values: Mapping[str, str]
+    time_zone: str
+
+    def get(self, name: str, default: str) -> str:
+        """Return a setting, or the default if it is not set."""
+        return self.values.get(name, default)
 
 
 class _Pins:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from bayou.errors import failed
 from bayou.log.changes.checks import SCHEMA_MODE_CONF, UNSAFE_READ_CONF, SchemaMode
 from bayou.log.changes.range import OUT_OF_RANGE_CONF, ChangeBounds
-from bayou.spark.jvm.core.session import SessionConf
 from bayou.spark.session.settings import is_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayou.log.changes.feed import ChangeFeed
-    from bayou.spark.jvm.core.bridge import JavaObject
+    from bayou.spark.backend import Conf
 
 READ_OPTIONS = ("readChangeFeed", "readChangeData")
 """The options that request the feed; the second is an older name of the first."""
@@ -144,9 +143,8 @@ class ChangeSettings:
     time_zone: str
 
     @classmethod
-    def of(cls, session: JavaObject) -> ChangeSettings:
-        """Read the settings of a JVM session. Raise InvalidOptionError if a setting has an invalid value."""
-        conf = SessionConf(session)
+    def of(cls, conf: Conf) -> ChangeSettings:
+        """Read the settings of a session. Raise InvalidOptionError if a setting has an invalid value."""
         text = conf.get(SCHEMA_MODE_CONF, SchemaMode.END_VERSION.value)
         mode = next((each for each in SchemaMode if each.value.lower() == text.lower()), None)
         if mode is None:

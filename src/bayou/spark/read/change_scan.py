@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -139,7 +139,7 @@ class Changes:
                 source=files,
                 streaming=streaming,
             ).planned()
-            for files in self._groups
+            for files in self.groups
         ]
         names = [*scans[0].columns[: len(fields)], *FEED_NAMES, *([] if metadata is None else scans[0].columns[-1:])]
         if len(scans) == 1:
@@ -150,7 +150,7 @@ class Changes:
         return PlannedScan(analyzed(rows), names, is_union=True)
 
     @cached_property
-    def _groups(self) -> list[ChangedFiles]:
+    def groups(self) -> list[ChangedFiles]:
         """Return the files grouped by the way they are read. At least one group, because the plan needs columns."""
         changed = self.feed.changed_rows(self._options)
         is_change = pc.equal(changed.files["kind"], CDC)
@@ -202,14 +202,17 @@ class FeedCache:
 
 
 def pin(
-    application: Application, session: JavaObject, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
+    application: Application, session: Any, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
 ) -> tuple[PinnedChanges, Changes]:
     """Resolve the range that a reader requests, in which timestamps become versions.
+
+    Args:
+        session: a `SparkSession`, or its side in the JVM.
 
     Raises:
         DeltaError: as `DeltaLog.change_feed`.
     """
-    settings = ChangeSettings.of(session)
+    settings = ChangeSettings.of(application.backend.conf(session))
     log = application.logs.get(latest.table_uri, options)
     feed = log.change_feed(settings.applied(bounds), schema_mode=settings.schema_mode, check_schemas=settings.check_schemas)
     check_readable(feed.snapshot.protocol, feed.snapshot.table_uri, feed.snapshot.version)
@@ -218,6 +221,28 @@ def pin(
     if feed.end <= latest.version:
         FeedCache.of(application).put(_key(pinned, latest, options), changes)
     return pinned, changes
+
+
+def changes_now(
+    application: Application, session: Any, latest: Snapshot, bounds: ChangeBounds, options: Mapping[str, str]
+) -> Changes:
+    """Return the change data feed that a reader requests, up to the version of `latest`. The most recent ones are kept.
+
+    Args:
+        session: a `SparkSession`, or its side in the JVM.
+
+    Raises:
+        DeltaError: as `DeltaLog.change_feed`.
+    """
+    settings = ChangeSettings.of(application.backend.conf(session))
+    key = (latest.table_uri, latest.metadata.id, latest.version, settings, bounds, tuple(sorted(options.items())))
+    cache = FeedCache.of(application)
+    changes = cache.get(key)
+    if changes is None:
+        _, changes = pin(application, session, latest, bounds, options)
+        if changes.feed.end <= latest.version:
+            cache.put(key, changes)
+    return changes
 
 
 def changes_at(application: Application, pinned: PinnedChanges, latest: Snapshot, options: Mapping[str, str]) -> Changes:

@@ -19,7 +19,6 @@ from bayou.log.changes.feed import CHANGE_TYPE, COMMIT_VERSION, feed_schema
 from bayou.log.rows.row_tracking import first_without_ids
 from bayou.protocol.features.features import check_readable
 from bayou.protocol.types.sql_text import quoted_name
-from bayou.spark.jvm.core.session import java_session
 from bayou.spark.read.change_request import ChangeSettings
 from bayou.spark.read.stored_rows import stored_rows
 from bayou.spark.scan.row_ids import RowIdColumns
@@ -54,7 +53,7 @@ def net_changes(application: Application, spark: SparkSession, request: TableReq
     if request.changes is None:
         raise failed("DELTA_ILLEGAL_OPTION/net", option="net")
     log = application.logs.get(request.path, request.storage_options)
-    versions = log.change_range(ChangeSettings.of(java_session(spark)).applied(request.changes))
+    versions = log.change_range(ChangeSettings.of(application.backend.conf(spark)).applied(request.changes))
     after = log.snapshot(max(versions.end, 0))
     before = after if versions.is_empty else (None if versions.start == 0 else log.snapshot(versions.start - 1))
     for each in (after, *([] if before is None else [before])):

@@ -20,7 +20,7 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.expressions.default_checks import harmless_defaults
 from bayou.spark.jvm.core.session import dataset, java_session, session_of
 from bayou.spark.jvm.relations.relation import BareTable, bare_relation, frame_of_relation
-from bayou.spark.read.change_scan import pin
+from bayou.spark.read.change_scan import changes_now, pin
 from bayou.spark.read.request import RelationRequest, TableRequest, resolve
 from bayou.spark.scan.row_ids import has_row_id_columns
 from bayou.spark.scan.scan import PlannedScan, Scan
@@ -154,7 +154,9 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     """Return a table as a DataFrame, or its change data feed."""
     if application.backend.is_native:
         return frame_of_relation(spark, relation(application, java_session(spark), request))
-    resolve(application, spark, request)  # so that what cannot be read is an error here
+    resolved, latest = resolve(application, spark, request)  # so that what cannot be read is an error here
+    if resolved.changes is not None:
+        changes_now(application, spark, latest, resolved.changes, resolved.storage_options)
     return spark.read.format("delta").options(**request.to_options()).load(request.path)
 
 

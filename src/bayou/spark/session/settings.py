@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from bayou.spark.jvm.core.session import SessionConf
+    from bayou.spark.backend import Conf
 
 _TXN_APP_ID: Final = "spark.databricks.delta.write.txnAppId"
 _TXN_VERSION: Final = "spark.databricks.delta.write.txnVersion"
@@ -190,6 +190,6 @@ def _wrong_setting(name: str, text: str, wanted: str, table: str) -> DeltaError:
     return failed("DELTA_ILLEGAL_OPTION/setting", table=table, option=name, value=text, wanted=wanted)
 
 
-def is_on(settings: Mapping[str, str] | SessionConf, name: str, *, default: bool = False) -> bool:
+def is_on(settings: Mapping[str, str] | Conf, name: str, *, default: bool = False) -> bool:
     """Whether a setting is true, in any case. Values other than true and false count as the default."""
     return {"true": True, "false": False}.get(settings.get(name, str(default).lower()).strip().lower(), default)

@@ -42,6 +42,8 @@ class Answers(Protocol):
     def command(self, command: proto.Command) -> CommandAnswer | None:
         """Run a command, such as a write or a SQL statement, or return None if it is the server's.
 
+        The start of a stream may be changed in place before the server gets it.
+
         The relations in it are replaced already, but a SQL statement is as the program wrote it. `frames.frame_of` makes a
         DataFrame of a relation.
         """

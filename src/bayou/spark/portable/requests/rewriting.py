@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark import StorageLevel
 from pyspark.sql.connect import proto
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from bayou.spark.portable.requests.aliases import Aliases
     from bayou.spark.portable.requests.answers import Answers
+
+
+_STARTS_STREAM: Final = "write_stream_operation_start"
 
 
 class Rewriter:
@@ -119,10 +122,11 @@ class Rewriter:
             created = proto.CreateDataFrameViewCommand()
             created.CopyFrom(command.create_dataframe_view)
         changed = self.relations.replace_in(command, aliases)
+        before = command.SerializeToString(deterministic=True) if kind == _STARTS_STREAM else b""
         if not self._is_answered(command, execution) and created is not None:
             original, sent = created, command.create_dataframe_view
             execution.when_done(lambda: self.relations.views.created(original, sent, replaced=changed))
-        return changed
+        return changed or (kind == _STARTS_STREAM and command.SerializeToString(deterministic=True) != before)
 
     def _change_sql(self, command: proto.Command, execution: Execution, aliases: Aliases) -> bool:
         if self._is_answered(command, execution):

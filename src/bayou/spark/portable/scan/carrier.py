@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
+    from bayou.spark.portable.scan.listed_files import ListedFiles
     from bayou.spark.portable.scan.scratch import Scratch
 
 DECOY: Final = "list-of-files-is-missing"
@@ -115,27 +116,29 @@ _discarded: Final[SimpleQueue[tuple[Scratch, list[str]]]] = SimpleQueue()
 _all: Final[dict[int, tuple[int, Scratch, list[str]]]] = {}
 
 
-def carrier(scratch: Scratch, snapshot: Snapshot, positions: pa.Array | None) -> Carrier:
-    """Return a list of files of a snapshot, which is written unless it exists. Threads share one.
+def carrier(scratch: Scratch, files: ListedFiles, positions: pa.Array | None) -> Carrier:
+    """Return a list of files, which is written unless it exists. Threads share one.
 
     Args:
-        positions: which files, by their positions in `Snapshot.files`; None for all.
+        positions: which files, by their positions; None for all.
 
     Raises:
         StorageError: it could not be written.
     """
     _delete_discarded()
     chosen = "all" if positions is None else hashlib.sha256(positions.cast(pa.int64()).to_numpy().tobytes()).hexdigest()
+    snapshot = files.snapshot
+    chosen = f"{files.name} {chosen}"
     key = (scratch.uri, snapshot.table_uri, snapshot.version, snapshot.metadata.id, chosen)
     with _lock:
         making = _making.setdefault(key, threading.Lock())
     with making:
         found = _known.get(key)
         if found is None or not found.is_whole():
-            found = _written(scratch, snapshot, positions)
+            found = _written(scratch, files, positions)
     with _lock:
         _known[key] = found
-        if positions is None:
+        if positions is None and files.table is None:
             _of_snapshots.setdefault(snapshot, set()).add(found)
         else:
             _recent[key] = found
@@ -146,11 +149,11 @@ def carrier(scratch: Scratch, snapshot: Snapshot, positions: pa.Array | None) ->
     return found
 
 
-def _written(scratch: Scratch, snapshot: Snapshot, positions: pa.Array | None) -> Carrier:
-    count = snapshot.files(["path"]).num_rows if positions is None else len(positions)
+def _written(scratch: Scratch, files: ListedFiles, positions: pa.Array | None) -> Carrier:
+    count = files.count if positions is None else len(positions)
     numbers = Numbers.of(count)
-    data = encoded_list(snapshot, positions, numbers)
-    made = Carrier(scratch, f"{snapshot.version}-{secrets.token_hex(8)}", numbers, len(data))
+    data = encoded_list(files, positions, numbers)
+    made = Carrier(scratch, f"{files.snapshot.version}-{secrets.token_hex(8)}", numbers, len(data))
     scratch.put(f"{made.name}/{DECOY}", _DECOY_TEXT)  # before the list, so that no moment has neither
     scratch.put(f"{made.name}/{LIST}", data)
     return made

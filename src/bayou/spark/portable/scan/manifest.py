@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from typing_extensions import Self
 
-    from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.portable.scan.listed_files import ListedFiles
 
 LIST: Final = "_spark_metadata/0"
 """The path of the list inside its folder."""
@@ -66,18 +66,18 @@ class Numbers:
         return F.when(known, number.cast("int")).otherwise(F.raise_error(F.lit(foreign)))
 
 
-def encoded_list(snapshot: Snapshot, positions: pa.Array | None, numbers: Numbers) -> bytes:
-    """Return the list of some files of a snapshot.
+def encoded_list(listed: ListedFiles, positions: pa.Array | None, numbers: Numbers) -> bytes:
+    """Return the list of some files.
 
     Args:
-        positions: which files, by their positions in `Snapshot.files`; None for all.
+        positions: which files, by their positions; None for all.
     """
-    files = snapshot.files(["path", "size"])
+    files = listed.facts(["path", "size"])
     if positions is not None:
         files = files.take(positions)
     if not files.num_rows:
         return _VERSION.rstrip()
-    uris = hadoop_uris(files["path"], snapshot.table_uri)
+    uris = hadoop_uris(files["path"], listed.snapshot.table_uri)
     uris = uris.combine_chunks() if isinstance(uris, pa.ChunkedArray) else uris
     escaped = pc.replace_substring(pc.replace_substring(uris, "\\", "\\\\"), '"', '\\"')
     times = pa.array(range(numbers.first, numbers.first + files.num_rows), pa.int64())

@@ -15,8 +15,9 @@ from bayou.protocol.types.schema import StructField, StructType
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.portable.scan.constants import Constants
 from bayou.spark.portable.scan.footers import FooterReader
+from bayou.spark.portable.scan.listed_files import ListedFiles
 from bayou.spark.portable.scan.sources import find_columns_by_ids, source_of
-from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, is_live, without_deleted
+from bayou.spark.portable.scan.vectors import MOST_WORDS_IN_REQUEST, count_words, has_bit, with_bit
 from bayou.spark.scan.file_types import group_by_types, must_be_grouped
 from bayou.spark.scan.row_ids import BASE, BASE_VERSION, FILE, METADATA, RowIdColumns
 from bayou.spark.types.aligned_sql import aligned
@@ -49,13 +50,14 @@ def scan_frame(
     spark: SparkSession,
     snapshot: Snapshot,
     positions: pa.Array | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str | StructField] | None = None,
     *,
     with_numbers: bool = False,
     with_metadata: bool = False,
     with_ids: bool = False,
     constants: Mapping[str, pa.Array] | None = None,
     storage_options: Mapping[str, str] | None = None,
+    files: ListedFiles | None = None,
 ) -> DataFrame:
     """Return the rows of some files of a snapshot, without those in deletion vectors.
 
@@ -65,7 +67,7 @@ def scan_frame(
 
     Args:
         positions: which files, by their positions in `Snapshot.files`; None for all.
-        columns: the names of the columns, in order; None for all.
+        columns: the names of the columns, in order; None for all. A field is a column of the files that the table does not have.
         with_numbers: whether to add `FILE`, an int with the position of the row's file in `Snapshot.files`, and `METADATA` with
             `row_index`, the number of the row in its file.
         with_metadata: whether to add `METADATA` with all fields of Spark's `_metadata`. Its `file_modification_time` is that of
@@ -73,18 +75,19 @@ def scan_frame(
         with_ids: whether to add the stored columns of row ids, their constants, and `METADATA`, for `RowIdColumns.known`.
         constants: further columns by their names: an int32 or int64 for each of the files, in the order of `positions`.
         storage_options: credentials for this process to read deletion vectors and footers. They are not sent to Spark.
+        files: other files to read instead of the snapshot's. Positions are then those in this list. They have no partition values.
 
     Raises:
         SessionError: client and server share no folder and the files are too many; or a setting makes Spark ignore lists.
         DeletionVectorError: a deletion vector cannot be read.
         UnsupportedFeatureError: a column of the table has the name of an auxiliary column.
     """
-    schema = snapshot.schema
-    wanted = [_field(snapshot, name) for name in columns] if columns is not None else list(schema.fields)
+    wanted = [_field(snapshot, each) for each in columns] if columns is not None else list(snapshot.schema.fields)
+    listed = ListedFiles(snapshot) if files is None else files
     ids = RowIdColumns.of(snapshot) if with_ids else None
     chosen = None if positions is None else positions.cast(pa.int64())
-    of_files = {name: _by_file(snapshot, chosen, values) for name, values in (constants or {}).items()}
-    scan = _Scan(spark, snapshot, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
+    of_files = {name: _by_file(listed, chosen, values) for name, values in (constants or {}).items()}
+    scan = _Scan(spark, snapshot, listed, wanted, with_numbers, with_metadata, ids, of_files, dict(storage_options or {}))
     scan.check_names()
     # Asking for the version is a request to the server, so it comes last.
     if must_be_grouped(wanted, _OLDEST) and must_be_grouped(wanted, _version(spark)):
@@ -92,18 +95,18 @@ def scan_frame(
     return scan.frame(chosen)
 
 
-def _field(snapshot: Snapshot, name: str) -> StructField:
-    found = snapshot.schema.field(name)
+def _field(snapshot: Snapshot, column: str | StructField) -> StructField:
+    found = snapshot.schema.field(column) if isinstance(column, str) else column
     if found is None:
-        raise failed("nested-field-missing", column=name)
+        raise failed("nested-field-missing", column=column)
     return found
 
 
-def _by_file(snapshot: Snapshot, chosen: pa.Array | None, values: pa.Array) -> pa.Array:
+def _by_file(files: ListedFiles, chosen: pa.Array | None, values: pa.Array) -> pa.Array:
     """Return values of some files as an array with a value for each file of the snapshot: 0 for the others."""
     if chosen is None:
         return values
-    everything = np.zeros(snapshot.files(["path"]).num_rows, values.type.to_pandas_dtype())
+    everything = np.zeros(files.count, values.type.to_pandas_dtype())
     everything[chosen.to_numpy()] = values.to_numpy(zero_copy_only=False)
     return pa.array(everything, values.type)
 
@@ -117,6 +120,7 @@ def _version(spark: SparkSession) -> tuple[int, int]:
 class _Scan:
     spark: SparkSession
     snapshot: Snapshot
+    files: ListedFiles
     wanted: Sequence[StructField]
     with_numbers: bool
     with_metadata: bool
@@ -127,7 +131,7 @@ class _Scan:
     """The columns as the files hold them, by physical name; None if they hold the table's types."""
 
     def frame(self, positions: pa.Array | None) -> DataFrame:
-        source = source_of(self.spark, self.snapshot, positions, self.storage_options)
+        source = source_of(self.spark, self.files, positions, self.storage_options)
         if self._by_id:
             find_columns_by_ids(self.spark)
         rows = source.read(spark_schema(self._read_fields()))
@@ -135,23 +139,23 @@ class _Scan:
         number, row = source.number(metadata), F.col(f"{metadata}.row_index")
         constants = Constants(self.snapshot, number)
         # Also a query that needs no constant of its files must fail for a file of another list.
-        known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self._num_files)
+        known = number >= F.lit(0) if source.chosen is None else constants.is_among(source.chosen, self.files.count)
         condition = known
         vectors = source.vectors(self.storage_options)
         in_request = count_words(vectors) <= MOST_WORDS_IN_REQUEST
         if vectors and in_request:
-            condition = known & is_live(constants, vectors, row)
+            condition = known & has_bit(constants, vectors, row, wanted=False)
         rows = rows.where(condition)
         projection = [*self._columns(source, constants), *self._auxiliary(source, constants, metadata)]
         if not vectors or in_request:
             return rows.select(*projection)
         rows = rows.select(*projection, number.alias(_NUMBER), row.alias(_ROW))
-        return without_deleted(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW)).drop(_NUMBER, _ROW)
+        return with_bit(rows, source.blocks(vectors), F.col(_NUMBER), F.col(_ROW), wanted=False).drop(_NUMBER, _ROW)
 
     def by_stored_types(self, positions: pa.Array | None) -> DataFrame:
         """Return the union of a scan for each group of files with the same types, each cast to the table's types."""
-        everything = pa.array(np.arange(self._num_files)) if positions is None else positions
-        files = self.snapshot.files(["path", "size"])
+        everything = pa.array(np.arange(self.files.count)) if positions is None else positions
+        files = self.files.facts(["path", "size"])
         fields = stored_fields(self._physical(f) for f in self.wanted if f.name not in self.snapshot.partition_columns)
         footers = FooterReader(self.snapshot, self.storage_options)
         groups = group_by_types(files, self.snapshot.table_uri, everything, fields, footers) or [(everything, tuple(fields))]
@@ -178,10 +182,6 @@ class _Scan:
     def _by_id(self) -> bool:
         return self.snapshot.properties.get("delta.columnMapping.mode") == "id"
 
-    @property
-    def _num_files(self) -> int:
-        return int(self.snapshot.files(["path"]).num_rows)
-
     def _physical(self, wanted: StructField) -> StructField:
         return physical_field(wanted, wanted, by_id=self._by_id)
 
@@ -207,12 +207,12 @@ class _Scan:
         return name
 
     def _columns(self, source: Source, constants: Constants) -> list[Column]:
-        partitions, texts = set(self.snapshot.partition_columns), self.snapshot.partition_texts()
+        partitions = set(self.snapshot.partition_columns)
         found = []
         for each in self.wanted:
             physical = self._physical(each)
             if each.name in partitions:
-                values = texts[physical.name].combine_chunks()
+                values = self.snapshot.partition_texts()[physical.name].combine_chunks()
                 values = values if source.listed is None else values.take(source.listed)
                 shown = readable_schema(StructType((each,))).fields[0].metadata
                 column = constants.texts(values, spark_data_type(StructField(physical.name, each.type)))
@@ -237,24 +237,26 @@ class _Scan:
         # Spark casts structs by position, so that this gives nested fields their logical names.
         return column.cast(spark_data_type(StructField(wanted.name, target)))
 
+    def _fact(self, source: Source, name: str) -> pa.Array:
+        facts = self.files.facts([name])[name].combine_chunks()
+        return facts if source.listed is None else facts.take(source.listed)
+
     def _auxiliary(self, source: Source, constants: Constants, metadata: str) -> list[Column]:
         ids, found = self.ids, []
-        files = self.snapshot.files(["modification_time", "base_row_id", "default_row_commit_version"])
-        files = files if source.listed is None else files.take(source.listed)
         if ids is not None:
             found += [F.col(quoted_name(name)) for name in ids.names]
         if self.with_numbers:
-            numbers = pa.array(np.arange(files.num_rows)) if source.listed is None else source.listed
+            numbers = pa.array(np.arange(self.files.count)) if source.listed is None else source.listed
             found.append(constants.integers(numbers.cast(pa.int32())).alias(FILE))
         for name, values in self.constants.items():
             found.append(constants.integers(values if source.listed is None else values.take(source.listed)).alias(name))
         if ids is not None:
-            found.append(constants.integers(files["base_row_id"].combine_chunks()).alias(BASE))
-            found.append(constants.integers(files["default_row_commit_version"].combine_chunks()).alias(BASE_VERSION))
+            found.append(constants.integers(self._fact(source, "base_row_id")).alias(BASE))
+            found.append(constants.integers(self._fact(source, "default_row_commit_version")).alias(BASE_VERSION))
         if self.with_metadata or self.with_numbers or ids is not None:
             facts = [F.col(f"{metadata}.{name}") for name in _FACTS] if self.with_metadata else []
             if self.with_metadata:
-                time = constants.integers(files["modification_time"].combine_chunks())
+                time = constants.integers(self._fact(source, "modification_time"))
                 facts.append(F.timestamp_millis(time).alias("file_modification_time"))
             facts.append(F.col(f"{metadata}.row_index"))
             found.append(F.struct(*facts).alias(METADATA))

@@ -16,16 +16,16 @@ from bayou.log.actions.keys import hadoop_uris
 from bayou.protocol.actions.paths import to_uri
 from bayou.spark.portable.scan.carrier import carrier
 from bayou.spark.portable.scan.scratch import SETTING, scratch_of
-from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table, vectors_of
+from bayou.spark.portable.scan.vectors import BLOCKS, block_file, block_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.portable.scan.carrier import Carrier
+    from bayou.spark.portable.scan.listed_files import ListedFiles
 
 MOST_PATHS: Final = 1000
 """The most files of a scan without a list. Spark looks at each path whenever it analyses the query."""
@@ -71,7 +71,7 @@ class Source(Protocol):
     """The files of a scan.
 
     Attributes:
-        listed: which files have numbers from 0 on, by their positions in `Snapshot.files`; None for all.
+        listed: which files have numbers from 0 on, by their positions; None for all.
         chosen: the numbers of the files to read; None for all that are listed.
     """
 
@@ -96,9 +96,9 @@ class Source(Protocol):
 
 
 def source_of(
-    spark: SparkSession, snapshot: Snapshot, positions: pa.Array | None, storage_options: Mapping[str, str] | None
+    spark: SparkSession, files: ListedFiles, positions: pa.Array | None, storage_options: Mapping[str, str] | None
 ) -> Source:
-    """Return how Spark gets some files of a snapshot.
+    """Return how Spark gets some files of a table.
 
     A list of all files serves scans of most of them too. For fewer files, writing a list costs less than planning with all.
 
@@ -106,18 +106,19 @@ def source_of(
         SessionError: client and server share no folder, and the files are too many for a request; or a setting of the session
             makes Spark ignore lists.
     """
+    snapshot = files.snapshot
     if str(spark.conf.get(_IGNORES_LISTS, "false")).lower() == "true":
         raise failed("file-lists-ignored", at=snapshot, setting=_IGNORES_LISTS)
-    count = snapshot.files(["path"]).num_rows
+    count = files.count
     scratch = scratch_of(spark, snapshot, storage_options)
     if scratch is None:
-        return _Paths(spark, snapshot, positions)
+        return _Paths(spark, files, positions)
     if positions is None:
-        return _Listed(spark, snapshot, carrier(scratch, snapshot, None), None)
+        return _Listed(spark, files, carrier(scratch, files, None), None)
     if 2 * len(positions) > count:
         chosen = None if len(positions) == count and _is_range(positions) else positions
-        return _Listed(spark, snapshot, carrier(scratch, snapshot, None), None, chosen)
-    return _Listed(spark, snapshot, carrier(scratch, snapshot, positions), positions)
+        return _Listed(spark, files, carrier(scratch, files, None), None, chosen)
+    return _Listed(spark, files, carrier(scratch, files, positions), positions)
 
 
 def _is_range(positions: pa.Array) -> bool:
@@ -127,7 +128,7 @@ def _is_range(positions: pa.Array) -> bool:
 @dataclass
 class _Listed:
     spark: SparkSession
-    snapshot: Snapshot
+    files: ListedFiles
     carrier: Carrier
     listed: pa.Array | None
     chosen: pa.Array | None = None
@@ -141,12 +142,12 @@ class _Listed:
         return frame.join(nothing, F.lit(True), "left_anti")
 
     def number(self, metadata: str) -> Column:
-        foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
+        foreign = failed("file-not-in-list", at=self.files.snapshot, setting=SETTING)
         return self.carrier.numbers.number(metadata, str(foreign))
 
     def vectors(self, storage_options: Mapping[str, str]) -> Sequence[Bitmap | None]:
         if self.carrier.vectors is None:  # if two threads read them, both get the same
-            self.carrier.vectors = vectors_of(self.snapshot, self.listed, storage_options)
+            self.carrier.vectors = self.files.vectors(self.listed, storage_options)
         return self.carrier.vectors
 
     def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
@@ -162,17 +163,17 @@ class _Paths:
     """Spark lists each path, and a join finds the number of a row's file by the path."""
 
     spark: SparkSession
-    snapshot: Snapshot
+    files: ListedFiles
     listed: pa.Array | None
     chosen: pa.Array | None = field(default=None, init=False)
 
     def read(self, schema: StructType) -> DataFrame:
-        files = self.snapshot.files(["path"])
+        files = self.files.facts(["path"])
         files = files if self.listed is None else files.take(self.listed)
         if files.num_rows > MOST_PATHS:
-            raise failed("too-many-paths", at=self.snapshot, num_files=files.num_rows, most=MOST_PATHS, setting=SETTING)
-        uris: list[str] = hadoop_uris(files["path"], self.snapshot.table_uri).to_pylist()
-        paths = [literal(to_uri(path, self.snapshot.table_uri)) for path in files["path"].to_pylist()]
+            raise failed("too-many-paths", at=self.files.snapshot, num_files=files.num_rows, most=MOST_PATHS, setting=SETTING)
+        uris: list[str] = hadoop_uris(files["path"], self.files.snapshot.table_uri).to_pylist()
+        paths = [literal(to_uri(path, self.files.snapshot.table_uri)) for path in files["path"].to_pylist()]
         if paths:
             frame = self.spark.read.schema(schema).options(**OPTIONS).parquet(*paths)
         else:
@@ -182,11 +183,11 @@ class _Paths:
         return frame.join(F.broadcast(numbers), F.col("_metadata.file_path") == F.col(_PATH), "left")
 
     def number(self, metadata: str) -> Column:  # noqa: ARG002  (of Source)
-        foreign = failed("file-not-in-list", at=self.snapshot, setting=SETTING)
+        foreign = failed("file-not-in-list", at=self.files.snapshot, setting=SETTING)
         return F.coalesce(F.col(_NUMBER), F.raise_error(F.lit(str(foreign))))
 
     def vectors(self, storage_options: Mapping[str, str]) -> Sequence[Bitmap | None]:
-        return vectors_of(self.snapshot, self.listed, storage_options)
+        return self.files.vectors(self.listed, storage_options)
 
     def blocks(self, vectors: Sequence[Bitmap | None]) -> DataFrame:
         return self.spark.createDataFrame(block_table(vectors), BLOCKS)

@@ -66,20 +66,25 @@ def count_words(vectors: Sequence[Bitmap | None]) -> int:
     return sum(((each.maximum or 0) >> _WORD_BITS) + 1 for each in vectors if each is not None)
 
 
-def is_live(constants: Constants, vectors: Sequence[Bitmap | None], row: Column) -> Column:
-    """Return the condition that a row is not deleted, with the vectors in the request.
+def has_bit(constants: Constants, vectors: Sequence[Bitmap | None], row: Column, *, wanted: bool) -> Column:
+    """Return the condition that a row is in the vector of its file, or that it is not. The vectors are in the request.
 
     Args:
         row: the row's number in its file.
+        wanted: False for the rows that are not in the vector, such as those that are not deleted.
     """
     words = constants.arrays([[] if each is None else _words(rows_of(each)).tolist() for each in vectors])
     word = F.get(words, F.shiftright(row, _WORD_BITS).cast("int"))
-    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(0)
+    return F.coalesce(F.getbit(word, _bit(row)), F.lit(0)) == F.lit(int(wanted))
 
 
-def without_deleted(rows: DataFrame, blocks: DataFrame, number: Column, row: Column) -> DataFrame:
-    """Return rows without the deleted ones, by a join with the blocks of their vectors; see `with_mark`."""
-    return with_mark(rows, blocks, number, row, _MARK).where(~F.col(_MARK)).drop(_MARK)
+def with_bit(rows: DataFrame, blocks: DataFrame, number: Column, row: Column, *, wanted: bool) -> DataFrame:
+    """Return the rows for which `has_bit` is true, by a join with the blocks of their vectors; see `with_mark`.
+
+    Args:
+        wanted: False for the rows that are not in the vector of their file.
+    """
+    return with_mark(rows, blocks, number, row, _MARK).where(F.col(_MARK) == F.lit(wanted)).drop(_MARK)
 
 
 def with_mark(rows: DataFrame, blocks: DataFrame, number: Column, row: Column, name: str) -> DataFrame:
