@@ -31,3 +31,13 @@ def test_a_server_with_a_delta_of_its_own_keeps_it(other, monkeypatch, caplog):
     bayou.enable(other)
     assert requests_of(other) is None
     assert "a data source delta of its own" in caplog.text
+
+
+def test_bayou_reads_and_writes_beside_a_delta_of_the_server(other, monkeypatch, tmp_path):
+    monkeypatch.setattr(portable_session, "_UNKNOWN_SOURCE", ("no such text",))
+    bayou.enable(other)
+    path = str(tmp_path / "table")
+    bayou.write(other.range(3), path)
+    assert sorted(row.id for row in bayou.read(other, path).collect()) == [0, 1, 2]
+    bayou.DeltaTable.forPath(other, path).delete("id = 1")
+    assert sorted(row.id for row in bayou.read(other, path).collect()) == [0, 2]

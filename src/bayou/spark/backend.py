@@ -202,6 +202,10 @@ class Backend(Protocol):
         """
         ...
 
+    def answers_reads(self, spark: SparkSession) -> bool:
+        """Whether bayou answers `spark.read.format("delta")` on the session; otherwise a server with its own `delta` does."""
+        ...
+
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone.
 

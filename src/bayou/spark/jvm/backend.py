@@ -15,6 +15,7 @@ from bayou.spark.backend import WriteFailure
 from bayou.spark.jvm.catalyst import casts, file_writer, frames, wide_columns
 from bayou.spark.jvm.catalyst.lookups import NativeLookups
 from bayou.spark.jvm.core import callbacks, exceptions, session
+from bayou.spark.jvm.core.adapters import has_delta_spark
 from bayou.spark.jvm.core.bridge import Jvm
 from bayou.spark.jvm.core.bulk import Bulk
 from bayou.spark.jvm.core.own_sessions import default_session
@@ -65,6 +66,11 @@ class NativeBackend:
     def conf(self, session: Any) -> SessionConf:
         """Return the settings of a session."""
         return SessionConf(java_session(session) if isinstance(session, SparkSession) else session)
+
+    def answers_reads(self, spark: SparkSession) -> bool:
+        """Whether bayou answers `spark.read.format("delta")` on the session."""
+        del spark
+        return not has_delta_spark(self.jvm)
 
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""

@@ -26,6 +26,7 @@ from bayou.spark.portable import casts, client, names
 from bayou.spark.portable.catalog import PortableCatalog, refusal
 from bayou.spark.portable.files import files_in, footers_in
 from bayou.spark.portable.lookups import PortableLookups
+from bayou.spark.portable.requests.installation import requests_of
 from bayou.spark.portable.settings import SessionConf, pinned
 from bayou.spark.portable.text.expressions import read_expression
 from bayou.spark.portable.text.facts import parsed_text
@@ -81,6 +82,10 @@ class PortableBackend:
     def conf(self, session: Any) -> SessionConf:
         """Return the settings of a session, which are read in one request."""
         return SessionConf(self.settings(session), self.time_zone(session))
+
+    def answers_reads(self, spark: SparkSession) -> bool:
+        """Whether bayou answers `spark.read.format("delta")` on the session."""
+        return requests_of(spark) is not None
 
     def time_zone(self, session: Any) -> str:
         """Return a session's time zone."""

@@ -154,9 +154,15 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     """Return a table as a DataFrame, or its change data feed."""
     if application.backend.is_native:
         return frame_of_relation(spark, relation(application, java_session(spark), request))
+    from bayou.spark.portable.scan.rows import scan_frame as portable_frame  # noqa: PLC0415  (classic sessions need none of it)
+
     resolved, latest = resolve(application, spark, request)  # so that what cannot be read is an error here
     if resolved.changes is not None:
         changes_now(application, spark, latest, resolved.changes, resolved.storage_options)
+    if not application.backend.answers_reads(spark):
+        if resolved.changes is not None:
+            raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="The change data feed", features=("Spark Connect",))
+        return portable_frame(spark, latest, storage_options=resolved.storage_options)
     return spark.read.format("delta").options(**request.to_options()).load(request.path)
 
 
