@@ -17,7 +17,7 @@ from tests.support.tables.built import file_of, without_rows
 from tests.support.tables.feeds import START, STORY, at_days, changed, gone, part, rows, seen, story, table
 
 import bayou
-from bayou.errors import TimeTravelError, UnsupportedFeatureError
+from bayou.errors import InvalidOptionError, TimeTravelError, UnsupportedFeatureError
 from bayou.spark.portable import changes
 from bayou.spark.portable.scan import sources
 
@@ -159,6 +159,20 @@ def test_a_feed_in_a_view_and_in_a_join(spark: SparkSession, table_path: str) ->
     }
     spark.catalog.dropTempView("connect_changes")
     assert frame.alias("a").join(frame.alias("b"), "id").where("a.id = 4").count() == 9
+
+
+def test_the_functions_in_sql(spark: SparkSession, table_path: str) -> None:
+    story(table_path)
+    assert seen(spark.sql(f"SELECT * FROM table_changes_by_path('{table_path}', 2, 3)")) == part(2, 3)
+    assert seen(spark.sql(f"SELECT * FROM table_changes('delta.`{table_path}`', 4)")) == part(4)
+    query = (
+        f"SELECT c.id FROM table_changes_by_path('{table_path}', 1) AS c JOIN delta.`{table_path}` t ON c.id = t.id WHERE c.id > 10"
+    )
+    assert [tuple(row) for row in spark.sql(query).collect()] == [(11,)]
+    with pytest.raises(InvalidOptionError):
+        spark.sql(f"SELECT * FROM table_changes_by_path('{table_path}')").collect()
+    with pytest.raises(UnsupportedFeatureError, match="not a literal"):
+        spark.sql(f"SELECT * FROM table_changes_by_path('{table_path}', 1 + 1)").collect()
 
 
 def test_the_feed_of_what_a_client_wrote(spark: SparkSession, table_path: str) -> None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from bayou.errors import failed
+from bayou.spark.portable.change_functions import changes_of
 from bayou.spark.portable.requests.answers import Reference
 from bayou.spark.portable.text.literals import Dialect, string_of
-from bayou.spark.portable.text.queries import tables_in
+from bayou.spark.portable.text.queries import read_query
 from bayou.spark.portable.text.row_changes import row_change
 from bayou.spark.portable.text.tokens import words
 from bayou.spark.portable.text.tree import UnreadableTextError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bayou.spark.text.words import Word
 
 _PATH: Final = "delta"
+_CHANGES: Final = "table_changes"
 _AFTER_TABLES: Final = frozenset(
     {"ANTI", "CLUSTER", "CROSS", "DISTRIBUTE", "EXCEPT", "FULL", "GROUP", "HAVING", "INNER", "INTERSECT", "JOIN", "LATERAL"}
     | {"LEFT", "LIMIT", "MINUS", "NATURAL", "OFFSET", "ON", "ORDER", "PIVOT", "QUALIFY", "RIGHT", "SEMI", "SET", "SORT"}
@@ -38,14 +40,21 @@ def references_in(sql: Any, rows: Callable[[Mapping[str, str]], DataFrame]) -> l
         rows: returns the rows that the options of a reader ask for.
     """
     text: str = sql.query
-    if _PATH not in text.lower():
+    if _PATH not in text.lower() and _CHANGES not in text.lower():
         return []
     try:
-        tables = tables_in(text) if row_change(text) is None else []
+        if row_change(text) is not None:
+            return []
+        query = read_query(text)
     except UnreadableTextError:
         return []
-    found = words(text)
+    tables, found = sorted(query.tables, key=lambda table: table.start), words(text)
     references = []
+    for call in query.calls:
+        options = changes_of(call)
+        if options is not None:
+            alias = None if _has_alias(found, call.end) else call.name
+            references.append(Reference(call.start, call.end, rows(options), alias))
     for table in tables:
         if table.path is None:
             continue

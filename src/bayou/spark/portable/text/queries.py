@@ -84,6 +84,23 @@ class TableReference:
         return self.parts[1] if is_path else None
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A call of a function after FROM or JOIN.
+
+    Attributes:
+        name: its name in lower case.
+        arguments: what is in its parentheses.
+        start: where the name begins.
+        end: where the parentheses end.
+    """
+
+    name: str
+    arguments: Part
+    start: int
+    end: int
+
+
 def tables_in(
     text: str,
     *,
@@ -106,6 +123,19 @@ def tables_in(
     Raises:
         UnreadableTextError: it is not certain which names are tables.
     """
+    scan = read_query(text, place=place, is_query=is_query, without=without, dialect=dialect)
+    return sorted(scan.tables, key=lambda table: table.start)
+
+
+def read_query(
+    text: str,
+    *,
+    place: tuple[int, int] | None = None,
+    is_query: bool = True,
+    without: Iterable[str] = (),
+    dialect: Dialect | None = None,
+) -> QueryReader:
+    """Read a query, or the subqueries in an expression: see `tables_in`. The result has the tables and the calls of functions."""
     scan = QueryReader(text, dialect)
     start, end = place or (0, len(text))
     scan.words = [word for word in scan.words if start <= word.start and word.end <= end]
@@ -117,18 +147,20 @@ def tables_in(
     except RecursionError:
         raise UnreadableTextError("a query that is nested too deeply") from None
     scan.end()
-    return sorted(scan.tables, key=lambda table: table.start)
+    return scan
 
 
 class QueryReader(ExpressionReader):
-    """A cursor that reads queries, and collects the tables in them."""
+    """A cursor that reads queries, and collects the tables and the functions in place of tables in them."""
 
     tables: list[TableReference]
+    calls: list[FunctionCall]
 
     def __init__(self, text: str, dialect: Dialect | None = None) -> None:
         """Start at the first word."""
         super().__init__(text, dialect)
         self.tables = []
+        self.calls = []
 
     def part_of(self, start: int) -> Part:
         """Return the part of the text from a place to the end of the last word that was read."""
@@ -239,7 +271,10 @@ class QueryReader(ExpressionReader):
             self.fail("a table with the name of a keyword")
         parts = self.parts()
         if may_call and self.next_is("("):
+            begin = self.position
             self._group(known)
+            arguments = Part(self.text[begin + 1 : self.end_of_read - 1], begin + 1, self.end_of_read - 1)
+            self.calls.append(FunctionCall(".".join(parts).lower(), arguments, start, self.end_of_read))
             return None
         if len(parts) == 1 and parts[0].lower() in known:
             return None

@@ -4,12 +4,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayou.errors import DeltaError, failed, redact_text
+from bayou.protocol.types.instants import format_timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_COUNTS: Final = {
+    "table_changes": (2, 3),
+    "table_changes_by_path": (2, 3),
+    "table_history": (1, 2),
+    "table_detail": (1, 1),
+    "table_files": (1, 1),
+}
+"""The minimum and maximum number of arguments of each function."""
+_VERSIONS: Final = ("byte", "short", "integer", "long")
+_TIMES: Final = ("timestamp", "timestamp_ntz", "date")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +80,32 @@ class Argument:
     def wrong_type(self, name: str, supported: Sequence[str]) -> DeltaError:
         """Return the error for an argument of another type."""
         return failed("DELTA_UNSUPPORTED_EXPRESSION", option=name, type=self.type, supported=",".join(supported))
+
+
+def check_count(function: str, arguments: Sequence[object]) -> None:
+    """Raise InvalidOptionError if a call of a function has too few or too many arguments."""
+    least, most = _COUNTS[function]
+    if least <= len(arguments) <= most:
+        return
+    failure = "not enough args" if len(arguments) < least else "too many args"
+    raise failed("INCORRECT_NUMBER_OF_ARGUMENTS", option=function, failure=failure, least=least, most=most)
+
+
+def change_bound(function: str, side: str, bound: Argument) -> dict[str, str]:
+    """Return one side of a range as an option of the reader.
+
+    Raises:
+        InvalidOptionError: it is not a constant, or NULL, or its type fits neither a version nor a time.
+    """
+    bound.check_is_constant(function, f"{side} version or timestamp")
+    if bound.is_null:
+        raise failed("DELTA_CDC_READ_NULL_RANGE_BOUNDARY", option=side)
+    if bound.type in _VERSIONS:
+        return {f"{side}Version": bound.text}
+    if bound.is_string:
+        return {f"{side}Timestamp": bound.text}
+    if bound.type not in _TIMES:
+        raise bound.wrong_type(f"{side} option", ["IntegerType", "LongType", "StringType", "TimestampType"])
+    micros = int(bound.text) * (86_400_000_000 if bound.type == "date" else 1)
+    zone = "Z" if bound.type == "timestamp" else ""
+    return {f"{side}Timestamp": format_timestamp(micros, " ", fraction_digits=6) + zone}

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bayou.errors import TableNotFoundError, failed
-from bayou.protocol.types.instants import format_timestamp
 from bayou.spark.jvm.core.messages import Message
 from bayou.spark.jvm.core.session import session_of
 from bayou.spark.read.reader import relation
 from bayou.spark.read.request import TableRequest
-from bayou.spark.sql.functions.arguments import Argument
+from bayou.spark.sql.functions.arguments import Argument, change_bound, check_count
 from bayou.spark.sql.functions.log_rows import LogRowsRequest, log_rows_relation
 from bayou.spark.sql.functions.tables import delta_path, named
 from bayou.spark.sql.statements.context import Context
@@ -21,17 +20,6 @@ if TYPE_CHECKING:
 
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.session.application import Application
-
-_COUNTS: Final = {
-    "table_changes": (2, 3),
-    "table_changes_by_path": (2, 3),
-    "table_history": (1, 2),
-    "table_detail": (1, 1),
-    "table_files": (1, 1),
-}
-"""The minimum and maximum number of arguments of each function."""
-_VERSIONS: Final = ("byte", "short", "integer", "long")
-_TIMES: Final = ("timestamp", "timestamp_ntz", "date")
 
 
 class TableFunctions:
@@ -54,7 +42,7 @@ class TableFunctions:
         message = Message.decode(facts)
         function, (database, *texts) = message.word, message.texts
         arguments = [Argument(*pair) for pair in zip(texts[::2], texts[1::2], strict=True)]
-        _check_count(function, arguments)
+        check_count(function, arguments)
         context = Context(self._application, session_of(objects[0]))
         if function in ("table_changes", "table_changes_by_path"):
             return self._changes(context, objects[0], function, database, arguments)
@@ -69,7 +57,7 @@ class TableFunctions:
         table, *bounds = arguments
         options = {"readChangeFeed": "true"}
         for side, bound in zip(("starting", "ending"), bounds, strict=False):
-            options |= _bound(function, side, bound)
+            options |= change_bound(function, side, bound)
         if function == "table_changes":
             path = delta_path(context, named(context, table.string(function, "table name"), database, paths=False), function)
         else:
@@ -78,31 +66,3 @@ class TableFunctions:
             return relation(self._application, session, TableRequest.from_options({"path": path, **options}))
         except TableNotFoundError as error:
             raise failed("DELTA_MISSING_DELTA_TABLE/path", table=path) from error
-
-
-def _check_count(function: str, arguments: Sequence[Argument]) -> None:
-    least, most = _COUNTS[function]
-    if least <= len(arguments) <= most:
-        return
-    failure = "not enough args" if len(arguments) < least else "too many args"
-    raise failed("INCORRECT_NUMBER_OF_ARGUMENTS", option=function, failure=failure, least=least, most=most)
-
-
-def _bound(function: str, side: str, bound: Argument) -> dict[str, str]:
-    """Return one side of a range as an option of the reader.
-
-    Raises:
-        InvalidOptionError: it is not a constant, or NULL, or its type fits neither a version nor a time.
-    """
-    bound.check_is_constant(function, f"{side} version or timestamp")
-    if bound.is_null:
-        raise failed("DELTA_CDC_READ_NULL_RANGE_BOUNDARY", option=side)
-    if bound.type in _VERSIONS:
-        return {f"{side}Version": bound.text}
-    if bound.is_string:
-        return {f"{side}Timestamp": bound.text}
-    if bound.type not in _TIMES:
-        raise bound.wrong_type(f"{side} option", ["IntegerType", "LongType", "StringType", "TimestampType"])
-    micros = int(bound.text) * (86_400_000_000 if bound.type == "date" else 1)
-    zone = "Z" if bound.type == "timestamp" else ""
-    return {f"{side}Timestamp": format_timestamp(micros, " ", fraction_digits=6) + zone}
