@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -29,10 +29,11 @@ from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
+    from bayou.spark.dml.merge.any_merge import AnyMerge
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ROW = f"{METADATA}.row_index + 1"
@@ -101,6 +102,20 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
     """
+    found = found_in(merge, joined, lambda: _error(merge))
+    if not merge.strategy.materialises_pairs:
+        return found
+    return replace(found, matches=joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION))
+
+
+def found_in(merge: AnyMerge, joined: DataFrame, error: Callable[[], DeltaError]) -> Found:
+    """Find the rows that a MERGE changes. Runs a job.
+
+    Args:
+        joined: one row for each pair, and for each row without a match that a clause changes, with `FILE`, `bucket`, `bit` and
+            `ACTION`.
+        error: creates the error for a row that would be changed by several rows of the source.
+    """
     phase("finding rows")
     blocks_of: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))  # by clause and file
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)  # by clause and file
@@ -113,17 +128,16 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     kept = rows.pop(KEPT, {})
     matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
     repeats = _is_ambiguous(rows, pairs, matched)
-    if repeats and not merge.resolution.deletes_all_matches:
-        raise _error(merge)
+    if repeats and not deletes_all_matches(merge):
+        raise error()
     changed = Found(rows).changed(matched)
     # A kept row has several matches if another pair keeps it too, or a clause changes it.
     overlaps = any(
         pairs[KEPT, file] > kept_rows.cardinality or kept_rows.intersection(changed.get(file, Bitmap())).containers
         for file, kept_rows in kept.items()
     )
-    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.materialises_pairs else None
     num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
-    return Found(rows, kept, bool(overlaps), repeats, matches, num_pairs)
+    return Found(rows, kept, bool(overlaps), repeats, None, num_pairs)
 
 
 def _pairs(merge: Merge) -> DataFrame:
@@ -136,6 +150,12 @@ def _pairs(merge: Merge) -> DataFrame:
     keys: list[str | Column] = [IN_SOURCE, *merge.keys_as_named] if merge.strategy.materialises_pairs else []
     pairs = joined.select(FILE, bucket, bit, action.alias(ACTION), *keys).where(f"{ACTION} > {NONE}")
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
+
+
+def deletes_all_matches(merge: AnyMerge) -> bool:
+    """Whether an unconditional DELETE is the only WHEN MATCHED clause. Only then may several matches change the same row."""
+    matched = merge.resolution.of_kind(Kind.MATCHED)
+    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
 
 
 def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
@@ -173,14 +193,14 @@ def _error(merge: Merge) -> DeltaError:
     return failed(
         "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
         at=snapshot,
-        matches=_described(num_rows, num_keys, sample),
+        matches=described_matches(num_rows, num_keys, sample),
         keys=sample,
         num_keys=num_keys,
         num_rows=num_rows,
     )
 
 
-def _described(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
+def described_matches(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
     """Return a clause about the rows with several matches."""
     if not num_rows:
         return "they could not be found again, because the source has other rows each time that it is read"
@@ -196,6 +216,6 @@ def positions_of(files: Iterable[int]) -> pa.Array:
     return pa.array(sorted(files), pa.int64())
 
 
-def clauses_with(merge: Merge, action: Action) -> list[int]:
+def clauses_with(merge: AnyMerge, action: Action) -> list[int]:
     """Return the numbers of the clauses with an action."""
     return [each.number for each in merge.resolution.clauses if each.action is action]
