@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.connect import proto
 
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
+from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
@@ -66,6 +67,8 @@ class TableAnswers:
             return write_of(self._application, self._spark, command.write_operation)
         if kind == "write_operation_v2":
             return write_to(self._application, self._spark, command.write_operation_v2)
+        if kind == "merge_into_table_command":
+            return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None

@@ -169,30 +169,42 @@ def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple
 
 
 def _error(merge: Merge) -> DeltaError:
-    """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
+    """Return the error for rows with several matches.
 
-    If evaluations of the source differ, the queries may not find the rows again.
+    If evaluations of the source differ, its queries may not find the rows again.
     """
-    jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
+    jvm, resolution = merge.change.target.application.jvm, merge.resolution
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     used = [each for each in nodes.references_of(jvm, resolution.condition) if plans.id_of(each) in ids]
     keys = [nodes.column(jvm, each).alias(plans.name_of(each)) for each in used]
-    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit(None).cast("string")
+    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else None
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")
+    return error_of_matches(merge, joined.where(matched_action_of(merge) >= 0), key)
+
+
+def error_of_matches(merge: AnyMerge, joined: DataFrame, key: Column | None) -> DeltaError:
+    """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
+
+    Args:
+        joined: the pairs that change a row of the table, with `FILE` and `METADATA`.
+        key: JSON of the columns of the table in the search condition; None if it has none.
+    """
+    text = F.lit(None).cast("string") if key is None else key
     several = (
-        joined.where(matched_action_of(merge) >= 0)
-        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), key.alias("key"))
+        joined.select(FILE, F.col(f"{METADATA}.row_index").alias("row"), text.alias("key"))
         .groupBy(FILE, "row")
         .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
         .where("matches > 1")
     )
     num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
     # Spark combines sort and limit, so that each task keeps only a sample.
-    sample = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
+    sample = (
+        tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if key is not None else ()
+    )
     return failed(
         "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-        at=snapshot,
+        at=merge.change.snapshot,
         matches=described_matches(num_rows, num_keys, sample),
         keys=sample,
         num_keys=num_keys,

@@ -40,7 +40,7 @@ class PortableResolver:
 
     def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> PortableStatement:
         """Return a resolved DELETE."""
-        resolution = _Resolution(target, snapshot, name)
+        resolution = StatementResolution(target, snapshot, name)
         (condition,) = resolution.at_one_instant([condition])
         where = resolution.condition("DELETE", condition, ())
         return PortableStatement(resolution.columns, name, where)
@@ -49,7 +49,7 @@ class PortableResolver:
         self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]
     ) -> PortableStatement:
         """Return a resolved UPDATE."""
-        resolution = _Resolution(target, snapshot, name)
+        resolution = StatementResolution(target, snapshot, name)
         paths = [resolution.path(each) for each in values]
         condition, *new = resolution.at_one_instant([condition, *values.values()])
         given = [resolution.value(path, value) for path, value in zip(paths, new, strict=True)]
@@ -65,14 +65,14 @@ class PortableResolver:
 
     def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
         """Return the resolved DELETE of an overwrite."""
-        resolution = _Resolution(target, snapshot, ())
+        resolution = StatementResolution(target, snapshot, ())
         return PortableStatement(resolution.columns, (), resolution.condition(REPLACE_WHERE, condition, ()))
 
 
 RESOLVER: Final = PortableResolver()
 
 
-class _Resolution:
+class StatementResolution:
     """The resolution of one statement.
 
     Attributes:
@@ -152,13 +152,14 @@ class _Resolution:
     def _types(self, expressions: Sequence[PortableExpr]) -> list[DataType]:
         """Let the server analyse all expressions in one request: as parts of a condition, where only values of a row may be."""
         columns = [each.column.alias(f"v{place}") for place, each in enumerate(expressions)]
-        analysed = self._no_rows().where(F.struct(*columns).isNotNull()).select(*columns)
+        analysed = self.no_rows().where(F.struct(*columns).isNotNull()).select(*columns)
         kinds = [field.type for field in parse_schema(analysed.schema.json()).fields]
         if len(kinds) != len(expressions):
             raise self._unknown("*", self.columns)
         return kinds
 
-    def _no_rows(self) -> DataFrame:
+    def no_rows(self) -> DataFrame:
+        """Return no rows with the table's columns, under its alias."""
         schema = SparkStructType.fromJson(json.loads(for_spark(self._columns_json)))
         return named(self._target.spark.createDataFrame([], schema), self._name)
 
