@@ -1,24 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the steps of a MERGE need from it, whichever kind of session resolved it."""
+"""What the steps of a MERGE need from it, whichever kind of session resolved it, and the rows that its first pass finds."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from bayou.log.staging.read_set import ReadSet
+    from bayou.protocol.deletion_vectors.roaring import Bitmap
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
-    from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.resolution.clauses import Action, Kind
     from bayou.spark.jvm.relations.listed_files import WatchedFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The result of the first pass. A file is identified by its position in `Snapshot.files`.
+
+    Attributes:
+        rows: the rows that each clause changes, by the number of the clause and by file.
+        kept: the rows that match and that no clause changes, by file.
+        overlaps: whether a row of `kept` has several matches. Another match of it may change the row.
+        repeats: whether a row that is deleted has several matches.
+        matches: one row for each pair: the source's keys, named as in `Merge.keys`, and `ACTION`. None if the pairs are not
+            materialised.
+        num_pairs: the number of pairs.
+    """
+
+    rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
+    kept: Mapping[int, Bitmap] = field(default_factory=dict)
+    overlaps: bool = False
+    repeats: bool = False
+    matches: DataFrame | None = None
+    num_pairs: int = 0
+
+    def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
+        """Return the rows that some clauses change, by file. None means all clauses."""
+        by_file: dict[int, Bitmap] = {}
+        for number, files in self.rows.items():
+            if clauses is None or number in clauses:
+                for file, rows in files.items():
+                    by_file[file] = rows if file not in by_file else by_file[file].union(rows)
+        return by_file
+
+    def count(self, number: int) -> int:
+        """Return the number of rows that a clause changes."""
+        return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
 
 
 class AnyClause(Protocol):
@@ -119,8 +155,8 @@ class AnyWriter(Protocol):
         ...
 
 
-class AnyMerge(Protocol):
-    """A resolved MERGE on one snapshot of a table."""
+class MergeParts(Protocol):
+    """The parts of a resolved MERGE on one snapshot of a table."""
 
     @property
     def change(self) -> Change:
@@ -136,6 +172,10 @@ class AnyMerge(Protocol):
     def source(self) -> AnySource:
         """The source's rows."""
         ...
+
+
+class AnyMerge(MergeParts, Protocol):
+    """A resolved MERGE, with what its steps need."""
 
     @property
     def steps(self) -> Sequence[str]:

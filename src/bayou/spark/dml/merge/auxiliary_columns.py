@@ -20,8 +20,7 @@ from bayou.spark.types.types import readable_schema, spark_data_type
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from bayou.spark.dml.merge.any_merge import AnyMerge
-    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.any_merge import Found, MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
 
 
@@ -104,7 +103,7 @@ class AuxiliaryValues:
         return [*auxiliary, *old]
 
 
-def needs_change_rows(merge: AnyMerge, found: Found, *, rewrites: bool) -> bool:
+def needs_change_rows(merge: MergeParts, found: Found, *, rewrites: bool) -> bool:
     """Whether rows are updated, or are deleted from a file that is rewritten because it has remaining rows.
 
     Readers derive all other changes from added and removed files and deletion vectors.

@@ -18,8 +18,9 @@ from bayou.spark.dml.core.live_rows import uncounted_rows
 from bayou.spark.dml.core.result import RowChangeResult
 from bayou.spark.dml.core.touched_rows import row_numbers
 from bayou.spark.dml.core.vectors import SparkRowOracle, mark_rows
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.counts import check_source
-from bayou.spark.dml.merge.first_pass import Found, clauses_with, positions_of
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.session.progress import phase
 

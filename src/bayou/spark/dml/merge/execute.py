@@ -22,9 +22,10 @@ from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import latest_snapshot
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
-from bayou.spark.dml.merge.first_pass import Found, clauses_with, positions_of
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
 from bayou.spark.dml.merge.source.source import MATERIALIZE
 from bayou.spark.session.after_writes import NewVersion, notify_written

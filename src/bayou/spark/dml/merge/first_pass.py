@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.core.touched_rows import by_groups, in_few_tasks
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.catalyst import merge as catalyst
@@ -33,46 +34,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from bayou.spark.dml.merge.any_merge import AnyMerge
+    from bayou.spark.dml.merge.any_merge import MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ROW = f"{METADATA}.row_index + 1"
 _SAMPLE: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The result of the first pass. A file is identified by its position in `Snapshot.files`.
-
-    Attributes:
-        rows: the rows that each clause changes, by the number of the clause and by file.
-        kept: the rows that match and that no clause changes, by file.
-        overlaps: whether a row of `kept` has several matches. Another match of it may change the row.
-        repeats: whether a row that is deleted has several matches.
-        matches: one row for each pair: the source's keys, named as in `Merge.keys`, and `ACTION`. None if the pairs are not
-            materialised.
-        num_pairs: the number of pairs.
-    """
-
-    rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
-    kept: Mapping[int, Bitmap] = field(default_factory=dict)
-    overlaps: bool = False
-    repeats: bool = False
-    matches: DataFrame | None = None
-    num_pairs: int = 0
-
-    def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
-        """Return the rows that some clauses change, by file. None means all clauses."""
-        by_file: dict[int, Bitmap] = {}
-        for number, files in self.rows.items():
-            if clauses is None or number in clauses:
-                for file, rows in files.items():
-                    by_file[file] = rows if file not in by_file else by_file[file].union(rows)
-        return by_file
-
-    def count(self, number: int) -> int:
-        """Return the number of rows that a clause changes."""
-        return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
 
 
 @contextmanager
@@ -108,7 +74,7 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     return replace(found, matches=joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION))
 
 
-def found_in(merge: AnyMerge, joined: DataFrame, error: Callable[[], DeltaError]) -> Found:
+def found_in(merge: MergeParts, joined: DataFrame, error: Callable[[], DeltaError]) -> Found:
     """Find the rows that a MERGE changes. Runs a job.
 
     Args:
@@ -152,7 +118,7 @@ def _pairs(merge: Merge) -> DataFrame:
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 
 
-def deletes_all_matches(merge: AnyMerge) -> bool:
+def deletes_all_matches(merge: MergeParts) -> bool:
     """Whether an unconditional DELETE is the only WHEN MATCHED clause. Only then may several matches change the same row."""
     matched = merge.resolution.of_kind(Kind.MATCHED)
     return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
@@ -183,7 +149,7 @@ def _error(merge: Merge) -> DeltaError:
     return error_of_matches(merge, joined.where(matched_action_of(merge) >= 0), key)
 
 
-def error_of_matches(merge: AnyMerge, joined: DataFrame, key: Column | None) -> DeltaError:
+def error_of_matches(merge: MergeParts, joined: DataFrame, key: Column | None) -> DeltaError:
     """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
 
     Args:
@@ -228,6 +194,6 @@ def positions_of(files: Iterable[int]) -> pa.Array:
     return pa.array(sorted(files), pa.int64())
 
 
-def clauses_with(merge: AnyMerge, action: Action) -> list[int]:
+def clauses_with(merge: MergeParts, action: Action) -> list[int]:
     """Return the numbers of the clauses with an action."""
     return [each.number for each in merge.resolution.clauses if each.action is action]

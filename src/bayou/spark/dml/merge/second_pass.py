@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.dml.core.row_change import Change
-    from bayou.spark.dml.merge.any_merge import AnyMerge
-    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.any_merge import Found, MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
     from bayou.spark.read.change_rows import AuxiliaryColumns
 
@@ -281,7 +280,7 @@ def may_repartition(change: Change) -> bool:
     return is_on(change.settings, _REPARTITION, default=True)
 
 
-def merge_request(merge: AnyMerge) -> WriteRequest:
+def merge_request(merge: MergeParts) -> WriteRequest:
     """Return the request of the write. By default, rows of a partitioned table are coalesced by partition, into larger files."""
     change = merge.change
     request = write_request(change)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,12 +16,8 @@ from bayou.protocol.types.sql_text import quoted_name
 from bayou.spark.dml.core.chosen_files import ChosenFiles, common
 from bayou.spark.dml.core.condition import RowCondition, parts_about_partitions
 from bayou.spark.dml.core.row_change import Change
-from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
-from bayou.spark.dml.merge.first_pass import clauses_with, find, pairs_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.dml.merge.second_pass import Writer
 from bayou.spark.dml.merge.strategy import MergeFacts, MergeStrategy, choose_strategy
-from bayou.spark.dml.merge.values import check_values
 from bayou.spark.dml.native.assigned_values import assigned
 from bayou.spark.dml.native.expr import NativeExpr
 from bayou.spark.dml.native.scanned_rows import scanned
@@ -43,14 +38,12 @@ from bayou.spark.types.alignment import AlignedColumn, aligned, cast_sql, select
 from bayou.spark.types.types import readable_schema, spark_data_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
     from bayou.log.snapshot.snapshot import Snapshot
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-    from bayou.spark.dml.merge.first_pass import Found
     from bayou.spark.dml.merge.resolution.resolved import Resolution
     from bayou.spark.dml.merge.source.source import Source
     from bayou.spark.jvm.core.bridge import JavaObject
@@ -106,48 +99,6 @@ class Merge:
     def strategy(self) -> MergeStrategy:
         """The joins of the MERGE, as far as they are decided before the first pass."""
         return choose_strategy(self.facts)
-
-    @property
-    def steps(self) -> Sequence[str]:
-        """The joins of the MERGE, for its plan."""
-        return tuple(self.strategy.lines())
-
-    @property
-    def shown(self) -> tuple[str, Mapping[int, str]]:
-        """The search condition and the conditions of the clauses, for the history."""
-        conditions = {each.number: nodes.text_of(each.condition) for each in self.resolution.clauses if each.condition is not None}
-        return nodes.text_of(self.resolution.condition), conditions
-
-    def check_values(self) -> None:
-        """Check that values fit their columns; see `values.check_values`."""
-        check_values(self)
-
-    @contextmanager
-    def found(self) -> Iterator[Found]:
-        """Find the rows that the MERGE changes. The materialised pairs are kept until the end of the block."""
-        with pairs_of(self) as pairs:
-            yield find(self, pairs)
-
-    def writer(self, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> Writer:
-        """Return what writes the rows."""
-        return Writer(self, found, uncommitted, rewrites=rewrites)
-
-    def changing_rows(self, later: Change, positions: pa.Array) -> DataFrame:
-        """Return the rows of some files that a clause changes. If a clause inserts, return all rows with a match."""
-        merge = replace(self, change=later)
-        has_by_source = bool(self.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-        rows = merge.rows(positions, with_numbers=True)
-        joined = rows.join(self.source.marked(), self._condition, "left" if has_by_source else "inner")
-        action = action_of(merge) if has_by_source else matched_action_of(merge)
-        return joined.where(action >= (KEPT if clauses_with(self, Action.INSERT) else 0))
-
-    def matching_rows(self, positions: pa.Array) -> DataFrame:
-        """Return the rows of some files that match a row of the source."""
-        return self.rows(positions, with_numbers=True).join(self.source.marked(), self._condition, "left_semi")
-
-    @property
-    def _condition(self) -> Column:
-        return nodes.column(self.change.target.application.jvm, self.resolution.condition)
 
     def _updates_from_source(self) -> bool:
         """Whether updated rows can be computed from the source's rows alone.

@@ -187,7 +187,7 @@ class MergeResolution:
             raise failed("DELTA_CANNOT_RESOLVE_COLUMN", at=self._snapshot, features=("_metadata in conditions and values",))
 
     def _is_steady(self, each: PortableExpr) -> bool:
-        """Whether an expression has the same value at every evaluation. A name that is no column may be a function."""
+        """Whether an expression has the same value at every evaluation. A name other than a column may be a function."""
         facts = each.facts
         if facts is None or not facts.parsed.functions <= STEADY:
             return False

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from bayou.protocol.types.schema import StructField
-    from bayou.spark.portable.merge.merge import PortableMerge
+    from bayou.spark.portable.merge.joins import JoinedMerge
     from bayou.spark.portable.merge.resolved import PortableClause
 
 
 class ClauseValues(NewValues):
     """The values of one clause. A column that it does not set keeps its value."""
 
-    def __init__(self, merge: PortableMerge, clause: PortableClause) -> None:
+    def __init__(self, merge: JoinedMerge, clause: PortableClause) -> None:
         change = merge.change
         backend, spark = change.target.application.backend, change.target.spark
         super().__init__(backend, spark, clause.assignments, change.snapshot, change.settings)
@@ -48,19 +48,19 @@ class ClauseValues(NewValues):
 class WrittenColumns:
     """Computes the rows that a MERGE writes."""
 
-    def __init__(self, merge: PortableMerge) -> None:
+    def __init__(self, merge: JoinedMerge) -> None:
         self._merge = merge
         schema = merge.resolution.schema
         self._fields = readable_schema(schema).fields
         self._table: Mapping[str, StructField] = {field.name: field for field in schema.fields}
         self._generates = has_generated_columns(merge.change.snapshot.protocol, schema)
 
-    def of_table(self, rows: DataFrame, clauses: Sequence[PortableClause], beside: Sequence[Column]) -> DataFrame:
+    def of_table(self, rows: DataFrame, clauses: Sequence[PortableClause], more: Sequence[Column]) -> DataFrame:
         """Return joined rows of the table with the values of the clauses that they fall under, or their old ones.
 
         Args:
             clauses: the clauses that update the rows.
-            beside: further columns after them.
+            more: further columns after them.
         """
         columns = PortableColumns()
         values = [(clause.number, ClauseValues(self._merge, clause)) for clause in clauses]
@@ -69,13 +69,13 @@ class WrittenColumns:
             old = columns.given(self._merge.old(name))
             new = [(columns.given(_falls_under(number)), each.of(field, columns)) for number, each in values if name in each.names]
             columns.add(field.name, old, new)
-        return columns.selected(rows, [*beside, F.col(ACTION)])
+        return columns.selected(rows, [*more, F.col(ACTION)])
 
-    def of_source(self, rows: DataFrame, clauses: Sequence[PortableClause], beside: Sequence[Column]) -> DataFrame:
+    def of_source(self, rows: DataFrame, clauses: Sequence[PortableClause], more: Sequence[Column]) -> DataFrame:
         """Return rows of the source with the values of the clauses that insert them.
 
         Args:
-            beside: further columns after them.
+            more: further columns after them.
         """
         columns = PortableColumns()
         values = [(clause.number, ClauseValues(self._merge, clause)) for clause in clauses]
@@ -87,7 +87,7 @@ class WrittenColumns:
                 if field.name.lower() in each.names
             ]
             columns.add(field.name, missing, new)
-        return columns.selected(rows, [*beside, F.col(ACTION)])
+        return columns.selected(rows, [*more, F.col(ACTION)])
 
     def generated(self, rows: DataFrame) -> DataFrame:
         """Return written rows, with generated columns computed from their new values."""

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
-    from bayou.spark.dml.merge.first_pass import Found
-    from bayou.spark.portable.merge.merge import PortableMerge
+    from bayou.spark.dml.merge.any_merge import Found
+    from bayou.spark.portable.merge.joins import JoinedMerge
     from bayou.spark.portable.merge.resolved import PortableClause
 
 _ACTIONS = {Action.UPDATE: RowAction.UPDATED, Action.DELETE: RowAction.DELETED}
@@ -47,7 +47,7 @@ class Writer:
 
     counts_rows = True
 
-    def __init__(self, merge: PortableMerge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
+    def __init__(self, merge: JoinedMerge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
         """Prepare the write.
 
         Args:
