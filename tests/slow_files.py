@@ -15,6 +15,11 @@ _COMPARED: Final = "each test does the same with two engines"
 
 SLOW_FILES: Final[Mapping[str, tuple[float, str]]] = {
     "tests/acceptance/test_acceptance.py": (160, "reads and compares all tables that delta.io publishes"),
+    "tests/connect/dml/merge/test_matches.py": (160, _JOBS),
+    "tests/connect/dml/merge/test_merge.py": (160, _JOBS),
+    "tests/connect/dml/merge/test_merge_into.py": (160, _JOBS),
+    "tests/connect/dml/merge/test_random_merges.py": (200, _JOBS),
+    "tests/connect/dml/merge/test_rules.py": (160, _JOBS),
     "tests/connect/scan/test_carriers.py": (120, _JOBS),
     "tests/connect/scan/test_fail_safe.py": (120, _JOBS),
     "tests/connect/scan/test_published_tables.py": (300, "reads and compares all tables that delta.io publishes"),

@@ -3,67 +3,26 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
-import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.tables.built import file_of
+from tests.connect.dml.ruled import LIST, STRUCT, field, ruled_rows, ruled_table
 
 import bayou
 from bayou.errors import ConstraintViolationError, InvalidSchemaError, UnsupportedFeatureError
-from bayou.protocol.actions.actions import Protocol
-from bayou.protocol.types.schema import parse_schema
 from bayou.spark.portable.scan.rows import scan_frame
-from bayou.testing.table_builder import TableBuilder
-
-PLACE = pa.struct([("city", pa.string()), ("zip", pa.int32())])
-
-
-def field(name, kind, **metadata):
-    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
-
-
-def _stored(given):
-    return given["metadata"].get("delta.columnMapping.physicalName", given["name"])
-
-
-STRUCT = {"type": "struct", "fields": [field("city", "string"), field("zip", "integer")]}
-LIST = {"type": "array", "elementType": STRUCT, "containsNull": True}
 
 
 @pytest.fixture
 def make(spark, table_path):
-    """Makes a table of five rows with these fields. The first is `id`."""
-
-    def made(*fields, features=(), of_id=(), **configuration):
-        schema = parse_schema(json.dumps({"type": "struct", "fields": [field("id", "long", **dict(of_id)), *fields]}))
-        columns = {
-            "place": pa.array([{"city": f"c{each}", "zip": each} for each in range(5)], PLACE),
-            "places": pa.array([[{"city": "c", "zip": 1}]] * 5, pa.list_(PLACE)),
-            "n": pa.array(range(5), pa.int32()),
-            "stored-n": pa.array(range(5), pa.int32()),
-            "c": pa.array(["a   ", "b   ", None, "d   ", "abcd"]),
-            "double": pa.array([2 * each for each in range(5)], pa.int32()),
-        }
-        rows = pa.table({"id": pa.array(range(5), pa.int64()), **{_stored(each): columns[_stored(each)] for each in fields}})
-        builder = TableBuilder(table_path)
-        protocol = Protocol(2 if of_id else 1, 7, None, ("appendOnly", "invariants", *features))
-        builder.create(schema, configuration=configuration, protocol=protocol)
-        tracking = {"baseRowId": 0, "defaultRowCommitVersion": 1} if "rowTracking" in features else {}
-        builder.commit(file_of(table_path, "0.parquet", rows, **tracking))
-        return bayou.DeltaTable.forPath(spark, table_path)
-
-    return made
+    return partial(ruled_table, spark, table_path)
 
 
 @pytest.fixture
 def rows(table_path):
-    def read():
-        return sorted(deltalake.DeltaTable(table_path).to_pyarrow_table().to_pylist(), key=lambda row: row["id"])
-
-    return read
+    return partial(ruled_rows, table_path)
 
 
 def test_a_field_of_a_struct_is_set(make, rows):

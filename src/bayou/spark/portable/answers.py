@@ -16,6 +16,7 @@ from bayou.plan.predicates.predicate import And
 from bayou.plan.predicates.predicate import columns as columns_of
 from bayou.spark.portable.changes import feed_frame
 from bayou.spark.portable.commands.frame_writes import write_of, write_to
+from bayou.spark.portable.commands.merges import merge_into
 from bayou.spark.portable.commands.sql_commands import run_sql
 from bayou.spark.portable.names import path_in
 from bayou.spark.portable.references import references_in
@@ -88,6 +89,8 @@ class TableAnswers:
         if kind == "write_stream_operation_start":
             write_batches(self._spark, command.write_stream_operation_start)
             return None
+        if kind == "merge_into_table_command":
+            return merge_into(self._application, self._spark, command.merge_into_table_command)
         if kind == "sql_command":
             return self._statement(command.sql_command)
         return None

@@ -34,6 +34,14 @@ def alias_of(frame: DataFrame) -> str | None:
     return str(plan._alias) if type(plan).__name__ == "SubqueryAlias" else None  # noqa: SLF001  (see above)
 
 
+def kept_rows(frame: DataFrame) -> DataFrame:
+    """Evaluate a DataFrame, and return its rows. The server keeps them as long as the result exists."""
+    kept: Any = frame.localCheckpoint()
+    # PySpark takes the active session for the result's, which may be another one.
+    kept._session = kept._plan._spark_session = frame.sparkSession  # noqa: SLF001  (see above)
+    return cast("DataFrame", kept)
+
+
 def columns_in_sql(spark: SparkSession, text: str) -> StructType:
     """Return columns given as SQL, with their chars and varchars. Raise ParseException if the server cannot read them."""
     found = client_of(spark)._analyze(method="ddl_parse", ddl_string=text).parsed  # noqa: SLF001  (see above)

@@ -15,7 +15,7 @@ from tests.support.tables.queried import FILES, VECTORS
 
 import bayou
 from bayou.errors import InvalidCommitError
-from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import second_pass
 
 
 @pytest.fixture
@@ -124,14 +124,14 @@ def test_an_overwrite_of_a_part_does_not_lose_rows_that_it_has_counted(spark, ta
 @pytest.fixture
 def other_rows(spark, monkeypatch):
     """A source that is another one for the second pass: three rows that match and were not five; ten new rows both times."""
-    system, write, setting = spark._jvm.java.lang.System, execute.Writer.write, "spark.databricks.delta.merge.materializeSource"
+    system, write, setting = spark._jvm.java.lang.System, second_pass.Writer.write, "spark.databricks.delta.merge.materializeSource"
     system.setProperty("bayou.rows", "5")
 
     def fewer(writer):
         system.setProperty("bayou.rows", "3")
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", fewer)
+    monkeypatch.setattr(second_pass.Writer, "write", fewer)
     spark.conf.set(setting, "none")
     limit = "cast(reflect('java.lang.System', 'getProperty', 'bayou.rows') as int)"
     yield spark.sql(f"select id, id * 10 v from range(20) where id < {limit} or id >= 10").alias("s")
@@ -175,14 +175,14 @@ CONDITIONS = {
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_rows_are_counted_as_they_are_written_only_where_they_could_be_others(spark, table_path, way, monkeypatch, condition):
-    table, counted, write = make(spark, table_path, **way), [], execute.Writer.write
+    table, counted, write = make(spark, table_path, **way), [], second_pass.Writer.write
     source = spark.sql("select id, 0L v from range(5, 15) where id + rand() >= 0").alias("s")
 
     def noted(writer):
         counted.append(writer.strategy.counts_rows)
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", noted)
+    monkeypatch.setattr(second_pass.Writer, "write", noted)
     is_true = F.udf(lambda value: value is not None, "boolean")
     on = F.expr("t.id = s.id") & is_true("t.id") if condition.startswith("a function") else condition
     merged = table.merge(source, on).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()

@@ -16,7 +16,7 @@ import bayou
 from bayou.errors import InvalidCommitError
 from bayou.spark.data_files.new_files import write_new_files
 from bayou.spark.dml.core import vectors
-from bayou.spark.dml.merge import commit, execute
+from bayou.spark.dml.merge import commit, second_pass
 from bayou.spark.jvm.relations import listed_files
 from bayou.spark.jvm.relations.listed_files import ListedFiles
 
@@ -29,8 +29,8 @@ def read_by(reader, path):
 def test_files_of_a_source_are_looked_at_again_where_their_names_may_come_back(
     spark, tmp_path, table_path, monkeypatch, names, watched
 ):
-    counted, write, seen, now = [], execute.Writer.write, [], ListedFiles.now
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
+    counted, write, seen, now = [], second_pass.Writer.write, [], ListedFiles.now
+    monkeypatch.setattr(second_pass.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
     monkeypatch.setattr(ListedFiles, "now", lambda files: seen.append(now(files)) or seen[-1])
     two_files(spark, files_of := tmp_path / "source")
     folder, reader = files_of / "of=old", spark.read
@@ -54,8 +54,8 @@ def latest_change(folder):
 
 
 def test_rows_of_very_many_files_are_counted_and_not_kept(spark, tmp_path, table_path, monkeypatch):
-    counted, write = [], execute.Writer.write
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
+    counted, write = [], second_pass.Writer.write
+    monkeypatch.setattr(second_pass.Writer, "write", lambda writer: (counted.append(writer.strategy.counts_rows), write(writer))[1])
     monkeypatch.setattr(listed_files, "_MANY_FILES", 1)
     two_files(spark, tmp_path / "source")
     merged = upsert(make(spark, table_path, **FILES), read_by(spark.read, tmp_path / "source"))
@@ -66,14 +66,14 @@ def test_rows_of_very_many_files_are_counted_and_not_kept(spark, tmp_path, table
 @pytest.fixture
 def overtaken(monkeypatch):
     """Something that happens between the two passes of a MERGE, once it is given a function."""
-    write, between = execute.Writer.write, []
+    write, between = second_pass.Writer.write, []
 
     def late(writer):
         for each in between:
             each()
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", late)
+    monkeypatch.setattr(second_pass.Writer, "write", late)
     return between.append
 
 
@@ -163,9 +163,9 @@ def test_a_source_that_may_not_be_kept_is_refused_where_it_is_changed(spark, tab
 def test_a_source_that_is_gone_before_it_was_looked_at_again_is_an_error(spark, tmp_path, table_path, way, monkeypatch):
     two_files(spark, files_of := tmp_path / "source")
     file = latest(files_of / "of=old")
-    table, source, write = make(spark, table_path, **way), read_by(spark.read, files_of), execute.Writer.write
+    table, source, write = make(spark, table_path, **way), read_by(spark.read, files_of), second_pass.Writer.write
     before = files(table_path)
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (write(writer), file.unlink())[0])
+    monkeypatch.setattr(second_pass.Writer, "write", lambda writer: (write(writer), file.unlink())[0])
     with pytest.raises(Exception, match="latest"):
         upsert(table, source)
     assert files(table_path) == before
@@ -189,7 +189,7 @@ def test_a_source_whose_list_of_files_is_made_anew_is_one_state_too(spark, table
 def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_once_more(
     spark, tmp_path, table_path, monkeypatch, inserts
 ):
-    table, write, swapped, others = make(spark, table_path, **VECTORS), execute.Writer.write, [], []
+    table, write, swapped, others = make(spark, table_path, **VECTORS), second_pass.Writer.write, [], []
     two_files(spark, files_of := tmp_path / "source")
     spark.sql("select id, -2L v from range(0, 3, 1, 1)").write.parquet(str(tmp_path / "again"))
     old, new = latest(files_of / "of=old"), latest(tmp_path / "again")
@@ -211,7 +211,7 @@ def test_a_source_that_is_written_again_while_others_rows_are_looked_at_is_read_
             swapped.append(new.replace(old))
         return found
 
-    monkeypatch.setattr(execute.Writer, "write", overtaken_write)
+    monkeypatch.setattr(second_pass.Writer, "write", overtaken_write)
     monkeypatch.setattr(module, name, overtaken_look)
     merge = table.merge(read_by(spark.read, files_of).alias("s"), "t.id = s.id").whenNotMatchedInsertAll()
     merged = (merge if inserts else merge.whenMatchedUpdateAll()).execute()

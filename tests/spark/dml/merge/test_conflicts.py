@@ -9,7 +9,7 @@ from tests.support.tables.queried import VECTORS, rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, TransactionStateError
-from bayou.spark.dml.merge import execute
+from bayou.spark.dml.merge import second_pass
 
 
 @pytest.mark.parametrize("query", ["range(8, 12)", "(select id from range(8, 12) distribute by id)"], ids=["read again", "kept"])
@@ -33,14 +33,14 @@ def test_a_plan_that_was_committed_is_not_executed_again(spark, table_path, way,
 def test_a_plan_that_failed_may_be_executed_again(spark, table_path, way, query, monkeypatch):
     table = make(spark, table_path, TEN, **way)
     plan = table.merge(source(spark, f"select id from {query}"), "t.id = s.id").whenMatchedUpdate(set={"v": "t.v + 100"}).plan()
-    write, fails = execute.Writer.write, [RuntimeError("no disk")]
+    write, fails = second_pass.Writer.write, [RuntimeError("no disk")]
 
     def failing(writer):
         if fails:
             raise fails.pop()
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", failing)
+    monkeypatch.setattr(second_pass.Writer, "write", failing)
     with pytest.raises(RuntimeError, match="no disk"):
         plan.execute()
     assert counts(plan.execute()) == (2, 0, 0)

@@ -20,7 +20,7 @@ from bayou.spark.types.types import readable_schema, spark_data_type
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.any_merge import Found, MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
 
 
@@ -44,23 +44,9 @@ class AuxiliaryValues:
         self._updates, self._inserts, self._deletes = (
             clauses_with(merge, each) for each in (Action.UPDATE, Action.INSERT, Action.DELETE)
         )
-        self.feeds = merge.change.feeds and self._needs_change_rows(found, rewrites=rewrites)
+        self.feeds = merge.change.feeds and needs_change_rows(merge, found, rewrites=rewrites)
         self.changed = found.changed() if rewrites or self.feeds else found.changed(self._updates)
         self.ids = merge.change.row_ids if self.changed else None
-
-    def _needs_change_rows(self, found: Found, *, rewrites: bool) -> bool:
-        """Whether rows are updated, or are deleted from a file that is rewritten because it has remaining rows.
-
-        Readers derive all other changes from added and removed files and deletion vectors.
-        """
-        if found.changed(self._updates):
-            return True
-        changed = found.changed()
-        if not rewrites or not changed:
-            return False
-        positions = positions_of(changed)
-        deleted = pa.array([changed[each].cardinality for each in positions.to_pylist()], pa.int64())
-        return not pc.all(pc.fill_null(pc.equal(self._merge.change.snapshot.live_rows(positions), deleted), False)).as_py()
 
     @property
     def passed(self) -> list[int]:
@@ -115,3 +101,18 @@ class AuxiliaryValues:
         fields = ((schema.field(name), column) for name, column in before.items())
         old = (F.lit(None).cast(spark_data_type(field)).alias(column) for field, column in fields if field is not None)
         return [*auxiliary, *old]
+
+
+def needs_change_rows(merge: MergeParts, found: Found, *, rewrites: bool) -> bool:
+    """Whether rows are updated, or are deleted from a file that is rewritten because it has remaining rows.
+
+    Readers derive all other changes from added and removed files and deletion vectors.
+    """
+    if found.changed(clauses_with(merge, Action.UPDATE)):
+        return True
+    changed = found.changed()
+    if not rewrites or not changed:
+        return False
+    positions = positions_of(changed)
+    deleted = pa.array([changed[each].cardinality for each in positions.to_pylist()], pa.int64())
+    return not pc.all(pc.fill_null(pc.equal(merge.change.snapshot.live_rows(positions), deleted), False)).as_py()

@@ -9,7 +9,6 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
-from bayou.errors import failed
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.merge.execute import MergeRequest, planned
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind
@@ -209,8 +208,6 @@ def merge_builder(
         TypeError, ValueError: an argument is not of its type.
         UnsupportedFeatureError: it is a session of Spark Connect.
     """
-    if not target.application.backend.is_native:
-        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="MERGE", features=("Spark Connect",))
     if keep not in (None, "latest") or (keep is None) != (by is None):
         raise ValueError("'keep' in merge is 'latest' with 'by', the column that says which row is the latest, or both are None.")
     if source is None:

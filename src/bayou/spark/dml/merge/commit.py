@@ -18,28 +18,27 @@ from bayou.spark.dml.core.live_rows import uncounted_rows
 from bayou.spark.dml.core.result import RowChangeResult
 from bayou.spark.dml.core.touched_rows import row_numbers
 from bayou.spark.dml.core.vectors import SparkRowOracle, mark_rows
-from bayou.spark.dml.merge.actions import KEPT, action_of, matched_action_of
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.counts import check_source
-from bayou.spark.dml.merge.first_pass import Found, clauses_with, positions_of
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
-from bayou.spark.jvm.core import nodes
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from bayou.log.commit.transaction import Transaction
     from bayou.log.rows.deleted_rows import DeletedRows, MarkedFile, NotEvaluated
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
     from bayou.spark.data_files.written_files import NewFiles
     from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.dml.merge.any_merge import AnyMerge
     from bayou.spark.dml.merge.counts import FoundRows
-    from bayou.spark.dml.merge.target_rows import Merge
 
 
-def marked(merge: Merge, found: Found) -> DeletedRows:
+def marked(merge: AnyMerge, found: Found) -> DeletedRows:
     """Write deletion vectors for the rows that change. If no row changes, write none.
 
     If a clause inserts, the commit also depends on rows that matched and stay unchanged: without them, other rows would be
@@ -63,19 +62,11 @@ def marked(merge: Merge, found: Found) -> DeletedRows:
 class MergeRowOracle(SparkRowOracle):
     """Finds out by joins with the source whether a winning commit conflicts with a MERGE."""
 
-    merge: Merge
+    merge: AnyMerge
 
     def matching_rows(self, later: Change, positions: pa.Array) -> DataFrame:
-        """Return the rows of some files that a clause changes. If a clause inserts, return all rows with a match.
-
-        A match decides whether a row is inserted, even if the match itself stays unchanged.
-        """
-        merge = replace(self.merge, change=later)
-        has_by_source = bool(merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE))
-        rows = merge.rows(positions, with_numbers=True)
-        joined = rows.join(merge.source.marked(), self._condition, "left" if has_by_source else "inner")
-        action = action_of(merge) if has_by_source else matched_action_of(merge)
-        return joined.where(action >= (KEPT if clauses_with(merge, Action.INSERT) else 0))
+        """Return the rows of some files that a clause changes. If a clause inserts, return all rows with a match."""
+        return self.merge.changing_rows(later, positions)
 
     def matches_added_rows(self, added: pa.Table, new_rows: Sequence[Bitmap | None]) -> bool | NotEvaluated:
         """Return whether a clause would change a new row, or whether the MERGE would insert fewer rows because of it."""
@@ -90,7 +81,7 @@ class MergeRowOracle(SparkRowOracle):
         candidates = change.files.candidates
         candidate_paths = canonical_paths(change.snapshot.files(["path"])["path"].take(candidates), change.snapshot.table_uri)
         places = candidates.filter(pc.is_in(candidate_paths, value_set=pa.array(paths, pa.string())).combine_chunks())
-        matching = row_numbers(merge.rows(places, with_numbers=True).join(merge.source.marked(), self._condition, "left_semi"))
+        matching = row_numbers(merge.matching_rows(places))
         check_source(merge)
         matched = positions_of(matching)
         return marked_files(
@@ -103,12 +94,10 @@ class MergeRowOracle(SparkRowOracle):
             storage_options=change.target.options or None,
         )
 
-    @property
-    def _condition(self) -> Column:
-        return nodes.column(self.change.target.application.jvm, self.merge.resolution.condition)
 
-
-def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None) -> dict[str, int]:
+def metrics_of(
+    merge: AnyMerge, found: FoundRows, written: NewFiles, removed: pa.Array, deleted: DeletedRows | None
+) -> dict[str, int]:
     """Return the metrics of the history. Source: delta-spark, `DeltaOperations`.
 
     Args:
@@ -144,7 +133,7 @@ def metrics_of(merge: Merge, found: FoundRows, written: NewFiles, removed: pa.Ar
 
 
 def commit_merge(
-    merge: Merge,
+    merge: AnyMerge,
     transaction: Transaction,
     written: NewFiles,
     metrics: Mapping[str, int],

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from bayou.spark.data_files.written_files import NewFiles
-    from bayou.spark.dml.merge.first_pass import Found
-    from bayou.spark.dml.merge.target_rows import Merge
+    from bayou.spark.dml.merge.any_merge import Found, MergeParts
 
 OF_TABLE: Final = "bayou.merge.table"
 """The name of the observation of rows from `Part.TABLE` and `Part.BOTH`."""
@@ -55,7 +54,7 @@ class FoundRows:
     files: pa.Array
 
     @classmethod
-    def of(cls, merge: Merge, found: Found, removed: pa.Array) -> FoundRows:
+    def of(cls, merge: MergeParts, found: Found, removed: pa.Array) -> FoundRows:
         """Count the rows. Read the footers of files whose row count the log lacks.
 
         Args:
@@ -88,7 +87,7 @@ class FoundRows:
         return written.num_rows - self.num_updated - self.copied
 
 
-def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
+def observed(rows: DataFrame, merge: MergeParts, name: str) -> DataFrame:
     """Count the rows of each kind while a job writes them.
 
     Args:
@@ -105,7 +104,7 @@ def observed(rows: DataFrame, merge: Merge, name: str) -> DataFrame:
     return backend_of(rows.sparkSession).observe(rows, name, columns)
 
 
-def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bool, is_counted: bool) -> None:
+def check_counts(merge: MergeParts, found: FoundRows, written: NewFiles, *, feeds: bool, is_counted: bool) -> None:
     """Check that the second pass wrote the rows that the first one found.
 
     Args:
@@ -138,7 +137,7 @@ def check_counts(merge: Merge, found: FoundRows, written: NewFiles, *, feeds: bo
         raise other_rows(merge.change, f"of the rows that were written, {was} were seen, and had to be {had}", counted=found.files)
 
 
-def check_source(merge: Merge) -> None:
+def check_source(merge: MergeParts) -> None:
     """Check that the files of the source did not change since the MERGE began.
 
     Otherwise the two passes may have read different rows, and existing keys might be inserted again.

@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from bayou.errors import ChangedSourceError, DeltaError, failed
 from bayou.log.commit.active_transactions import inside
@@ -21,21 +22,12 @@ from bayou.spark.dml.core.commit import Stopwatch
 from bayou.spark.dml.core.reruns import with_reruns
 from bayou.spark.dml.core.result import PlannedChange, RowChangeResult
 from bayou.spark.dml.core.target import latest_snapshot
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.commit import commit_merge, marked, metrics_of
 from bayou.spark.dml.merge.counts import FoundRows, check_counts, check_source
-from bayou.spark.dml.merge.first_pass import Found, clauses_with, find, pairs_of, positions_of
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
 from bayou.spark.dml.merge.resolution.clauses import Action, Clause, Kind, check_clauses
-from bayou.spark.dml.merge.resolution.resolver import Resolver
-from bayou.spark.dml.merge.second_pass import Writer
-from bayou.spark.dml.merge.source.latest import latest_rows
-from bayou.spark.dml.merge.source.source import MATERIALIZE, refuse_own_names, source_of
-from bayou.spark.dml.merge.target_rows import Merge, merge_of
-from bayou.spark.dml.merge.values import check_values
-from bayou.spark.dml.native.own_columns import columns_of_frames, explaining_dropped_columns
-from bayou.spark.jvm.core import nodes
-from bayou.spark.jvm.core.callbacks import FAILED_CALL
-from bayou.spark.jvm.core.session import settings_of
-from bayou.spark.jvm.relations.relation import analyzed_plan
+from bayou.spark.dml.merge.source.source import MATERIALIZE
 from bayou.spark.session.after_writes import NewVersion, notify_written
 from bayou.spark.session.operations import operation
 from bayou.spark.session.progress import phase
@@ -49,9 +41,13 @@ if TYPE_CHECKING:
 
     from bayou.log.rows.deleted_rows import DeletedRows
     from bayou.log.snapshot.snapshot import Snapshot
+    from bayou.spark.dml.merge.any_merge import AnyMerge
     from bayou.spark.jvm.core.bridge import JavaObject
     from bayou.spark.read.session_table import SessionTable
 
+# One of these is above this module, so it names them instead of importing them.
+_NATIVE: Final = "bayou.spark.dml.merge.native_reader"
+_PORTABLE: Final = "bayou.spark.portable.merge.reader"
 _LOST_BLOCK: Final = ("CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND", "Checkpoint block")
 """Texts in Spark's error if a block of materialised rows is lost."""
 _ATTEMPTS: Final = 4
@@ -103,7 +99,7 @@ def planned(request: MergeRequest) -> PlannedChange:
     """
     watch = Stopwatch()
     clauses = [each for each in request.clauses if not each.does_nothing]
-    request = replace(request, clauses=clauses, settings=settings_of(request.target.spark))
+    request = replace(request, clauses=clauses, settings=request.target.application.backend.settings(request.target.spark))
     check_clauses(request.clauses, request.target.log.table_uri)
     snapshot = latest_snapshot(request.target)
     if _is_replay(request, snapshot):
@@ -137,7 +133,7 @@ def _is_replay(request: MergeRequest, snapshot: Snapshot) -> bool:
     return txn is not None and committed is not None and committed.version >= txn[1]
 
 
-def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
+def _merge(request: MergeRequest, snapshot: Snapshot) -> AnyMerge:
     """Return the resolved MERGE with its source.
 
     If the source reads the table itself, it reads the same snapshot, and the commit depends on these reads.
@@ -147,43 +143,25 @@ def _merge(request: MergeRequest, snapshot: Snapshot) -> Merge:
         return _read(request, snapshot)
 
 
-def _read(request: MergeRequest, snapshot: Snapshot) -> Merge:
+def _read(request: MergeRequest, snapshot: Snapshot) -> AnyMerge:
     target = request.target
     check_writable(snapshot.protocol, snapshot.metadata, snapshot.table_uri, snapshot.version)
     check_takes_rows(snapshot.schema, snapshot.metadata, snapshot.table_uri, snapshot.version)
     reading = session_transaction(target.application, target.spark, target.log, snapshot, "MERGE", {}, settings=request.settings)
-    columns = (request.condition, *(each for clause in request.clauses for each in clause.given))
     with inside(reading):
-        jvm, source = target.application.jvm, analyzed_plan(request.source)
-        resolver = Resolver(
-            jvm,
-            target.spark,
-            snapshot,
-            request.name,
-            source,
-            evolves=request.may_evolve,
-            node=request.node,
-            handed_out=columns_of_frames(target, snapshot, *columns),
-        )
-        with explaining_dropped_columns(target, snapshot, *columns):
-            resolution = resolver.resolve(request.condition, request.clauses)
-        refuse_own_names(target.application, resolution, snapshot, uses_all=request.latest_by is not None)
-        given = request.source
-        if request.latest_by is not None:
-            given = latest_rows(target.application, given, resolution, snapshot, request.latest_by)
-        rows = replace(source_of(target.application, given, resolution, snapshot, request.settings), reads=reading.reads)
-        return merge_of(target, snapshot, resolution, rows, request.settings, request.transaction_id)
+        read = import_module(_NATIVE if target.application.backend.is_native else _PORTABLE).read
+        return cast("AnyMerge", read(request, snapshot, reading.reads))
 
 
-def _way(merge: Merge) -> Way:
+def _way(merge: AnyMerge) -> Way:
     if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
         return Way.APPEND if merge.source.rows and clauses_with(merge, Action.INSERT) else Way.NOTHING
     return Way.VECTORS if merge.change.uses_vectors else Way.REWRITE
 
 
-def _plan(merge: Merge) -> RowChangePlan:
+def _plan(merge: AnyMerge) -> RowChangePlan:
     way, files = _way(merge), merge.change.files.candidates
-    steps = () if way is Way.NOTHING else tuple(merge.strategy.lines())
+    steps = () if way is Way.NOTHING else tuple(merge.steps)
     return replace(merge.change.plan(way, reads=files), steps=steps)
 
 
@@ -196,16 +174,16 @@ def _nothing(request: MergeRequest, version: int, reason: str) -> RowChangeResul
     return RowChangeResult("MERGE", version, committed=False, reason=reason, spark=request.target.spark)
 
 
-def _run(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
+def _run(request: MergeRequest, merge: AnyMerge, watch: Stopwatch) -> RowChangeResult:
     """Run a MERGE. If a winning commit only moved the table's rows, rerun it on the latest version."""
 
-    def again(before: Merge) -> Merge:
+    def again(before: AnyMerge) -> AnyMerge:
         return _merge(request, latest_snapshot(before.change.target))
 
     return with_reruns(merge, lambda each: _run_on(request, each, watch), again)
 
 
-def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
+def _run_on(request: MergeRequest, merge: AnyMerge, watch: Stopwatch) -> RowChangeResult:
     """Run a MERGE on the version that it was planned for.
 
     Run it again if a block of a materialised source was lost, or if files of a source that is not materialised changed.
@@ -220,7 +198,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
             if request.settings.get(MATERIALIZE, "auto").lower() == "none":
                 raise
             request = replace(request, settings={**request.settings, MATERIALIZE: "all"})
-        except FAILED_CALL as error:
+        except merge.change.target.application.backend.failures as error:
             last = attempt == _ATTEMPTS - 1
             if last or not merge.source.is_materialised or not any(text in str(error) for text in _LOST_BLOCK):
                 raise
@@ -228,7 +206,7 @@ def _run_on(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeR
     raise AssertionError
 
 
-def _once(request: MergeRequest, merge: Merge, watch: Stopwatch) -> RowChangeResult:
+def _once(request: MergeRequest, merge: AnyMerge, watch: Stopwatch) -> RowChangeResult:
     target = request.target
     with operation("MERGE", target.spark, request.settings, target.shown), _transaction(request, merge) as transaction:
         replayed = _nothing(request, merge.change.snapshot.version, REPLAYED)
@@ -244,16 +222,18 @@ def _ended(request: MergeRequest, result: RowChangeResult) -> RowChangeResult:
     return result
 
 
-def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
+def _transaction(request: MergeRequest, merge: AnyMerge) -> Transaction:
+    search, conditions = merge.shown
+
     def clauses(kind: Kind) -> list[dict[str, str]]:
         described = []
         for each in merge.resolution.of_kind(kind):
-            when = {} if each.condition is None else {"predicate": nodes.text_of(each.condition)}
+            when = {"predicate": conditions[each.number]} if each.number in conditions else {}
             described.append({**when, "actionType": each.action.value})
         return described
 
     parameters = {
-        "predicate": [nodes.text_of(merge.resolution.condition)],
+        "predicate": [search],
         "matchedPredicates": clauses(Kind.MATCHED),
         "notMatchedPredicates": clauses(Kind.NOT_MATCHED),
         "notMatchedBySourcePredicates": clauses(Kind.NOT_MATCHED_BY_SOURCE),
@@ -275,16 +255,16 @@ def _transaction(request: MergeRequest, merge: Merge) -> Transaction:
     return transaction
 
 
-def _execute(merge: Merge, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+def _execute(merge: AnyMerge, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
     watch.begin()
-    check_values(merge)
+    merge.check_values()
     if merge.resolution.is_insert_only or not len(merge.change.files.candidates):
         return _change(merge, Found(), transaction, watch)
-    with pairs_of(merge) as pairs:
-        return _change(merge, find(merge, pairs), transaction, watch)
+    with merge.found() as found:
+        return _change(merge, found, transaction, watch)
 
 
-def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
+def _change(merge: AnyMerge, found: Found, transaction: Transaction, watch: Stopwatch) -> RowChangeResult:
     change = merge.change
     rewrites = not change.uses_vectors
     watch.lap("scanTimeMs")
@@ -294,12 +274,12 @@ def _change(merge: Merge, found: Found, transaction: Transaction, watch: Stopwat
         check_not_append_only(snapshot.metadata, what, snapshot.table_uri, snapshot.version, instead="only insert")
     deleted: DeletedRows | None = None
     with UncommittedFiles(change.snapshot.table_uri, change.target.options) as uncommitted:
-        writer = Writer(merge, found, uncommitted, rewrites=rewrites)
+        writer = merge.writer(found, uncommitted, rewrites=rewrites)
         written = writer.write()
         check_source(merge)
         removed = positions_of(changed) if rewrites else positions_of(())
         rows = FoundRows.of(merge, found, removed)
-        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.strategy.counts_rows)
+        check_counts(merge, rows, written, feeds=writer.feeds, is_counted=writer.counts_rows)
         if rewrites and changed:
             change.note_reads(transaction.reads)
         else:  # also if no row changes: the inserted rows depend on the rows that matched (see `marked`)

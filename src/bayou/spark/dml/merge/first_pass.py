@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,7 @@ from bayou.errors import DeltaError, failed
 from bayou.protocol.deletion_vectors.roaring import Bitmap
 from bayou.spark.dml.core.touched_rows import by_groups, in_few_tasks
 from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE, action_of, matched_action_of
+from bayou.spark.dml.merge.any_merge import Found
 from bayou.spark.dml.merge.resolution.clauses import Action, Kind
 from bayou.spark.dml.merge.source.source import IN_SOURCE
 from bayou.spark.jvm.catalyst import merge as catalyst
@@ -29,49 +30,15 @@ from bayou.spark.scan.row_ids import FILE, METADATA
 from bayou.spark.session.progress import phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
+    from bayou.spark.dml.merge.any_merge import MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ROW = f"{METADATA}.row_index + 1"
 _SAMPLE: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The result of the first pass. A file is identified by its position in `Snapshot.files`.
-
-    Attributes:
-        rows: the rows that each clause changes, by the number of the clause and by file.
-        kept: the rows that match and that no clause changes, by file.
-        overlaps: whether a row of `kept` has several matches. Another match of it may change the row.
-        repeats: whether a row that is deleted has several matches.
-        matches: one row for each pair: the source's keys, named as in `Merge.keys`, and `ACTION`. None if the pairs are not
-            materialised.
-        num_pairs: the number of pairs.
-    """
-
-    rows: Mapping[int, Mapping[int, Bitmap]] = field(default_factory=dict)
-    kept: Mapping[int, Bitmap] = field(default_factory=dict)
-    overlaps: bool = False
-    repeats: bool = False
-    matches: DataFrame | None = None
-    num_pairs: int = 0
-
-    def changed(self, clauses: Iterable[int] | None = None) -> dict[int, Bitmap]:
-        """Return the rows that some clauses change, by file. None means all clauses."""
-        by_file: dict[int, Bitmap] = {}
-        for number, files in self.rows.items():
-            if clauses is None or number in clauses:
-                for file, rows in files.items():
-                    by_file[file] = rows if file not in by_file else by_file[file].union(rows)
-        return by_file
-
-    def count(self, number: int) -> int:
-        """Return the number of rows that a clause changes."""
-        return sum(rows.cardinality for rows in self.rows.get(number, {}).values())
 
 
 @contextmanager
@@ -101,6 +68,20 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     Raises:
         MultipleMatchesError: a row would be changed by several rows of the source.
     """
+    found = found_in(merge, joined, lambda: _error(merge))
+    if not merge.strategy.materialises_pairs:
+        return found
+    return replace(found, matches=joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION))
+
+
+def found_in(merge: MergeParts, joined: DataFrame, error: Callable[[], DeltaError]) -> Found:
+    """Find the rows that a MERGE changes. Runs a job.
+
+    Args:
+        joined: one row for each pair, and for each row without a match that a clause changes, with `FILE`, `bucket`, `bit` and
+            `ACTION`.
+        error: creates the error for a row that would be changed by several rows of the source.
+    """
     phase("finding rows")
     blocks_of: defaultdict[int, dict[int, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))  # by clause and file
     pairs: defaultdict[tuple[int, int], int] = defaultdict(int)  # by clause and file
@@ -113,17 +94,16 @@ def find(merge: Merge, joined: DataFrame) -> Found:
     kept = rows.pop(KEPT, {})
     matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
     repeats = _is_ambiguous(rows, pairs, matched)
-    if repeats and not merge.resolution.deletes_all_matches:
-        raise _error(merge)
+    if repeats and not deletes_all_matches(merge):
+        raise error()
     changed = Found(rows).changed(matched)
     # A kept row has several matches if another pair keeps it too, or a clause changes it.
     overlaps = any(
         pairs[KEPT, file] > kept_rows.cardinality or kept_rows.intersection(changed.get(file, Bitmap())).containers
         for file, kept_rows in kept.items()
     )
-    matches = joined.where(IN_SOURCE).selectExpr(*merge.keys, ACTION) if merge.strategy.materialises_pairs else None
     num_pairs = sum(count for (number, _), count in pairs.items() if number in (KEPT, *matched))
-    return Found(rows, kept, bool(overlaps), repeats, matches, num_pairs)
+    return Found(rows, kept, bool(overlaps), repeats, None, num_pairs)
 
 
 def _pairs(merge: Merge) -> DataFrame:
@@ -138,6 +118,12 @@ def _pairs(merge: Merge) -> DataFrame:
     return in_few_tasks(pairs, merge.change, merge.change.files.candidates) if merge.source.is_small else pairs
 
 
+def deletes_all_matches(merge: MergeParts) -> bool:
+    """Whether an unconditional DELETE is the only WHEN MATCHED clause. Only then may several matches change the same row."""
+    matched = merge.resolution.of_kind(Kind.MATCHED)
+    return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
+
+
 def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple[int, int], int], matched: list[int]) -> bool:
     """Whether a row has several matches that would change it: a file has more changing pairs than changed rows."""
     files = {file for number in matched for file in rows.get(number, {})}
@@ -149,38 +135,50 @@ def _is_ambiguous(rows: Mapping[int, Mapping[int, Bitmap]], pairs: Mapping[tuple
 
 
 def _error(merge: Merge) -> DeltaError:
-    """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
+    """Return the error for rows with several matches.
 
-    If evaluations of the source differ, the queries may not find the rows again.
+    If evaluations of the source differ, its queries may not find the rows again.
     """
-    jvm, resolution, snapshot = merge.change.target.application.jvm, merge.resolution, merge.change.snapshot
+    jvm, resolution = merge.change.target.application.jvm, merge.resolution
     ids = catalyst.ids_of(jvm, resolution.sides.target)
     used = [each for each in nodes.references_of(jvm, resolution.condition) if plans.id_of(each) in ids]
     keys = [nodes.column(jvm, each).alias(plans.name_of(each)) for each in used]
-    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else F.lit(None).cast("string")
+    key = F.to_json(F.struct(*keys), {"ignoreNullFields": "false"}) if keys else None
     rows = merge.rows(merge.change.files.candidates, with_numbers=True)
     joined = rows.join(merge.source.marked(), nodes.column(jvm, resolution.condition), "inner")
+    return error_of_matches(merge, joined.where(matched_action_of(merge) >= 0), key)
+
+
+def error_of_matches(merge: MergeParts, joined: DataFrame, key: Column | None) -> DeltaError:
+    """Return the error for rows with several matches. Run two queries: one counts rows and keys, one samples the least keys.
+
+    Args:
+        joined: the pairs that change a row of the table, with `FILE` and `METADATA`.
+        key: JSON of the columns of the table in the search condition; None if it has none.
+    """
+    text = F.lit(None).cast("string") if key is None else key
     several = (
-        joined.where(matched_action_of(merge) >= 0)
-        .select(FILE, F.col(f"{METADATA}.row_index").alias("row"), key.alias("key"))
+        joined.select(FILE, F.col(f"{METADATA}.row_index").alias("row"), text.alias("key"))
         .groupBy(FILE, "row")
         .agg(F.first("key").alias("key"), F.count(F.lit(1)).alias("matches"))
         .where("matches > 1")
     )
     num_rows, num_keys = several.agg(F.count(F.lit(1)), F.count_distinct("key")).collect()[0]
     # Spark combines sort and limit, so that each task keeps only a sample.
-    sample = tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if keys else ()
+    sample = (
+        tuple(row[0] for row in several.select("key").distinct().orderBy("key").limit(_SAMPLE).collect()) if key is not None else ()
+    )
     return failed(
         "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-        at=snapshot,
-        matches=_described(num_rows, num_keys, sample),
+        at=merge.change.snapshot,
+        matches=described_matches(num_rows, num_keys, sample),
         keys=sample,
         num_keys=num_keys,
         num_rows=num_rows,
     )
 
 
-def _described(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
+def described_matches(num_rows: int, num_keys: int, keys: Sequence[str]) -> str:
     """Return a clause about the rows with several matches."""
     if not num_rows:
         return "they could not be found again, because the source has other rows each time that it is read"
@@ -196,6 +194,6 @@ def positions_of(files: Iterable[int]) -> pa.Array:
     return pa.array(sorted(files), pa.int64())
 
 
-def clauses_with(merge: Merge, action: Action) -> list[int]:
+def clauses_with(merge: MergeParts, action: Action) -> list[int]:
     """Return the numbers of the clauses with an action."""
     return [each.number for each in merge.resolution.clauses if each.action is action]

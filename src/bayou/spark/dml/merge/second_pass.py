@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
     from bayou.spark.data_files.request import WriteRequest
     from bayou.spark.data_files.uncommitted_files import UncommittedFiles
-    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.dml.merge.any_merge import Found, MergeParts
     from bayou.spark.dml.merge.target_rows import Merge
     from bayou.spark.read.change_rows import AuxiliaryColumns
 
@@ -150,19 +151,9 @@ class Writer:
         return self._auxiliary.feeds
 
     @property
-    def request(self) -> WriteRequest:
-        """The request of the write. By default, rows of a partitioned table are coalesced by partition, into larger files."""
-        change = self._merge.change
-        request = write_request(change)
-        of_table = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
-        is_unset = request.options.optimize_write is None and of_table is None
-        if is_unset and self._may_repartition and change.snapshot.partition_columns:
-            return replace(request, options=replace(request.options, optimize_write=True))
-        return request
-
-    @property
-    def _may_repartition(self) -> bool:
-        return is_on(self._merge.change.settings, _REPARTITION, default=True)
+    def counts_rows(self) -> bool:
+        """Whether the job counts its rows by kind."""
+        return self.strategy.counts_rows
 
     def _inserts_by_identities(self) -> list[list[int]]:
         """Return the clauses that insert, grouped by the identity columns that they assign.
@@ -200,7 +191,9 @@ class Writer:
     ) -> NewFiles:
         target = self._target(provided, left_out)
         application, names = self._merge.change.target.application, (OF_TABLE, OF_SOURCE) if self.strategy.counts_rows else ()
-        return write_new_files(application, rows, self.request, target, self._uncommitted, auxiliary=auxiliary, observations=names)
+        return write_new_files(
+            application, rows, merge_request(self._merge), target, self._uncommitted, auxiliary=auxiliary, observations=names
+        )
 
     def _counted(self, rows: DataFrame, name: str) -> DataFrame:
         """Observe the number of rows by kind, if the strategy requires it or rows are wide (see `_MANY_COLUMNS`)."""
@@ -215,7 +208,11 @@ class Writer:
     def _in_tasks(self, rows: DataFrame) -> DataFrame:
         """Limit the number of tasks, and so of files, if the session allows it. If the write coalesces its rows, limit nothing."""
         max_tasks = self.strategy.max_tasks
-        if max_tasks is None or not self._may_repartition or is_gathered(self.request.options, self._table):
+        if (
+            max_tasks is None
+            or not may_repartition(self._merge.change)
+            or is_gathered(merge_request(self._merge).options, self._table)
+        ):
             return rows
         return rows.coalesce(max_tasks)
 
@@ -276,3 +273,19 @@ class Writer:
     @property
     def _condition(self) -> Column:
         return nodes.column(self._merge.change.target.application.jvm, self._merge.resolution.condition)
+
+
+def may_repartition(change: Change) -> bool:
+    """Whether the session allows a MERGE to repartition its rows before it writes them."""
+    return is_on(change.settings, _REPARTITION, default=True)
+
+
+def merge_request(merge: MergeParts) -> WriteRequest:
+    """Return the request of the write. By default, rows of a partitioned table are coalesced by partition, into larger files."""
+    change = merge.change
+    request = write_request(change)
+    of_table = properties.OPTIMIZE_WRITE.read(change.snapshot.metadata.configuration)
+    is_unset = request.options.optimize_write is None and of_table is None
+    if is_unset and may_repartition(change) and change.snapshot.partition_columns:
+        return replace(request, options=replace(request.options, optimize_write=True))
+    return request

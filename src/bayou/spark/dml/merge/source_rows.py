@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
-    from bayou.spark.dml.merge.first_pass import Found
+    from bayou.spark.dml.merge.any_merge import Found
     from bayou.spark.dml.merge.target_rows import Merge
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"

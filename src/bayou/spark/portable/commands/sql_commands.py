@@ -40,7 +40,7 @@ def run_sql(application: Application, spark: SparkSession, command: proto.Relati
         return None
     if isinstance(change, Insert):
         return insert_of(application, spark, change, path, lambda text: _query(spark, command, text))
-    return changed_rows(application, spark, filled(sql), path)
+    return changed_rows(application, spark, filled(sql), path, lambda text: _query(spark, command, text))
 
 
 def _query(spark: SparkSession, command: proto.Relation, text: str) -> DataFrame:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayou.spark.portable.text.facts import Facts
     from bayou.spark.portable.text.tree import Expression
 
-_STEADY: Final = GENERATED_COLUMN_FUNCTIONS - {"now", "unix_timestamp"}
+STEADY: Final = GENERATED_COLUMN_FUNCTIONS - {"now", "unix_timestamp"}
 """Functions of Spark that give the same value at every evaluation, in every query."""
 _QUERY: Final = re.compile(r"\bselect\b", re.IGNORECASE)
 _SHOWN: Final = re.compile(r"Column<'(.*)'>", re.DOTALL)
@@ -155,7 +155,7 @@ class PortableExpr:
         A name of something else than a column may be a function, such as `current_time`.
         """
         facts, schema = self.facts, self.scope.schema
-        if facts is None or facts.has_subquery or not facts.is_deterministic or not facts.parsed.functions <= _STEADY:
+        if facts is None or facts.has_subquery or not facts.is_deterministic or not facts.parsed.functions <= STEADY:
             return False
         return all(schema.field(name) is not None for name in self.names)
 

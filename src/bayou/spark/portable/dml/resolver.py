@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType as SparkStructType
 
 from bayou.errors import failed
 from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
@@ -42,7 +43,7 @@ class PortableResolver:
 
     def delete(self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any) -> PortableStatement:
         """Return a resolved DELETE."""
-        resolution = _Resolution(target, snapshot, name)
+        resolution = StatementResolution(target, snapshot, name)
         (condition,) = resolution.at_one_instant([condition])
         where = resolution.condition("DELETE", condition, ())
         return PortableStatement(resolution.columns, name, where)
@@ -51,7 +52,7 @@ class PortableResolver:
         self, target: SessionTable, snapshot: Snapshot, name: tuple[str, ...], condition: Any, values: Mapping[str, Any]
     ) -> PortableStatement:
         """Return a resolved UPDATE."""
-        resolution = _Resolution(target, snapshot, name)
+        resolution = StatementResolution(target, snapshot, name)
         paths = [resolution.path(each) for each in values]
         condition, *new = resolution.at_one_instant([condition, *values.values()])
         given = [resolution.value(path, value) for path, value in zip(paths, new, strict=True)]
@@ -65,11 +66,16 @@ class PortableResolver:
         )
         return PortableStatement(resolution.columns, name, where, assigned, made)
 
+    def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
+        """Return the resolved DELETE of an overwrite."""
+        resolution = StatementResolution(target, snapshot, ())
+        return PortableStatement(resolution.columns, (), resolution.condition(REPLACE_WHERE, condition, ()))
+
 
 RESOLVER: Final = PortableResolver()
 
 
-class _Resolution:
+class StatementResolution:
     """The resolution of one statement.
 
     Attributes:
@@ -146,7 +152,7 @@ class _Resolution:
 
     def _types(self, where: PortableExpr | None, values: Sequence[PortableExpr]) -> list[DataType]:
         """Let the server analyse all expressions in one request: as parts of a condition, where only values of a row may be."""
-        rows = self._no_rows()
+        rows = self.no_rows()
         if where is not None and where.has_subquery:  # Spark does not resolve each subquery elsewhere
             try:
                 return ["boolean", *_types_in(rows.where(where.column), values)]
@@ -155,7 +161,8 @@ class _Resolution:
                     raise
         return _types_in(rows, [*([] if where is None else [where]), *values])
 
-    def _no_rows(self) -> DataFrame:
+    def no_rows(self) -> DataFrame:
+        """Return no rows with the table's columns, under its alias."""
         schema = SparkStructType.fromJson(json.loads(for_spark(self._columns_json)))
         return named(self._target.spark.createDataFrame([], schema), self._name)
 

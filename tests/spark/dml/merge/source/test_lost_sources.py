@@ -12,7 +12,7 @@ from tests.support.tables.queried import rows
 
 import bayou
 from bayou.errors import ConcurrentModificationError, InvalidCommitError, MultipleMatchesError
-from bayou.spark.dml.merge import execute, first_pass
+from bayou.spark.dml.merge import first_pass, second_pass
 from bayou.spark.jvm.core.callbacks import FAILED_CALL
 
 
@@ -63,8 +63,8 @@ def other_rows(spark):
 
 def test_a_source_that_is_another_one_for_the_second_pass_is_told_and_leaves_no_file(spark, table_path, other_rows, monkeypatch):
     table = make(spark, table_path, TEN)
-    before, write = data_files(table_path), execute.Writer.write
-    monkeypatch.setattr(execute.Writer, "write", lambda writer: (other_rows.shrink(), write(writer))[1])
+    before, write = data_files(table_path), second_pass.Writer.write
+    monkeypatch.setattr(second_pass.Writer, "write", lambda writer: (other_rows.shrink(), write(writer))[1])
     new = source(spark, f"select id from range(10) where id < {other_rows.limit}")
     with pytest.raises(InvalidCommitError) as caught:
         table.merge(new, "t.id = s.id").whenMatchedDelete().execute()
@@ -116,7 +116,7 @@ def upsert_of_a_kept_source(spark, table):
 
 def test_a_source_that_lost_its_rows_between_its_passes_leaves_nothing_twice(spark, table_path, way, monkeypatch):
     table = make(spark, table_path, TEN, **way)
-    write, tried = execute.Writer.write, []
+    write, tried = second_pass.Writer.write, []
 
     def once_without_a_source(writer):
         tried.append(writer)
@@ -124,7 +124,7 @@ def test_a_source_that_lost_its_rows_between_its_passes_leaves_nothing_twice(spa
             lost_source(spark)
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", once_without_a_source)
+    monkeypatch.setattr(second_pass.Writer, "write", once_without_a_source)
     result = upsert_of_a_kept_source(spark, table).execute()
     assert (len(tried), counts(result), result.version) == (2, (2, 0, 2), 1)
     assert sorted(row for row in rows(table, "id", "v") if row[0] > 7) == [(each, each * 100) for each in range(8, 12)]
@@ -135,14 +135,14 @@ def test_a_source_that_lost_its_rows_between_its_passes_leaves_nothing_twice(spa
 
 def test_a_source_that_loses_its_rows_each_time_is_an_error_in_the_end(spark, table_path, way, monkeypatch):
     table = make(spark, table_path, TEN, **way)
-    write, tried, before = execute.Writer.write, [], data_files(table_path)
+    write, tried, before = second_pass.Writer.write, [], data_files(table_path)
 
     def without_a_source(writer):
         tried.append(writer)
         lost_source(spark)
         return write(writer)
 
-    monkeypatch.setattr(execute.Writer, "write", without_a_source)
+    monkeypatch.setattr(second_pass.Writer, "write", without_a_source)
     with pytest.raises(FAILED_CALL, match=r"(?i)checkpoint"):
         upsert_of_a_kept_source(spark, table).execute()
     assert len(tried) == 4

@@ -77,7 +77,11 @@ def inserted_values(snapshot: Snapshot, pairs: row_changes.Pairs) -> tuple[Assig
         UnsupportedFeatureError: a field of a struct is assigned.
         InvalidSchemaError: a column is assigned twice, or an identity column is assigned.
     """
-    assignments = typed_assignments(pairs, snapshot)
+    return checked_inserts(snapshot, typed_assignments(pairs, snapshot))
+
+
+def checked_inserts(snapshot: Snapshot, assignments: tuple[Assignment, ...]) -> tuple[Assignment, ...]:
+    """Return the assignments of an INSERT clause after the checks of `inserted_values`."""
     for each in assignments:
         if len(each.path) > 1:
             raise failed(

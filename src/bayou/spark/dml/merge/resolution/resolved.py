@@ -78,12 +78,6 @@ class Resolution:
         return all(each.kind is Kind.NOT_MATCHED for each in self.clauses)
 
     @property
-    def deletes_all_matches(self) -> bool:
-        """Whether an unconditional DELETE is the only WHEN MATCHED clause. Only then may several matches change the same row."""
-        matched = self.of_kind(Kind.MATCHED)
-        return len(matched) == 1 and matched[0].action is Action.DELETE and matched[0].condition is None
-
-    @property
     def conditions(self) -> list[JavaObject]:
         """The search condition, and the conditions of the clauses."""
         return [self.condition, *(each.condition for each in self.clauses if each.condition is not None)]

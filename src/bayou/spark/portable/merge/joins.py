@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`JoinedMerge`: a resolved MERGE, and the joins of the table with the source that its steps read.
+
+Each kind of rows has a join of its own: pairs that match, rows of the table without a match, and rows of the source without one.
+Their rows have only the columns that the clauses of the kind may use, so that the server resolves names as the MERGE means them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.types.sql_text import quoted_name
+from bayou.spark.dml.merge.actions import ACTION, KEPT, NONE
+from bayou.spark.dml.merge.first_pass import deletes_all_matches
+from bayou.spark.dml.merge.resolution.clauses import Kind
+from bayou.spark.scan.row_ids import FILE, METADATA
+from bayou.spark.types.types import readable_schema, spark_data_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+    from bayou.spark.dml.core.row_change import Change
+    from bayou.spark.portable.merge.resolved import PortableResolution
+    from bayou.spark.portable.merge.source import PortableSource
+
+_ROW: Final = f"{METADATA}.row_index + 1"
+_MATCH: Final = "__bayou_match"
+_OLD: Final = "__bayou_old"
+
+
+@dataclass(frozen=True)
+class JoinedMerge:
+    """The parts of a MERGE, and its joins.
+
+    Attributes:
+        name: the table's alias in expressions, or an empty tuple.
+    """
+
+    change: Change
+    resolution: PortableResolution
+    source: PortableSource
+    name: tuple[str, ...]
+
+    @property
+    def condition(self) -> Column:
+        """The search condition."""
+        return self.resolution.condition.column
+
+    def matched(self, positions: pa.Array, *, with_ids: bool = False, once: bool = False) -> DataFrame:
+        """Return the pairs of rows that match, with `ACTION`.
+
+        Args:
+            positions: the files of the rows.
+            with_ids: whether to add row ids, if the table tracks rows.
+            once: whether to return one pair for each row of the table: one that changes it, if there is any.
+        """
+        rows = self._target(positions, with_ids=with_ids)
+        if deletes_all_matches(self):
+            joined = rows.join(self.source.frame, self.condition, "left_semi") if once else self._joined(rows)
+            return joined.withColumn(ACTION, F.lit(self.resolution.of_kind(Kind.MATCHED)[0].number))
+        joined = self._joined(rows).withColumn(ACTION, self._chain(Kind.MATCHED, KEPT))
+        if not once:
+            return joined
+        numbered = Window.partitionBy(FILE, f"{METADATA}.row_index").orderBy(F.col(ACTION).desc())
+        return joined.withColumn(_MATCH, F.row_number().over(numbered)).where(F.col(_MATCH) == 1)
+
+    def unmatched(self, positions: pa.Array, *, with_ids: bool = False) -> DataFrame:
+        """Return the rows of the table that match no row of the source, with `ACTION`."""
+        rows = self._target(positions, with_ids=with_ids).join(self.source.frame, self.condition, "left_anti")
+        return rows.withColumn(ACTION, self._chain(Kind.NOT_MATCHED_BY_SOURCE, NONE))
+
+    def new(self, positions: pa.Array) -> DataFrame:
+        """Return the rows of the source that match no row of the table, with `ACTION`.
+
+        Args:
+            positions: all files with a match.
+        """
+        rows = self.source.frame
+        if len(positions):
+            rows = rows.join(self._target(positions), self.condition, "left_anti")
+        return rows.withColumn(ACTION, self._chain(Kind.NOT_MATCHED, NONE))
+
+    def old(self, name: str) -> Column:
+        """Return a column of the table, as the MERGE finds it."""
+        names = [each.lower() for each in self.resolution.schema.names]
+        return F.col(f"{_OLD}{names.index(name.lower())}")
+
+    def _joined(self, rows: DataFrame) -> DataFrame:
+        return rows.join(self.source.frame, self.condition, "inner")
+
+    def _target(self, positions: pa.Array, *, with_ids: bool = False) -> DataFrame:
+        """Return rows of the table with a copy of each column after the MERGE, which no user's expression can mean (see `old`)."""
+        rows = self.change.rows(positions, with_files=True, with_numbers=True, with_ids=with_ids)
+        before = self.change.statement.columns
+        copies = []
+        for place, field in enumerate(readable_schema(self.resolution.schema).fields):
+            is_new = before.field(field.name) is None
+            value = F.lit(None).cast(spark_data_type(field)) if is_new else F.col(quoted_name(field.name))
+            copies.append(value.alias(f"{_OLD}{place}"))
+        return rows.select("*", *copies)
+
+    def _chain(self, kind: Kind, otherwise: int) -> Column:
+        """Return CASE WHEN over the clauses of a kind, in their order."""
+        chain = F.lit(otherwise)
+        for clause in reversed(self.resolution.of_kind(kind)):
+            number = F.lit(clause.number)
+            chain = number if clause.condition is None else F.when(clause.condition.column, number).otherwise(chain)
+        return chain

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the rows of a MERGE in one job: updated and copied rows of the table, and inserted rows of the source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  (everybody's name for it)
+
+from bayou.protocol.columns.constraints import constraints_of
+from bayou.spark.data_files.new_files import write_new_files
+from bayou.spark.data_files.target import WriteTarget, changed
+from bayou.spark.data_files.written_files import NO_FILES
+from bayou.spark.dml.merge.actions import ACTION, is_one_of
+from bayou.spark.dml.merge.auxiliary_columns import needs_change_rows
+from bayou.spark.dml.merge.counts import OF_SOURCE, OF_TABLE, observed
+from bayou.spark.dml.merge.first_pass import clauses_with, positions_of
+from bayou.spark.dml.merge.resolution.clauses import Action, Kind
+from bayou.spark.dml.merge.second_pass import merge_request
+from bayou.spark.portable.merge.values import WrittenColumns, nulls
+from bayou.spark.read.change_rows import ROW_ACTION, AuxiliaryColumns, RowAction
+from bayou.spark.types.types import readable_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column
+
+    from bayou.spark.data_files.uncommitted_files import UncommittedFiles
+    from bayou.spark.data_files.written_files import NewFiles
+    from bayou.spark.dml.merge.any_merge import Found
+    from bayou.spark.portable.merge.joins import JoinedMerge
+    from bayou.spark.portable.merge.resolved import PortableClause
+
+_ACTIONS = {Action.UPDATE: RowAction.UPDATED, Action.DELETE: RowAction.DELETED}
+
+
+class Writer:
+    """Writes the rows of one MERGE; an implementation of `AnyWriter`.
+
+    Attributes:
+        feeds: whether change rows are written too, for which deleted rows pass through the job.
+        counts_rows: whether the job counts its rows by kind.
+    """
+
+    counts_rows = True
+
+    def __init__(self, merge: JoinedMerge, found: Found, uncommitted: UncommittedFiles, *, rewrites: bool) -> None:
+        """Prepare the write.
+
+        Args:
+            uncommitted: takes over the new files.
+            rewrites: whether files with changed rows are rewritten; otherwise only inserted and updated rows are written.
+        """
+        self._merge, self._found, self._uncommitted, self._rewrites = merge, found, uncommitted, rewrites
+        self._updates, self._deletes = clauses_with(merge, Action.UPDATE), clauses_with(merge, Action.DELETE)
+        self.feeds = merge.change.feeds and needs_change_rows(merge, found, rewrites=rewrites)
+        self._columns = WrittenColumns(merge)
+        in_job = found.changed() if rewrites or self.feeds else found.changed(self._updates)
+        self._files = positions_of(in_job)
+        self._ids = merge.change.row_ids if in_job else None
+
+    def write(self) -> NewFiles:
+        """Write the files.
+
+        Raises:
+            ConstraintViolationError: a row violates a constraint of the table.
+        """
+        parts: list[tuple[str, DataFrame]] = []
+        if len(self._files):
+            parts.append((OF_TABLE, self._of_table()))
+        if clauses_with(self._merge, Action.INSERT):
+            parts.append((OF_SOURCE, self._of_source()))
+        if not parts:
+            return replace(NO_FILES, head=self._table.head)
+        counted = [observed(rows, self._merge, name) for name, rows in parts]
+        rows = self._columns.generated(reduce(DataFrame.union, counted)).drop(ACTION)
+        written = write_new_files(
+            self._merge.change.target.application,
+            rows,
+            merge_request(self._merge),
+            self._target(),
+            self._uncommitted,
+            auxiliary=self._auxiliary,
+            observations=[name for name, _ in parts],
+        )
+        return replace(written, head=written.head or self._table.head)
+
+    def _of_table(self) -> DataFrame:
+        """Return the rows of the table that pass through the job."""
+        merge, with_ids = self._merge, self._ids is not None
+        passed = [*self._updates, *(self._deletes if self.feeds else [])]
+        condition = f"{is_one_of(passed)} or {ACTION} < 0" if self._rewrites else is_one_of(passed)
+        parts = []
+        if self._rewrites or merge.resolution.of_kind(Kind.MATCHED):
+            once = self._found.overlaps or self._found.repeats
+            parts.append((Kind.MATCHED, merge.matched(self._files, with_ids=with_ids, once=once)))
+        if self._rewrites or merge.resolution.of_kind(Kind.NOT_MATCHED_BY_SOURCE):
+            parts.append((Kind.NOT_MATCHED_BY_SOURCE, merge.unmatched(self._files, with_ids=with_ids)))
+        rows = [
+            self._columns.of_table(joined.where(condition), self._with(kind, Action.UPDATE), self._beside_table())
+            for kind, joined in parts
+        ]
+        return reduce(DataFrame.union, rows)
+
+    def _of_source(self) -> DataFrame:
+        """Return the rows that are inserted."""
+        merge = self._merge
+        inserts = self._with(Kind.NOT_MATCHED, Action.INSERT)
+        rows = merge.new(self._files_with_matches).where(F.col(ACTION) >= 0)
+        beside = [] if self._ids is None else [*self._ids.of_new_rows()]
+        if self.feeds:
+            schema = readable_schema(merge.resolution.schema)
+            beside.append(F.lit(int(RowAction.INSERTED)).alias(ROW_ACTION))
+            before = ((schema.field(name), column) for name, column in self._auxiliary.before.items())
+            beside += nulls((field, column) for field, column in before if field is not None)
+        return self._columns.of_source(rows, inserts, beside)
+
+    @property
+    def _files_with_matches(self) -> pa.Array:
+        merge, found = self._merge, self._found
+        if merge.resolution.is_insert_only:
+            return merge.change.files.candidates
+        matched = [each.number for each in merge.resolution.of_kind(Kind.MATCHED)]
+        return positions_of({*found.changed(matched), *found.kept})
+
+    def _with(self, kind: Kind, action: Action) -> list[PortableClause]:
+        return [each for each in self._merge.resolution.of_kind(kind) if each.action is action]
+
+    @cached_property
+    def _auxiliary(self) -> AuxiliaryColumns:
+        """The names of the auxiliary columns."""
+        hidden = () if self._ids is None else self._ids.names
+        if not self.feeds:
+            return AuxiliaryColumns(hidden)
+        return AuxiliaryColumns(hidden, feeds=True, before={name: f"__bayou_before{n}" for n, name in enumerate(self._before)})
+
+    @cached_property
+    def _before(self) -> dict[str, Column]:
+        """The old values of the columns that the MERGE updates."""
+        return self._columns.changed_by([each for each in self._merge.resolution.clauses if each.action is Action.UPDATE])
+
+    def _beside_table(self) -> list[Column]:
+        """Return the auxiliary columns of rows of the table."""
+        found = [] if self._ids is None else [*self._ids.columns(F.expr(is_one_of(self._updates)))]
+        if not self.feeds:
+            return found
+        row_action = F.lit(int(RowAction.KEPT))
+        for action, numbers in ((Action.UPDATE, self._updates), (Action.DELETE, self._deletes)):
+            if numbers:
+                row_action = F.when(F.expr(is_one_of(numbers)), int(_ACTIONS[action])).otherwise(row_action)
+        old = (value.alias(self._auxiliary.before[name]) for name, value in self._before.items())
+        return [*found, row_action.alias(ROW_ACTION), *old]
+
+    @cached_property
+    def _table(self) -> WriteTarget:
+        """The table after the MERGE. It is computed once, because column mapping gives new columns random physical names."""
+        change, schema = self._merge.change, self._merge.resolution.schema
+        partitions = change.snapshot.partition_columns
+        return changed(change.target.log, change.snapshot, schema, readable_schema(schema), partitions=partitions)
+
+    def _target(self) -> WriteTarget:
+        target = self._table
+        clauses = [each for each in self._merge.resolution.clauses if each.action is not Action.DELETE]
+        provided = {name for each in clauses for name in each.assigned}
+        return replace(
+            target, constraints=constraints_of(target.metadata, target.schema, provided=provided if target.generates else ())
+        )
