@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read calls of `table_changes` and `table_changes_by_path` in the text of a query."""
+"""Read calls of `table_changes` and `table_changes_by_path` in SQL queries."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bayou
-from bayou.spark.sql.functions.functions import _COUNTS
+from bayou.spark.sql.functions.arguments import COUNTS
 from bayou.spark.sql.routes import ROUTES, Entry, as_table
 from bayou.spark.sql.statements.beginnings import BEGINNINGS
 
@@ -48,7 +48,7 @@ KEYS = {
     Entry.RESOLVED: named(method(java("statements/AnalyzerRule.java"), "TreeNode apply(")) | CHANGES,
     Entry.CATALOG: asked_of_catalog(),
     Entry.SOURCE: answered_by_source(),
-    Entry.FUNCTION: set(_COUNTS),
+    Entry.FUNCTION: set(COUNTS),
 }
 
 

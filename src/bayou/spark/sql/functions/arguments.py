@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_COUNTS: Final = {
+COUNTS: Final = {
     "table_changes": (2, 3),
     "table_changes_by_path": (2, 3),
     "table_history": (1, 2),
@@ -84,7 +84,7 @@ class Argument:
 
 def check_count(function: str, arguments: Sequence[object]) -> None:
     """Raise InvalidOptionError if a call of a function has too few or too many arguments."""
-    least, most = _COUNTS[function]
+    least, most = COUNTS[function]
     if least <= len(arguments) <= most:
         return
     failure = "not enough args" if len(arguments) < least else "too many args"

@@ -6,8 +6,7 @@ from __future__ import annotations
 import pytest
 
 from bayou.errors import InvalidOptionError
-from bayou.spark.sql.functions.arguments import Argument
-from bayou.spark.sql.functions.functions import _bound, _check_count
+from bayou.spark.sql.functions.arguments import Argument, change_bound, check_count
 from bayou.spark.sql.functions.log_rows import LogRowsRequest, WantedRows
 from bayou.spark.sql.statements.reader import TableReference
 
@@ -25,7 +24,7 @@ from bayou.spark.sql.statements.reader import TableReference
     ],
 )
 def test_a_number_is_a_version_and_all_else_a_time(argument, option):
-    assert _bound("table_changes", "starting", argument) == option
+    assert change_bound("table_changes", "starting", argument) == option
 
 
 @pytest.mark.parametrize(
@@ -39,7 +38,7 @@ def test_a_number_is_a_version_and_all_else_a_time(argument, option):
 )
 def test_a_bound_of_another_kind_is_refused(argument, error_class, state):
     with pytest.raises(InvalidOptionError) as caught:
-        _bound("table_changes", "ending", argument)
+        change_bound("table_changes", "ending", argument)
     assert (caught.value.error_class, caught.value.sql_state) == (error_class, state)
 
 
@@ -57,10 +56,10 @@ def test_the_number_of_arguments_is_checked(function, counts):
     for count in range(5):
         given = [Argument("string", "x")] * count
         if count in counts:
-            _check_count(function, given)
+            check_count(function, given)
             continue
         with pytest.raises(InvalidOptionError, match=function) as caught:
-            _check_count(function, given)
+            check_count(function, given)
         assert caught.value.error_class == "INCORRECT_NUMBER_OF_ARGUMENTS"
 
 
