@@ -24,6 +24,7 @@ from bayou.protocol.stats.file_stats import indexed_leaves
 from bayou.protocol.types.schema import schema_to_json
 from bayou.protocol.types.sql_text import quoted_name
 from bayou.protocol.types.traverse import as_nullable
+from bayou.spark.backend import backend_of
 from bayou.spark.data_files.carried_rows import NOTHING_CARRIED, CarriedRows
 from bayou.spark.data_files.constraint_evaluation import OBSERVATION, error_of, observed_violations, violations_in
 from bayou.spark.data_files.partitioning import values_of
@@ -182,7 +183,12 @@ def _rows_in(
     fields = [field for field in as_nullable(readable_schema(schema)).fields if field.name.lower() in names]
     stored = [physical_field(field, column, by_id=False) for field in fields if (column := schema.field(field.name)) is not None]
     reader = spark.read.options(**with_options(options.storage_options, Job.REWRITE), **_PLAIN_PATHS).schema(spark_schema(stored))
-    rows = reader.parquet(*(f"{options.path}/{paths.decode(file.path)}" for file in new))
+    uris = [f"{options.path}/{paths.decode(file.path)}" for file in new]
+    if not backend_of(spark).is_native:  # Spark Connect ignores the option about patterns
+        from bayou.spark.portable.scan.sources import literal  # noqa: PLC0415  (classic sessions need none of it)
+
+        uris = [literal(uri) for uri in uris]
+    rows = reader.parquet(*uris)
     pairs = zip(fields, stored, strict=True)
     columns = (
         F.col(quoted_name(stored_field.name)).cast(spark_data_type(field)).alias(field.name) for field, stored_field in pairs

@@ -26,6 +26,7 @@ from bayou.spark.portable.text.filters import Table, predicate_of
 from bayou.spark.portable.text.protobufs import expression_of
 from bayou.spark.portable.text.tree import Name, UnreadableTextError, all_nodes
 from bayou.spark.read.change_scan import changes_now
+from bayou.spark.read.reader import check_has_columns
 from bayou.spark.read.request import TableRequest, resolve
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class TableAnswers:
         if request.changes is not None:
             feed = changes_now(self._application, self._spark, snapshot, request.changes, request.storage_options)
         else:
+            check_has_columns(snapshot)
             positions = self._positions(snapshot, conditions)
         key = (
             feed,

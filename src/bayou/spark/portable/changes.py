@@ -7,7 +7,7 @@ each of its rows is then repeated for each change of the file, before the rows t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Final
 
@@ -93,7 +93,7 @@ class _Group:
     files: ChangedFiles
     numbers: np.ndarray
     first: np.ndarray
-    storage_options: Mapping[str, str]
+    storage_options: Mapping[str, str] = field(repr=False)
 
     @classmethod
     def of(cls, spark: SparkSession, files: ChangedFiles, storage_options: Mapping[str, str]) -> _Group:

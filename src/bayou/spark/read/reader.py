@@ -159,6 +159,8 @@ def read(application: Application, spark: SparkSession, request: TableRequest) -
     resolved, latest = resolve(application, spark, request)  # so that what cannot be read is an error here
     if resolved.changes is not None:
         changes_now(application, spark, latest, resolved.changes, resolved.storage_options)
+    else:
+        check_has_columns(latest)
     if not application.backend.answers_reads(spark):
         if resolved.changes is not None:
             raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="The change data feed", features=("Spark Connect",))

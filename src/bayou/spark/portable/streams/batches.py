@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write one micro-batch of a query into a table, exactly once. This runs in a Python process beside the server."""
+"""Write one micro-batch of a query into a table, exactly once. This runs in a Python process of the server."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from bayou.spark.portable.scan.sources import literal
@@ -31,7 +31,7 @@ class BatchWriter:
         checkpoint: the checkpoint's folder.
     """
 
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
     partitions: Sequence[str]
     output_mode: str
     checkpoint: str

@@ -34,7 +34,7 @@ def write_batches(spark: SparkSession, command: proto.WriteStreamOperationStart)
 
     Raises:
         UnsupportedFeatureError: the output mode is update.
-        InvalidOptionError: there is no checkpoint, or the value of an option is not valid.
+        InvalidOptionError: the checkpoint is missing, or the value of an option is not valid.
     """
     path = _path(command)
     if path is None:
