@@ -39,7 +39,13 @@ _TABLE, _ROWS = "__bayou_table", "__bayou_rows"
 
 
 def evaluated_once(application: Application, frame: DataFrame) -> DataFrame:
-    """Return the rows of a write. They are materialised on the executors unless every evaluation gives the same rows."""
+    """Return the rows of a write. They are materialised on the executors unless every evaluation gives the same rows.
+
+    Raises:
+        UnsupportedFeatureError: it is a session of Spark Connect.
+    """
+    if not application.backend.is_native:
+        raise failed("DELTA_OPERATION_NOT_ALLOWED/connect", what="replaceOn or replaceUsing", features=("Spark Connect",))
     fixed = settled(application.jvm, frame)
     if fixed is not None and fixed.frame is frame:
         return frame

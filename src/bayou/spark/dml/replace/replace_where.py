@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import ParseException
 
-from bayou.errors import failed
+from bayou.errors import DeltaError, failed
 from bayou.protocol.columns.constraints import Constraint, ConstraintKind
 from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE, RowRule
-from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.row_change import change_of
-from bayou.spark.dml.core.target import table_columns
-from bayou.spark.dml.native.expr import NativeExpr
-from bayou.spark.dml.native.statement import NativeStatement
 from bayou.spark.dml.replace.replaced_rows import ReplacedRows
-from bayou.spark.jvm.catalyst import row_changes
-from bayou.spark.jvm.core.callbacks import reason_of
+from bayou.spark.dml.statements.resolver import resolver_of
 from bayou.spark.read.session_table import SessionTable
 
 if TYPE_CHECKING:
@@ -53,13 +48,15 @@ def rows_of_condition(application: Application, spark: SparkSession, options: Wr
 
 def _change(target: SessionTable, text: str, snapshot: Snapshot) -> Change:
     """Return the DELETE of the rows that satisfy a condition."""
+    backend = target.application.backend
     try:
         if not text.strip():
             raise ValueError("it is empty")  # noqa: TRY301  (reported below, with the other errors)
-        statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), text)
+        statement = resolver_of(backend).replaced(target, snapshot, text)
+    except DeltaError:  # those of `check_condition`, of which some are ValueErrors
+        raise
     except (ParseException, ValueError) as error:
         raise failed(
-            "DELTA_FAILED_RECOGNIZE_PREDICATE", at=snapshot, option=REPLACE_WHERE, expression=text, reason=reason_of(error)
+            "DELTA_FAILED_RECOGNIZE_PREDICATE", at=snapshot, option=REPLACE_WHERE, expression=text, reason=backend.reason_of(error)
         ) from None
-    check_condition(REPLACE_WHERE, NativeExpr.of(target.application.jvm, row_changes.condition_of_statement(statement)), snapshot)
-    return change_of(target, "DELETE", NativeStatement.of(target, statement), snapshot)
+    return change_of(target, "DELETE", statement, snapshot)

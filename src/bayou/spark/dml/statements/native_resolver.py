@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
 from bayou.spark.dml.native.expr import NativeExpr
@@ -46,6 +47,12 @@ class NativeResolver:
         pairs = Pairs(keys, ExpressionList.made(jvm, spark, list(values.values())))
         where = None if condition is None else nodes.expression(jvm, spark, condition)
         return resolved_update(target, snapshot, name, where, pairs, user_supplied=(condition, *values.values()))
+
+    def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> NativeStatement:
+        """Return the resolved DELETE of an overwrite."""
+        statement = row_changes.delete_statement(target.application.jvm, target.spark, table_columns(snapshot), (), condition)
+        check_condition(REPLACE_WHERE, condition_of(target, statement), snapshot)
+        return NativeStatement.of(target, statement)
 
 
 RESOLVER: Final = NativeResolver()

@@ -45,6 +45,10 @@ class Resolver(Protocol):
         """
         ...
 
+    def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> Statement:
+        """Return the resolved DELETE of the rows that an overwrite with `replaceWhere` replaces."""
+        ...
+
 
 def resolver_of(backend: Backend) -> Resolver:
     """Return the implementation for a kind of session."""

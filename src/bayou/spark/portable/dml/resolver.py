@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType as SparkStructType
 
 from bayou.errors import failed
 from bayou.protocol.types.schema import StructType, parse_schema
+from bayou.spark.data_files.constraint_evaluation import REPLACE_WHERE
 from bayou.spark.dml.core.condition import check_condition
 from bayou.spark.dml.core.statement import Assignment
 from bayou.spark.dml.core.target import explaining_unknown_columns, table_columns
@@ -64,6 +65,11 @@ class PortableResolver:
             if kind is not None
         )
         return PortableStatement(resolution.columns, name, where, assigned, made)
+
+    def replaced(self, target: SessionTable, snapshot: Snapshot, condition: str) -> PortableStatement:
+        """Return the resolved DELETE of an overwrite."""
+        resolution = _Resolution(target, snapshot, ())
+        return PortableStatement(resolution.columns, (), resolution.condition(REPLACE_WHERE, condition, ()))
 
 
 RESOLVER: Final = PortableResolver()
