@@ -162,7 +162,7 @@ class Relations:
     def _note_catalog(self, request: proto.Catalog) -> None:
         kind = request.WhichOneof("cat_type")
         if kind in _DROPPED_VIEWS:
-            self.views.forget(getattr(request, str(kind)).view_name)
+            self.views.forget(getattr(request, str(kind)).view_name, is_global=kind == "drop_global_temp_view")
         elif kind == "clear_cache":
             self.cached.clear()
 
