@@ -80,6 +80,14 @@ def test_a_view_stays_and_follows_under_a_view_that_sql_creates(spark, table, ap
     assert spark.table("v").count() == 4
 
 
+def test_a_view_follows_in_the_subquery_of_an_expression(spark, table, append):
+    table.createOrReplaceTempView("v")
+    append(3)
+    assert spark.range(9).where("id IN (SELECT id FROM v)").count() == 4
+    append(4)
+    assert spark.range(1).selectExpr("(SELECT count(*) FROM v) AS n").collect() == [(5,)]
+
+
 def test_a_view_over_itself_keeps_its_meaning(spark, table, append):
     table.createOrReplaceTempView("v")
     spark.table("v").where("id > 0").createOrReplaceTempView("v")

@@ -76,9 +76,7 @@ def _named(rows: DataFrame, columns: tuple[str, ...], table: str) -> DataFrame:
     return rows.toDF(*columns)
 
 
-def _in_partition(
-    application: Application, rows: DataFrame, statement: Insert, path: str, table: str
-) -> tuple[DataFrame, str]:
+def _in_partition(application: Application, rows: DataFrame, statement: Insert, path: str, table: str) -> tuple[DataFrame, str]:
     """Return rows with the values of a PARTITION clause, under the names of the table's columns, and the condition of its values.
 
     The condition is empty if the clause has no values.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from bayou.spark.portable.requests.messages import replace_relations
+from bayou.spark.portable.requests.messages import replace_relations, texts_with_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -164,7 +164,7 @@ class FollowedViews:
             named = kind == "read" and relation.read.HasField("named_table")
             return named and bool(_names_in(relation.read.named_table.unparsed_identifier, names))
 
-        return replace_relations(command, is_view)
+        return any(_names_in(text, names) for text in texts_with_queries(command)) or replace_relations(command, is_view)
 
 
 def _key(name: str, *, is_global: bool = False) -> str:
